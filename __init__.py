@@ -1,0 +1,95 @@
+"""jurist: the compiler for LLM judges.
+
+A judge is a DSPy program with a typed signature and a closed set of labels.
+jurist compiles its prompt against human labels, proves the result on rows that
+no optimizer saw, keeps it as a versioned artifact, and runs, compares and
+exports it.
+
+>>> import jurist
+>>> gold = jurist.Gold.load("fect-mini", jurist.judge("fect"))       # doctest: +SKIP
+>>> compiled = jurist.compile("fect", gold="fect-mini")              # doctest: +SKIP
+>>> judge = jurist.load("fect")                                      # doctest: +SKIP
+>>> judge(conversation="...", claim="...").label                     # doctest: +SKIP
+
+Importing this package is cheap: DSPy and everything else that is heavy is
+imported by the first call that needs it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .api import compile, evaluate, judge, load
+    from .artifacts import Artifact, Store
+    from .cases import Case
+    from .compiling import Compiled, Interrupted
+    from .engines.meter import Budget
+    from .engines.models import Model
+    from .errors import JuristError
+    from .evaluation.proof import Proof
+    from .gold import Gold
+    from .loading import LoadedJudge
+    from .programs.asking import Sampling, Verdict
+    from .programs.judge import Judge
+
+_HOMES = {
+    "compile": "api",
+    "evaluate": "api",
+    "judge": "api",
+    "load": "api",
+    "Artifact": "artifacts",
+    "Store": "artifacts",
+    "Case": "cases",
+    "Compiled": "compiling",
+    "Interrupted": "compiling",
+    "Budget": "engines.meter",
+    "Model": "engines.models",
+    "JuristError": "errors",
+    "Proof": "evaluation.proof",
+    "Gold": "gold",
+    "LoadedJudge": "loading",
+    "Sampling": "programs.asking",
+    "Verdict": "programs.asking",
+    "Judge": "programs.judge",
+}
+
+__all__ = [
+    "Artifact",
+    "Budget",
+    "Case",
+    "Compiled",
+    "Gold",
+    "Interrupted",
+    "Judge",
+    "JuristError",
+    "LoadedJudge",
+    "Model",
+    "Proof",
+    "Sampling",
+    "Store",
+    "Verdict",
+    "__version__",
+    "compile",
+    "evaluate",
+    "judge",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for, and only that."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("jurist")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'jurist' has no attribute {name!r}")
+    return getattr(import_module(f".{home}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

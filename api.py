@@ -1,0 +1,153 @@
+"""The public functions: ``judge``, ``load``, ``compile``, ``evaluate``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .artifacts import Store
+from .compiling import Compiled, Plan, compile_judge
+from .engines.meter import Budget
+from .engines.models import Model
+from .evaluation.measured import Measured, measure
+from .gold import Gold
+from .loading import LoadedJudge, find_judge, load_judge, locate, suited
+from .optimizers.base import Sink
+from .optimizers.objective import row_of
+from .optimizers.registry import DEFAULT
+from .programs.asking import Sampling
+from .programs.judge import Judge
+
+__all__ = ["compile", "evaluate", "judge", "load"]
+
+
+def judge(name: str, *, store: str | os.PathLike[str] | None = None) -> Judge:
+    """Return a judge by name: a built-in one, or ``path/to/file.py:judge``.
+
+    Raises:
+        JudgeError: there is none.
+    """
+    return find_judge(name, _store(store))
+
+
+def load(
+    reference: str,
+    *,
+    model: str | Model = "offline",
+    store: str | os.PathLike[str] | None = None,
+    samples: int | None = None,
+    threshold: int | None = None,
+    concurrency: int = 8,
+) -> LoadedJudge:
+    """Load a judge that can be called with its inputs.
+
+    Args:
+        reference: ``JUDGE`` (latest version), ``JUDGE@VERSION``, or ``JUDGE:basic``.
+        model: ``"offline"``, a DSPy model string, or a :class:`~jurist.Model`.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        samples: draws per case, at least 1; default: as proven.
+        threshold: votes for a positive verdict, 1..samples; default: as proven.
+        concurrency: cases in flight at once.
+
+    Raises:
+        JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
+    """
+    return load_judge(
+        reference,
+        store=_store(store),
+        model=_model(model),
+        samples=samples,
+        threshold=threshold,
+        concurrency=concurrency,
+    )
+
+
+def compile(
+    judge: str | Judge,
+    *,
+    gold: str | os.PathLike[str] | Gold,
+    optimizer: str = DEFAULT,
+    options: Mapping[str, Any] | None = None,
+    model: str | Model = "offline",
+    prompt_model: str | Model | None = None,
+    budget: Budget | None = None,
+    sampling: Sampling | None = None,
+    seed: int = 0,
+    store: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    fresh: bool = False,
+    force: bool = False,
+    sink: Sink = lambda event: None,
+) -> Compiled:
+    """Compile a judge against gold labels, prove it on the sealed test, and keep the artifact.
+
+    Args:
+        judge: a name, ``path/to/file.py:judge``, or a :class:`~jurist.Judge`.
+        gold: a bundled name, a path, ``hf:org/name``, or a :class:`~jurist.Gold`.
+        optimizer: ``"opro"``, ``"fewshot"``, or several joined by ``+``.
+        options: settings of the optimizer.
+        model: answers as the judge.
+        prompt_model: writes prompts; default: the judge's model.
+        budget: hard limits for the whole job.
+        sampling: samples per case; an open threshold is fitted on dev.
+        seed: of the split and of every random choice.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        resume: continue an interrupted run of the same job; nothing is paid twice.
+        fresh: forget an interrupted run of the same job.
+        force: make the artifact the latest even if it was not shown to be better.
+        sink: receives progress events.
+
+    Returns:
+        The artifact, the proof, and every candidate that was tried.
+
+    Raises:
+        GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
+        ModelError: the model cannot be used at all. Interrupted: on Ctrl-C.
+    """
+    place = _store(store)
+    found, reference = (judge, "") if isinstance(judge, Judge) else locate(judge, place)
+    sampling = sampling or Sampling()
+    plan = Plan(
+        judge=found,
+        gold=gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), found),
+        optimizer=optimizer,
+        options=options or {},
+        model=suited(_model(model), sampling.samples),
+        prompt_model=None if prompt_model is None else _model(prompt_model),
+        budget=budget or Budget(),
+        sampling=sampling,
+        seed=seed,
+        judge_ref=reference,
+    )
+    return compile_judge(plan, store=place, resume=resume, fresh=fresh, force=force, sink=sink)
+
+
+def evaluate(
+    judge: str | LoadedJudge, gold: str | os.PathLike[str] | Gold, *, seed: int = 0, **options: Any
+) -> Measured:
+    """Score a judge on gold: every metric with its 95 % interval, and what was not answered.
+
+    Args:
+        judge: a reference as for :func:`load`, or a loaded judge.
+        gold: a bundled name, a path, ``hf:org/name``, or a :class:`~jurist.Gold`. All rows are used; scores on
+            rows that the judge was compiled on say nothing about new data.
+        seed: of the bootstrap.
+        options: passed to :func:`load`.
+
+    Raises:
+        What :func:`load` raises; GoldError: the gold cannot be used.
+    """
+    loaded = load(judge, **options) if isinstance(judge, str) else judge
+    cases = (gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), loaded.judge)).cases
+    rows = [row_of(case, verdict) for case, verdict in zip(cases, loaded.ask(cases), strict=True)]
+    return measure(rows, loaded.judge.metric, loaded.judge.labels, loaded.judge.positive, seed=seed)
+
+
+def _store(root: str | os.PathLike[str] | None) -> Store:
+    return Store(None if root is None else Path(root))
+
+
+def _model(model: str | Model) -> Model:
+    return Model(name=model) if isinstance(model, str) else model

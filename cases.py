@@ -1,0 +1,57 @@
+"""Cases: what is judged, with the gold labels people gave.
+
+A case is one row of a gold file or of new data. It has one *unit* to label
+(a claim) or several (the sentences of a response); ``gold`` holds one label per
+unit, so that every metric, split and vote works on both kinds alike. A case
+knows nothing about models or prompts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+__all__ = ["Case", "Label", "Labels", "case_id", "text_hash"]
+
+Label: TypeAlias = str
+Labels: TypeAlias = tuple[Label | None, ...]
+"""One label per unit; ``None`` is *unlabelled* in gold and *abstained* in a verdict."""
+
+
+def text_hash(text: str) -> str:
+    """Return the sha256 of ``text`` (UTF-8) as 64 hex digits."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def case_id(inputs: Mapping[str, Any]) -> str:
+    """Return the id of a case: 16 hex digits of the hash of its inputs, whatever their order."""
+    canonical = json.dumps(inputs, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return text_hash(canonical)[:16]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One row to judge.
+
+    Attributes:
+        inputs: the judge's inputs, as JSON values, in their order.
+        group: the conversation or document the row comes from; no group is ever in two splits.
+        gold: one label per unit, ``None`` where people gave none; ``None`` altogether for new data.
+        ratings: each rater's own labels, kept beside the merged ``gold``.
+        source: ``file:line`` for messages.
+    """
+
+    inputs: Mapping[str, Any]
+    group: str = ""
+    gold: Labels | None = None
+    ratings: Mapping[str, Labels] = field(default_factory=dict)
+    source: str = ""
+
+    @cached_property
+    def id(self) -> str:
+        """The hash of the inputs: equal inputs are the same case, wherever they were read from."""
+        return case_id(self.inputs)

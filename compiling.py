@@ -1,0 +1,319 @@
+"""Compiling a judge, from gold to a proven artifact: the main job.
+
+gold -> split -> optimizer (train, dev) -> proof (test) -> artifact. The calls of
+the proof are kept back from the budget before the optimizer starts, so that the
+limit holds for the whole job. Both programs are asked on the sealed test with
+the same engine, adapter, samples and parser.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .artifacts import Artifact, Store
+from .checkpoints import Checkpoint
+from .engines.channel import Desk
+from .engines.journal import Journal
+from .engines.ledger import Ledger
+from .engines.meter import Budget, Meter
+from .engines.models import Model, connect
+from .errors import BudgetExhausted, OptimizerError
+from .evaluation.proof import Proof, prove
+from .evaluation.rows import Row
+from .gold import Gold
+from .leaks import check_leaks
+from .optimizers.base import Job, Result, Sink, optimize
+from .optimizers.objective import row_of
+from .optimizers.registry import DEFAULT, make
+from .programs.asking import Asker, Sampling
+from .programs.judge import Judge
+from .programs.state import PromptState
+from .programs.votes import majority
+from .splits import Split
+
+__all__ = ["Compiled", "Interrupted", "Plan", "compile_judge"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Everything that makes one compilation.
+
+    Attributes:
+        judge: the judge.
+        gold: its labelled cases.
+        optimizer: a name of :mod:`jurist.optimizers.registry`, or several joined by ``+``.
+        options: the optimizer's settings.
+        model: answers as the judge.
+        prompt_model: writes prompts; default: the judge's own model.
+        budget: hard limits for the whole job, the proof included.
+        seed: of the split and of every random choice.
+        shares: of groups in train, dev and test.
+        sampling: samples per case; a threshold left open is fitted on dev.
+        adapter: DSPy's prompt format.
+        concurrency: cases in flight at once.
+        judge_ref: how the user named the judge.
+    """
+
+    judge: Judge
+    gold: Gold
+    optimizer: str = DEFAULT
+    options: Mapping[str, Any] = field(default_factory=dict)
+    model: Model = field(default_factory=Model)
+    prompt_model: Model | None = None
+    budget: Budget = field(default_factory=Budget)
+    seed: int = 0
+    shares: tuple[float, float, float] = (0.5, 0.2, 0.3)
+    sampling: Sampling = field(default_factory=Sampling)
+    adapter: str = "chat"
+    concurrency: int = 8
+    judge_ref: str = ""
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same job when it is started again, as JSON values."""
+        return {
+            "judge": f"{self.judge.name}:{self.judge.variant}",
+            "prompt": PromptState.of(self.judge.basic()).id,
+            "metric": self.judge.metric if isinstance(self.judge.metric, str) else "custom",
+            "gold": self.gold.sha256,
+            "optimizer": self.optimizer,
+            "options": {name: str(value) for name, value in self.options.items()},
+            "model": _described(self.model),
+            "prompt_model": _described(self.proposer),
+            "seed": self.seed,
+            "shares": list(self.shares),
+            "samples": self.sampling.samples,
+            "threshold": self.sampling.threshold,
+            "adapter": self.adapter,
+        }
+
+    @property
+    def proposer(self) -> Model:
+        """The model that writes prompts."""
+        return self.prompt_model or self.model
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compiled:
+    """What a compilation leaves.
+
+    Attributes:
+        artifact: the kept version.
+        proof: basic against compiled on test.
+        result: the optimizer's result with every candidate.
+        latest: whether the artifact was made the judge's latest.
+    """
+
+    artifact: Artifact
+    proof: Proof
+    result: Result
+    latest: bool
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error: the user asked for it
+    """Ctrl-C, or a budget that ended inside the proof: the best so far is kept in the checkpoint.
+
+    Args:
+        checkpoint: the folder to resume from.
+        result: the result so far.
+        why: what ended the work.
+    """
+
+    def __init__(self, checkpoint: Path, result: Result, why: str) -> None:
+        self.checkpoint, self.result = checkpoint, result
+        super().__init__(f"{why}; the best prompt so far and all paid answers are kept in {checkpoint}")
+
+
+def compile_judge(
+    plan: Plan,
+    *,
+    store: Store,
+    resume: bool = False,
+    fresh: bool = False,
+    force: bool = False,
+    sink: Sink = lambda event: None,
+) -> Compiled:
+    """Compile a judge and keep the artifact.
+
+    Args:
+        plan: the job.
+        store: where artifacts and checkpoints are kept.
+        resume: continue an interrupted run of the same plan; what was paid is not paid again.
+        fresh: forget an interrupted run of the same plan.
+        force: make the artifact latest even if it was not shown to be better.
+        sink: receives progress.
+
+    Raises:
+        GoldError, OptimizerError, ModelError, CheckpointError: see their classes.
+        Interrupted: on Ctrl-C, or when the budget ended before the proof was done.
+    """
+    split = plan.gold.split(plan.seed, plan.shares)
+    check_leaks(split)
+    make(plan.optimizer, plan.options)  # a wrong name or setting is said before anything is written
+    checkpoint = Checkpoint.open(store.checkpoints, plan.fingerprint(), resume=resume, fresh=fresh)
+    desk = Desk(ledger=Ledger(), meter=Meter(plan.budget), journal=Journal(checkpoint.journal))
+    ended = False
+    try:
+        compiled = _compile(plan, split, desk, checkpoint, store, force, sink)
+        ended = True
+    finally:
+        desk.journal.close()
+        worth_keeping = len(desk.journal) > 0 or checkpoint.best.exists()
+        if ended or not worth_keeping:
+            checkpoint.remove()
+    return compiled
+
+
+def _compile(
+    plan: Plan, split: Split, desk: Desk, checkpoint: Checkpoint, store: Store, force: bool, sink: Sink
+) -> Compiled:
+    job = _job(plan, split, desk, sink)
+    held = 2 * len(split.test) * plan.sampling.samples
+    if plan.budget.calls is not None and plan.budget.calls <= held:
+        raise OptimizerError(
+            f"the proof alone takes {held} calls and the budget is {plan.budget.calls}",
+            hint="raise --max-calls, or use fewer rows or samples",
+        )
+    desk.meter.hold(held)
+    result = optimize(make(plan.optimizer, plan.options), job)
+    if result.ending == "interrupted":
+        raise _interrupted(checkpoint, result, "stopped by Ctrl-C")
+    desk.meter.hold(0)
+    check_leaks(split, [result.best.state])
+    sampling = _fitted(plan, job, result)
+    job.note(f"proving on {len(split.test)} sealed cases", kind="step")
+    try:
+        proof = _prove(job, split, result, sampling)
+    except BudgetExhausted as stop:
+        raise _interrupted(checkpoint, result, f"no proof: {stop}; raise it") from stop
+    except KeyboardInterrupt:
+        raise _interrupted(checkpoint, result, "stopped by Ctrl-C in the proof") from None
+    better = proof.decision.verdict == "better"
+    card = {**_card(plan, split, desk, result, proof, sampling), "parent": _parent(plan, store)}
+    artifact = store.save(
+        plan.judge,
+        result.best.state,
+        card,
+        result.board.history(split.train, split.dev),
+        make_latest=better or force,
+    )
+    return Compiled(artifact=artifact, proof=proof, result=result, latest=better or force)
+
+
+def _interrupted(checkpoint: Checkpoint, result: Result, why: str) -> Interrupted:
+    checkpoint.keep(
+        checkpoint.best.name, {"candidate": result.best.id, "prompt": result.best.state.to_json()}
+    )
+    return Interrupted(checkpoint.folder, result, why)
+
+
+def _job(plan: Plan, split: Split, desk: Desk, sink: Sink) -> Job:
+    return Job(
+        judge=plan.judge,
+        train=split.train,
+        dev=split.dev,
+        judge_lm=connect(plan.model, desk, "judge"),
+        proposer_lm=connect(plan.proposer, desk, "proposer"),
+        desk=desk,
+        seed=plan.seed,
+        sampling=plan.sampling,
+        adapter=plan.adapter,
+        concurrency=plan.concurrency,
+        sink=sink,
+    )
+
+
+def _fitted(plan: Plan, job: Job, result: Result) -> Sampling:
+    """Return the sampling with the threshold that is best on dev for the best prompt, from votes already paid.
+
+    A threshold the user gave stays. Ties go to the majority, then to the lower one.
+    """
+    samples = plan.sampling.samples
+    if samples == 1 or plan.sampling.threshold is not None or not result.board.scored(result.best, job.dev):
+        return plan.sampling
+
+    def value(threshold: int) -> float:
+        sampling = Sampling(samples=samples, threshold=threshold)
+        asker = dataclasses.replace(job.asker(plan.judge.basic()), sampling=sampling)
+        verdicts = result.board.verdicts(result.best, job.dev)
+        again = [asker.revote(case, verdict) for case, verdict in zip(job.dev, verdicts, strict=True)]
+        objective = result.board.objective
+        return objective.aggregate([objective.outcome(c, v) for c, v in zip(job.dev, again, strict=True)])
+
+    middle = majority(samples)
+    best = max(range(1, samples + 1), key=lambda t: (round(value(t), 9), t == middle, -t))
+    return Sampling(samples=samples, threshold=best)
+
+
+def _prove(job: Job, split: Split, result: Result, sampling: Sampling) -> Proof:
+    basic = _rows(job.asker(job.judge.basic()), split)
+    basic_id = result.board.basic_state().id
+    if result.best.id == basic_id and sampling == job.sampling:
+        compiled = basic
+    else:
+        program = result.best.state.apply(job.judge.basic())
+        compiled = _rows(dataclasses.replace(job.asker(program), sampling=sampling), split)
+    judge = job.judge
+    return prove(basic, compiled, judge.metric, judge.labels, judge.positive, seed=job.seed)
+
+
+def _rows(asker: Asker, split: Split) -> list[Row]:
+    verdicts = asker.ask_all(split.test)
+    return [row_of(case, verdict) for case, verdict in zip(split.test, verdicts, strict=True)]
+
+
+def _card(
+    plan: Plan, split: Split, desk: Desk, result: Result, proof: Proof, sampling: Sampling
+) -> dict[str, Any]:
+    meter = desk.meter
+    return {
+        "judge_ref": plan.judge_ref or plan.judge.name,
+        "optimizer": {
+            "name": plan.optimizer,
+            "params": {name: str(value) for name, value in plan.options.items()},
+            "seed": plan.seed,
+            "ending": result.ending,
+            "reason": result.reason,
+            "candidate": result.best.id,
+            "candidates": len(result.board.candidates),
+        },
+        "model": _described(plan.model),
+        "prompt_model": _described(plan.proposer),
+        "adapter": plan.adapter,
+        "gold": {
+            "name": plan.gold.name,
+            "sha256": plan.gold.sha256,
+            "train": len(split.train),
+            "dev": len(split.dev),
+            "test": len(split.test),
+            "test_ids_sha256": split.test_hash,
+            "shares": list(plan.shares),
+            "seen": sorted(case.id for case in (*split.train, *split.dev)),
+        },
+        **proof.to_card(),
+        "spend": {
+            "calls": meter.calls,
+            "tokens": meter.tokens,
+            "cost": round(meter.cost, 6),
+            "by_purpose": desk.ledger.to_json(),
+        },
+        "thresholds": {"samples": sampling.samples, "threshold": sampling.needed},
+    }
+
+
+def _parent(plan: Plan, store: Store) -> int | None:
+    """Return the version that was the latest until now, in the user's own store."""
+    return next((one.version for one in store.list(plan.judge.name) if one.latest and not one.shipped), None)
+
+
+def _described(model: Model) -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "api_base": model.public_base,
+        "temperature": model.temperature,
+        "max_tokens": model.max_tokens,
+        "seed": model.seed,
+    }

@@ -1,0 +1,141 @@
+"""``jurist artifacts list | show | diff | tag | verify``."""
+
+from __future__ import annotations
+
+import difflib
+from argparse import Namespace
+
+from rich.text import Text
+
+from ..artifacts import Store, Summary, prompt_text
+from ..exports import export
+from ..loading import find_judge, load_judge
+from .common import human, print_json, store_of, write_text
+from .tables import metric_cell, plain_table
+
+__all__ = ["diff", "list_", "show", "tag", "verify"]
+
+
+def list_(arguments: Namespace) -> None:
+    """List all artifacts."""
+    found = store_of(arguments).list()
+    if arguments.json:
+        print_json({"artifacts": [_entry(one) for one in found]})
+        return
+    rows = [
+        [
+            f"{one.judge}@{one.version}",
+            " ".join([*(["latest"] if one.latest else []), *one.tags, *(["shipped"] if one.shipped else [])]),
+            (one.card.get("optimizer") or {}).get("name", "-"),
+            (one.card.get("model") or {}).get("name", "-"),
+            _scored(one),
+            one.problem or (one.card.get("decision") or {}).get("verdict", "-"),
+        ]
+        for one in found
+    ]
+    human().print(
+        plain_table("", ["artifact", "names", "optimizer", "model", "metric on test", "decision"], rows)
+    )
+
+
+def show(arguments: Namespace) -> None:
+    """Print one artifact, or its history."""
+    store = store_of(arguments)
+    artifact = store.load(arguments.artifact)
+    if arguments.json:
+        print_json(
+            {**artifact.card, "history": list(artifact.history)} if arguments.history else artifact.card
+        )
+        return
+    if arguments.history:
+        rows = [
+            [
+                row["step"],
+                row["candidate"],
+                row["parent"] or "-",
+                row["source"],
+                row["calls"],
+                _value(row["train"]),
+                _value(row["dev"]),
+            ]
+            for row in artifact.history
+        ]
+        human().print(
+            plain_table(
+                artifact.ref, ["step", "candidate", "parent", "source", "calls before", "train", "dev"], rows
+            )
+        )
+        return
+    judge = find_judge(str(artifact.card.get("judge_ref") or artifact.judge), store)
+    write_text(export(artifact, judge, "markdown"), None)
+
+
+def diff(arguments: Namespace) -> None:
+    """Print what changed between two prompts."""
+    store = store_of(arguments)
+    (one, first), (two, second) = (_prompt(store, ref) for ref in (arguments.first, arguments.second))
+    lines = difflib.unified_diff(first, second, one, two, lineterm="")
+    text = "\n".join(lines)
+    if text:
+        write_text(text, None)
+    else:
+        human().print(Text(f"{one} and {two} have the same prompt"))
+
+
+def _prompt(store: Store, reference: str) -> tuple[str, list[str]]:
+    if reference.endswith(":basic"):
+        loaded = load_judge(reference, store=store)
+        return loaded.name, prompt_text(loaded.state).split("\n")
+    artifact = store.load(reference)
+    return artifact.ref, prompt_text(artifact.state).split("\n")
+
+
+def tag(arguments: Namespace) -> None:
+    """Name a version."""
+    store_of(arguments).tag(arguments.artifact, arguments.tag)
+    human().print(Text(f"{arguments.artifact} is now also {arguments.tag}"))
+
+
+def verify(arguments: Namespace) -> int:
+    """Check every byte; exit code 1 if anything is wrong."""
+    store: Store = store_of(arguments)
+    problems = store.verify(arguments.artifact)
+    if arguments.json:
+        print_json(
+            {
+                "problems": [
+                    {"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems
+                ]
+            }
+        )
+    console = human()
+    for problem in problems:
+        console.print(Text(f"error: {problem}"))
+    if not problems:
+        count = 1 if arguments.artifact else len(store.list())
+        console.print(Text(f"{count} artifact{'s' if count != 1 else ''} verified, no byte changed"))
+    return 1 if problems else 0
+
+
+def _entry(one: Summary) -> dict[str, object]:
+    return {
+        "artifact": f"{one.judge}@{one.version}",
+        "path": str(one.path),
+        "latest": one.latest,
+        "tags": list(one.tags),
+        "shipped": one.shipped,
+        "problem": one.problem,
+        "card": dict(one.card),
+    }
+
+
+def _scored(one: Summary) -> str:
+    scores, decision = one.card.get("scores"), one.card.get("decision") or {}
+    metric = decision.get("metric")
+    if not scores or metric not in scores["compiled"]:
+        return "-"
+    return f"{metric} {metric_cell(scores['compiled'][metric])}"
+
+
+def _value(part: dict[str, float | None]) -> str:
+    return "-" if part["value"] is None else f"{part['value']:.3f} on {part['cases']}"

@@ -1,0 +1,146 @@
+"""What several commands share: models, samples and stores from arguments; output and progress."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from ..artifacts import Store
+from ..engines.models import Model
+from ..errors import UsageError
+from ..loading import LoadedJudge, load_judge, suited
+from ..programs.asking import Sampling
+
+__all__ = [
+    "human",
+    "judge_of",
+    "model_of",
+    "print_json",
+    "progress",
+    "sampling_of",
+    "shares_of",
+    "store_of",
+    "write_text",
+]
+
+_WIDE = 200
+
+
+def human() -> Console:
+    """Return the console for people: standard error, so that standard output stays machine-readable."""
+    if sys.stderr.isatty():
+        return Console(stderr=True, highlight=False)
+    return Console(
+        stderr=True, highlight=False, soft_wrap=True, width=_WIDE
+    )  # no cell is cut in a file or a pipe
+
+
+def print_json(data: Any) -> None:
+    """Print one JSON object on standard output."""
+    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+
+
+def store_of(arguments: Namespace) -> Store:
+    """Return the store that ``--store`` names."""
+    return Store(arguments.store)
+
+
+def model_of(arguments: Namespace, samples: int, name: str | None = None) -> Model:
+    """Return the model that the options describe, with a temperature that suits the number of samples."""
+    if arguments.concurrency < 1:
+        raise UsageError(f"--concurrency {arguments.concurrency} does nothing", hint="give 1 or more")
+    if arguments.max_tokens is not None and arguments.max_tokens < 1:
+        raise UsageError(f"--max-tokens {arguments.max_tokens} allows no reply", hint="give 1 or more")
+    model = Model(
+        name=arguments.model if name is None else name,
+        api_base=arguments.api_base,
+        temperature=arguments.temperature,
+        max_tokens=arguments.max_tokens,
+        timeout=arguments.timeout,
+        seed=arguments.seed,
+    )
+    return suited(model, samples)
+
+
+def judge_of(arguments: Namespace, reference: str, store: Store) -> LoadedJudge:
+    """Return a judge, ready to be asked, with the samples of the options or those it was proven with."""
+    loaded = load_judge(
+        reference,
+        store=store,
+        samples=arguments.samples,
+        threshold=arguments.threshold,
+        concurrency=arguments.concurrency,
+    )
+    return loaded.with_model(model_of(arguments, loaded.sampling.samples))
+
+
+def sampling_of(arguments: Namespace) -> Sampling:
+    """Return samples and threshold."""
+    return Sampling(
+        samples=1 if arguments.samples is None else arguments.samples, threshold=arguments.threshold
+    )
+
+
+def shares_of(text: str) -> tuple[float, float, float]:
+    """Return ``50/20/30`` as shares of 1.
+
+    Raises:
+        UsageError: not three positive numbers.
+    """
+    try:
+        train, dev, test = (float(part) for part in text.split("/"))
+    except ValueError:
+        raise UsageError(f"--split {text!r} is not three numbers", hint="write it as 50/20/30") from None
+    total = train + dev + test
+    if min(train, dev, test) <= 0:
+        raise UsageError(f"--split {text!r} leaves a part empty", hint="give three numbers above 0")
+    return train / total, dev / total, test / total
+
+
+def write_text(text: str, path: str | None) -> None:
+    """Write to a file, or to standard output for ``None`` or ``-``.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if path in (None, "-"):
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        return
+    target = Path(str(path))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{target}: {error.strerror}", hint="name a file that can be written") from error
+
+
+@contextmanager
+def progress(total: int | None, text: str) -> Iterator[Progress]:
+    """Show a bar on standard error while something runs; the only task has id 0."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    console = human()
+    # In a file or a pipe a bar would leave nothing but an empty line.
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        bar.add_task(text, total=total)
+        yield bar

@@ -1,0 +1,113 @@
+"""Tables of rater agreement, the human ceiling and ambiguous units, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from ..evaluation.agreement import Agreement
+from ..evaluation.ceiling import Ceiling
+from ..evaluation.raters import Estimate
+from ..merging import CATEGORIES, Ambiguous, Merged
+from .tables import plain_table
+
+__all__ = ["agreement_tables", "ambiguous_table", "ceiling_table", "estimate_cell", "rules_table"]
+
+_SHOWN = 20  # ambiguous units that a terminal shows; --json has all
+
+
+def estimate_cell(estimate: Estimate) -> str:
+    """Return ``0.712 [0.650, 0.771]``."""
+    ends = estimate.interval
+    return f"{estimate.value:.3f} [{ends.low:.3f}, {ends.high:.3f}]"
+
+
+def agreement_tables(found: Agreement) -> list[Table]:
+    """Return one table of all raters, one of the pairs and one of the labels."""
+    fleiss = found.fleiss
+    rows = [
+        ["raw agreement", estimate_cell(found.raw), f"{found.units} units with two ratings or more"],
+        [
+            "Fleiss' kappa",
+            estimate_cell(fleiss.kappa),
+            f"{fleiss.units} units with {fleiss.ratings} ratings; {fleiss.left_out} with another number left out",
+        ],
+        ["Krippendorff's alpha", estimate_cell(found.alpha), f"{found.units} units"],
+    ]
+    if found.ordinal is not None:
+        rows.append(
+            ["alpha, ordinal", estimate_cell(found.ordinal), f"{found.units} units, labels as ordered"]
+        )
+    pairs = [
+        [
+            f"{pair.first} and {pair.second}",
+            pair.units,
+            estimate_cell(pair.raw),
+            estimate_cell(pair.kappa),
+        ]
+        for pair in found.pairs
+    ]
+    by_label = [
+        [
+            one.label,
+            *one.given.values(),
+            estimate_cell(one.specific),
+            _over_pairs(found, one.label),
+            estimate_cell(one.fleiss),
+            estimate_cell(one.alpha),
+        ]
+        for one in found.table
+    ]
+    cohen = "Cohen's kappa" if len(found.pairs) == 1 else "Cohen's kappa, lowest to highest pair"
+    last = ["specific agreement", cohen, "Fleiss' kappa", "Krippendorff's alpha"]
+    return [
+        plain_table("All raters", ["measure", "value [95 % interval]", "over"], rows),
+        plain_table("Pairs", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
+        plain_table("Each label against the rest", ["label", *found.raters, *last], by_label),
+    ]
+
+
+def ceiling_table(found: Ceiling) -> Table:
+    """Return one row a metric: the mean over raters with its interval, and each rater's value."""
+    rows = [
+        [
+            f"{name} *" if name == found.metric else name,
+            estimate_cell(mean),
+            *(f"{rater.measured[name].value:.3f}" for rater in found.raters),
+        ]
+        for name, mean in found.mean.items()
+    ]
+    columns = [f"{rater.rater} ({rater.units} units)" for rater in found.raters]
+    title = "Human ceiling: each rater against the majority of the others"
+    return plain_table(title, ["metric", "mean [95 % interval]", *columns], rows)
+
+
+def rules_table(merged: Sequence[Merged]) -> Table:
+    """Return one row a rule: units with a label, and without one, by category."""
+    rows = [
+        [one.rule, one.labelled, len(one.ambiguous), *(one.by_category[name] for name in CATEGORIES)]
+        for one in merged
+    ]
+    columns = ["rule", "units with a label", "ambiguous", *(f"of these {name}" for name in CATEGORIES)]
+    return plain_table("Merging rules", columns, rows)
+
+
+def ambiguous_table(merged: Merged) -> Table:
+    """Return the first ambiguous units of a rule."""
+    shown = merged.ambiguous[:_SHOWN]
+    title = f"Ambiguous by the rule {merged.rule}: {len(shown)} of {len(merged.ambiguous)} units"
+    return plain_table(title, ["row", "unit", "labels", "category"], [_row(one) for one in shown])
+
+
+def _over_pairs(found: Agreement, label: str) -> str:
+    estimates = [pair.by_label[label] for pair in found.pairs]
+    if len(estimates) == 1:
+        return estimate_cell(estimates[0])
+    values = [estimate.value for estimate in estimates]
+    return f"{min(values):.3f} to {max(values):.3f}"
+
+
+def _row(one: Ambiguous) -> list[str]:
+    labels = ", ".join(f"{rater}: {label}" for rater, label in one.labels.items())
+    return [one.source or one.case, str(one.unit + 1), labels, one.category]

@@ -1,0 +1,55 @@
+"""``jurist run``."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from rich.text import Text
+
+from ..errors import UsageError
+from ..runs.rows import read_cases
+from ..runs.runner import run_cases
+from .common import human, judge_of, print_json, progress, store_of
+
+__all__ = ["run"]
+
+
+def run(arguments: Namespace) -> int:
+    """Judge rows; exit code 3 if too many are unusable."""
+    console = human()
+    if not 0 <= arguments.max_unusable <= 1:
+        raise UsageError(f"--max-unusable {arguments.max_unusable} is no share", hint="give 0 to 1")
+    loaded = judge_of(arguments, arguments.judge, store_of(arguments))
+    cases = read_cases(arguments.input, loaded.judge)
+    output = sys.stdout if arguments.output == "-" else Path(arguments.output)
+    with progress(len(cases), f"judging with {loaded.name}") as bar:
+        summary = run_cases(
+            loaded.asker(),
+            cases,
+            output,
+            stamp=loaded.stamp(),
+            resume=arguments.resume,
+            on_row=lambda verdict: bar.advance(bar.task_ids[0]),
+        )
+    counts = summary.to_json()
+    spend = loaded.desk.ledger.to_json()["total"]
+    if arguments.json and arguments.output != "-":
+        print_json({"judge": loaded.name, "output": arguments.output, **counts, "spend": spend})
+    parts = (
+        f"{counts['rows']} rows ({counts['resumed']} done before)",
+        f"{counts['verdict']} verdicts, {counts['abstained']} abstained, {counts['failed']} failed",
+        f"{counts['positive']} rows with a positive label",
+        f"{spend['calls']} calls, {spend['input_tokens'] + spend['output_tokens']} tokens, {spend['cost']:.4f} USD",
+    )
+    console.print(Text(f"{loaded.name}: " + "; ".join(parts)))
+    if summary.unusable > arguments.max_unusable:
+        console.print(
+            Text(
+                f"{summary.unusable:.1%} of the rows have no usable verdict; {arguments.max_unusable:.1%} are allowed "
+                "(--max-unusable); --resume asks the failed ones again"
+            )
+        )
+        return 3
+    return 0

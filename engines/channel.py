@@ -1,0 +1,230 @@
+"""The one path a call takes: journal, meter, engine, retries, ledger.
+
+A :class:`Channel` is a DSPy engine (``complete(Request) -> Response``, sync and
+async) around the engine that really answers. Retries happen here and not in
+DSPy, because every attempt has to be reserved and counted. The sample number
+travels as ``config.seed``, so that no program has to pass it on: it makes repeated
+draws distinct requests, seeds the offline engine, and is taken off before a
+request leaves for an endpoint.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from dspy.lm15 import Message, Request, Response, Usage
+from dspy.utils.exceptions import LMError
+
+from .failures import backoff, retryable
+from .journal import Answer, Journal, request_key
+from .ledger import Ledger, Purpose, Spend
+from .meter import Meter
+
+__all__ = ["AsyncChannel", "Channel", "Desk", "Inner", "case_spend", "sample_number", "without_seed"]
+
+case_spend: contextvars.ContextVar[Spend | None] = contextvars.ContextVar("jurist_case_spend", default=None)
+"""Where the calls of the case in hand are counted too, if someone wants them apart."""
+
+sample_number: contextvars.ContextVar[int | None] = contextvars.ContextVar(
+    "jurist_sample_number", default=None
+)
+"""The sample number of the calls made in this context, for requests that do not carry one themselves."""
+
+
+class Inner(Protocol):
+    """What really answers."""
+
+    def complete(self, request: Request) -> tuple[Response, float | None]:
+        """Return the response and its cost in US dollars, ``None`` if not known."""
+        ...
+
+    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+        """Do the same without blocking."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """What all the channels of one job share."""
+
+    ledger: Ledger
+    meter: Meter
+    journal: Journal
+
+    @classmethod
+    def fresh(cls) -> Desk:
+        """Return a desk without limits or memory."""
+        return cls(ledger=Ledger(), meter=Meter(), journal=Journal())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Call:
+    """One question on its way: its place in the journal, and the answer if it is kept there."""
+
+    key: str
+    occurrence: int
+    kept: Answer | None
+
+
+class Channel:
+    """A synchronous DSPy engine with journal, meter, retries and ledger."""
+
+    def __init__(self, inner: Inner, desk: Desk, purpose: Purpose, *, attempts: int = 4) -> None:
+        self.inner, self.desk, self.purpose, self.attempts = inner, desk, purpose, attempts
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Channel:
+        """Return itself: copies of a program share one meter."""
+        return self
+
+    def complete(self, request: Request) -> Response:
+        """Answer a request, from the journal if it was paid before.
+
+        Raises:
+            BudgetExhausted: the next attempt would go over a limit.
+            LMError: the endpoint failed for good.
+        """
+        request = _numbered(request)
+        call = self._begin(request)
+        if call.kept:
+            return _response(call.kept, request)
+        for attempt in range(self.attempts):
+            self.desk.meter.reserve()
+            try:
+                answered = self.inner.complete(request)
+            except LMError as error:
+                time.sleep(self._wait(error, attempt))
+            except KeyboardInterrupt:
+                self._dropped()
+                raise
+            else:
+                return self._paid(call, request, *answered)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _begin(self, request: Request) -> _Call:
+        key = request_key(_content(request))
+        occurrence, kept = self.desk.journal.ask(key)
+        if kept:
+            self.desk.meter.reserve()
+            self._count(replayed=1)
+            self.desk.meter.settle(tokens=kept.input_tokens + kept.output_tokens, cost=kept.cost)
+        return _Call(key=key, occurrence=occurrence, kept=kept)
+
+    def _paid(self, call: _Call, request: Request, response: Response, cost: float | None) -> Response:
+        answer = _answer(response, cost)
+        if answer.text != response.message.text:
+            response = _response(answer, request)
+        self.desk.journal.keep(call.key, call.occurrence, answer)
+        self._count(
+            calls=1,
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            cost=cost or 0.0,
+            unpriced=int(cost is None),
+        )
+        self.desk.meter.settle(tokens=answer.input_tokens + answer.output_tokens, cost=cost)
+        return response
+
+    def _count(self, **counts: float) -> None:
+        self.desk.ledger.add(self.purpose, **counts)
+        case = case_spend.get()
+        if case is not None:
+            case.add(Spend(**counts))  # type: ignore[arg-type]
+
+    def _dropped(self) -> None:
+        """Book a call that was sent and whose answer nobody waits for any more."""
+        self.desk.meter.settle(tokens=0, cost=0.0)
+        self._count(calls=1, failures=1)
+
+    def _wait(self, error: LMError, attempt: int) -> float:
+        """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
+        self.desk.meter.settle(tokens=0, cost=0.0)
+        again = retryable(error) and attempt + 1 < self.attempts
+        self._count(calls=1, retries=int(again), failures=int(not again))
+        if not again:
+            raise error
+        return backoff(error, attempt)
+
+
+class AsyncChannel:
+    """The asynchronous face of a :class:`Channel`."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> AsyncChannel:
+        """Return itself: copies of a program share one meter."""
+        return self
+
+    async def complete(self, request: Request) -> Response:
+        """Answer a request; see :meth:`Channel.complete`."""
+        channel, request = self.channel, _numbered(request)
+        call = channel._begin(request)
+        if call.kept:
+            return _response(call.kept, request)
+        for attempt in range(channel.attempts):
+            channel.desk.meter.reserve()
+            try:
+                answered = await channel.inner.acomplete(request)
+            except LMError as error:
+                await asyncio.sleep(channel._wait(error, attempt))
+            except (asyncio.CancelledError, KeyboardInterrupt):
+                channel._dropped()
+                raise
+            else:
+                return channel._paid(call, request, *answered)
+        raise AssertionError("the last attempt returns or raises")
+
+
+def _numbered(request: Request) -> Request:
+    number = sample_number.get()
+    if number is None or request.config.seed is not None:
+        return request
+    return replace(request, config=replace(request.config, seed=number))
+
+
+def without_seed(request: Request) -> Request:
+    """Return the request as an endpoint gets it: the sample number is ours."""
+    return replace(request, config=replace(request.config, seed=None))
+
+
+def _content(request: Request) -> dict[str, Any]:
+    config = request.config
+    system = (
+        request.system if isinstance(request.system, str | None) else "".join(p.text for p in request.system)
+    )
+    return {
+        "model": request.model,
+        "system": system,
+        "messages": [[message.role, message.text] for message in request.messages],
+        "temperature": config.temperature,
+        "max_tokens": config.max_tokens,
+        "seed": config.seed,
+        "response_format": config.response_format,
+    }
+
+
+def _answer(response: Response, cost: float | None) -> Answer:
+    usage = response.usage
+    return Answer(
+        # A reply may hold half a surrogate pair, which no file can.
+        text=(response.message.text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+        finish_reason=response.finish_reason,
+        input_tokens=usage.input_tokens or 0,
+        output_tokens=usage.output_tokens or 0,
+        cost=cost,
+        model=response.model,
+    )
+
+
+def _response(answer: Answer, request: Request) -> Response:
+    return Response(
+        id=None,
+        model=answer.model or request.model,
+        message=Message.assistant(answer.text),
+        finish_reason=answer.finish_reason,
+        usage=Usage(input_tokens=answer.input_tokens, output_tokens=answer.output_tokens),
+    )

@@ -1,0 +1,123 @@
+"""Which failures of an endpoint are worth another try, which end the job, and how to say them.
+
+An authentication or quota error would repeat for every row, so it ends the work
+with one line instead of turning rows into wrong answers. Messages are redacted:
+providers like to echo parts of keys.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from dspy.utils.exceptions import (
+    ContextWindowExceededError,
+    LMAuthError,
+    LMBillingError,
+    LMConfigurationError,
+    LMError,
+    LMProviderError,
+    LMRateLimitError,
+    LMServerError,
+    LMTimeoutError,
+    LMTransportError,
+    LMUnexpectedError,
+    LMUnsupportedFeatureError,
+    LMUnsupportedModelError,
+)
+
+from ..errors import JuristError, ModelError
+
+__all__ = ["backoff", "brief", "fatal", "model_error", "our_own", "redact", "retryable", "timed_out"]
+
+_FATAL = (
+    LMAuthError,
+    LMBillingError,
+    LMConfigurationError,
+    LMUnsupportedModelError,
+    LMUnsupportedFeatureError,
+)
+_TRANSIENT = (LMRateLimitError, LMServerError, LMTimeoutError, LMTransportError)
+_HINTS: tuple[tuple[type[LMError], str], ...] = (
+    (
+        LMConfigurationError,
+        "set the provider's API key in its environment variable, for example OPENAI_API_KEY",
+    ),
+    (LMAuthError, "check the API key in the environment variable of this provider"),
+    (LMBillingError, "check the account's credit and quota"),
+    (LMUnsupportedModelError, "check the model's name (provider/model) and that your key may use it"),
+    (LMTransportError, "check the address (--api-base), and that the server is running"),
+    (LMTimeoutError, "the server accepts connections but does not answer; try a longer --timeout"),
+)
+_SECRET = re.compile(r"\b(sk|pk|rk|gsk|xai|key)-[\w*.-]{4,}|(?<=Bearer )\S+|[^/\s:@]+:[^/\s@]+(?=@)")
+
+
+# DSPy's client ends its messages with advice to programmers, which a command line should not repeat.
+_ADVICE = re.compile(r"\n\n {2}(To fix:|credential came from).*|, or pass api_key=.*?\(\.\.\.\)", re.DOTALL)
+
+
+def retryable(error: LMError) -> bool:
+    """Say whether another try may succeed: overload, time-outs, broken connections, unusable bodies."""
+    if isinstance(error, _TRANSIENT):
+        return True
+    # An HTTP 200 with a truncated or non-JSON body is a bare provider error without a failing status.
+    return type(error) is LMProviderError and (error.status is None or error.status < 400)
+
+
+def fatal(error: LMError) -> bool:
+    """Say whether every other row would fail in the same way."""
+    if isinstance(error, ContextWindowExceededError):
+        return False
+    if "LLM Provider NOT provided" in str(error):  # LiteLLM's refusal of an unknown provider/ prefix
+        return True
+    return isinstance(error, _FATAL) or getattr(error, "status", None) in (401, 402, 403, 404)
+
+
+def backoff(error: LMError, attempt: int) -> float:
+    """Return the seconds to wait before try ``attempt + 1``: what the server asked for, else 0.5, 1, 2, ... to 30."""
+    asked = getattr(error, "retry_after", None)
+    return min(float(asked), 60.0) if asked is not None else min(0.5 * 2.0**attempt, 30.0)
+
+
+def timed_out(error: LMError) -> bool:
+    """Say whether a transport error means that nobody answered in time, rather than that nobody was there."""
+    names: set[str] = set()
+    cause: BaseException | None = error
+    for _ in range(16):  # a ring of causes must not hang
+        if cause is None:
+            break
+        names.add(type(cause).__name__)
+        cause = cause.__cause__
+    return bool(names & {"ReadTimeout", "TimeoutError"}) and not names & {"ConnectTimeout", "ConnectError"}
+
+
+def our_own(error: LMError) -> JuristError | None:
+    """Return the error of ours that DSPy wrapped as an unexpected failure of an engine, if it is one."""
+    cause = error.__cause__
+    return cause if isinstance(error, LMUnexpectedError) and isinstance(cause, JuristError) else None
+
+
+def redact(text: str) -> str:
+    """Return ``text`` on one line without keys: anything key-shaped, and the value of every ``*_KEY`` variable."""
+    named = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+    values = (value for name, value in os.environ.items() if name.upper().endswith(named) and len(value) >= 6)
+    for value in sorted(values, key=len, reverse=True):  # one key may begin like another
+        text = text.replace(value, "***")
+    return " ".join(_SECRET.sub("***", text).split())
+
+
+def brief(error: LMError) -> str:
+    """Return what went wrong on one line of at most 300 characters, redacted."""
+    return redact(_ADVICE.sub("", str(error)))[:300]
+
+
+def model_error(error: LMError) -> ModelError:
+    """Return the one-line error that ends the work."""
+    hint = next(
+        (hint for kind, hint in _HINTS if isinstance(error, kind)), "check the model and its settings"
+    )
+    if "LLM Provider NOT provided" in str(error):
+        return ModelError(
+            f"no provider is known for the model {error.model!r}", hint="write it as provider/model"
+        )
+    return ModelError(brief(error), hint=hint)

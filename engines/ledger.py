@@ -1,0 +1,77 @@
+"""What was spent, counted where each call is made.
+
+DSPy's own usage tracking loses calls made in other threads, and its history is
+off in long runs; a ledger counts under a lock, by purpose.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+__all__ = ["Ledger", "Purpose", "Spend"]
+
+Purpose = Literal["judge", "proposer", "generator"]
+
+
+@dataclass(kw_only=True)
+class Spend:
+    """Counts of one purpose.
+
+    Attributes:
+        calls: requests sent, retries included.
+        replayed: answers taken from a journal instead, paid before.
+        retries: requests that repeated a failed one.
+        failures: requests that gave up.
+        input_tokens: as the endpoint reported them.
+        output_tokens: as the endpoint reported them.
+        cost: US dollars, over the calls whose price is known.
+        unpriced: calls whose price is not known.
+    """
+
+    calls: int = 0
+    replayed: int = 0
+    retries: int = 0
+    failures: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+
+    def add(self, other: Spend) -> None:
+        """Add another's counts to these."""
+        for item in fields(self):
+            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts as a plain mapping, the cost rounded to a millionth."""
+        return {item.name: round(getattr(self, item.name), 6) for item in fields(self)}
+
+
+class Ledger:
+    """Thread-safe counts of calls, tokens and cost, by purpose."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._spend: dict[Purpose, Spend] = {}
+
+    def add(self, purpose: Purpose, **counts: float) -> None:
+        """Add to the counts of one purpose; the names are those of :class:`Spend`."""
+        with self._lock:
+            self._spend.setdefault(purpose, Spend()).add(Spend(**counts))  # type: ignore[arg-type]
+
+    def spend(self, purpose: Purpose | None = None) -> Spend:
+        """Return a copy of one purpose's counts, or of the sum over all."""
+        total = Spend()
+        with self._lock:
+            for name, spend in self._spend.items():
+                if purpose in (None, name):
+                    total.add(spend)
+        return total
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``{"total": ..., purpose: ...}`` as plain mappings."""
+        with self._lock:
+            names = sorted(self._spend)
+        return {"total": self.spend().to_json(), **{name: self.spend(name).to_json() for name in names}}

@@ -1,0 +1,221 @@
+"""From a model string to a DSPy language model that goes through a channel.
+
+``offline`` is the built-in evidence reader; every other string is DSPy's own
+(``openai/gpt-4.1-mini``, ``ollama_chat/llama3.1``), with ``--api-base`` for
+OpenAI-compatible servers. Nothing is sent before the first call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+from dspy.clients.costs import estimate_cost
+from dspy.lm15 import Request, Response
+from dspy.utils.exceptions import AdapterParseError, LMConfigurationError, LMTimeoutError, LMTransportError
+
+from ..errors import UsageError
+from .channel import AsyncChannel, Channel, Desk, without_seed
+from .failures import brief, timed_out
+from .ledger import Purpose
+
+__all__ = ["ADAPTERS", "OFFLINE", "Model", "adapter", "connect"]
+
+OFFLINE = "offline"
+_OFFLINE_MODEL = "jurist/offline"
+ADAPTERS = ("chat", "json", "xml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """Which model answers, and how it is reached.
+
+    Attributes:
+        name: ``offline`` or a DSPy model string.
+        api_base: address of an OpenAI-compatible server.
+        temperature: 0 to 2; ``None`` leaves it to the provider.
+        max_tokens: limit on a reply; ``None`` leaves it to the provider.
+        timeout: seconds one request may take; a request without a limit can hang for ever.
+        seed: of the offline engine's draws.
+    """
+
+    name: str = OFFLINE
+    api_base: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    timeout: float = 120.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse addresses and settings that cannot work."""
+        if not self.name:
+            raise UsageError("the model has no name", hint="write it as provider/model, or use offline")
+        if not self.timeout > 0:
+            raise UsageError(
+                f"a time-out of {self.timeout} seconds allows nothing", hint="give a number above 0"
+            )
+        if self.api_base is not None and not re.match(r"https?://[^\s/]+", self.api_base):
+            raise UsageError(
+                f"--api-base {self.api_base!r} is not an address", hint="write it as http://host:port/v1"
+            )
+        if self.api_base is not None and "@" in self.api_base.partition("//")[2].partition("/")[0]:
+            # The client cannot send them, and an address ends up in messages.
+            raise UsageError(
+                "--api-base holds a user name or password",
+                hint="put the key into the provider's environment variable, for example OPENAI_API_KEY",
+            )
+        if self.api_base and self.name == OFFLINE:
+            raise UsageError(
+                "--api-base needs a model", hint="add --model openai/NAME, with the name the server knows"
+            )
+        if self.temperature is not None and not 0 <= self.temperature <= 2:
+            raise UsageError(
+                f"temperature {self.temperature} is out of range", hint="give a number from 0 to 2"
+            )
+
+    @property
+    def fixed_temperature(self) -> bool:
+        """Whether the model refuses any temperature but its own: OpenAI's reasoning families."""
+        return bool(re.match(r"(o\d|gpt-5(?!.*-chat))", self.name.rpartition("/")[2].lower()))
+
+    @property
+    def offline(self) -> bool:
+        """Whether the built-in evidence reader answers."""
+        return self.name == OFFLINE
+
+    @property
+    def public_base(self) -> str | None:
+        """The address without credentials or query: fit for a card."""
+        return re.sub(r"//[^/@]*@", "//", self.api_base).split("?")[0] if self.api_base else None
+
+
+def adapter(name: str) -> dspy.Adapter:
+    """Return DSPy's adapter ``chat``, ``json`` or ``xml``, without the second paid call after a failed parse.
+
+    Raises:
+        UsageError: there is no such adapter.
+    """
+    if name == "chat":
+        return _Chat(use_json_adapter_fallback=False)
+    if name == "json":
+        return _Json()
+    if name == "xml":
+        return _Xml(use_json_adapter_fallback=False)
+    raise UsageError(f"no adapter is called {name!r}", hint=f"use one of {', '.join(ADAPTERS)}")
+
+
+class _Parsing:
+    """What DSPy's parsers let through: a reply nested too deep for them is as unusable as any other."""
+
+    def parse(self, signature: Any, completion: str) -> dict[str, Any]:
+        try:
+            return dict(super().parse(signature, completion))  # type: ignore[misc]
+        except (RecursionError, ValueError) as error:
+            raise AdapterParseError(
+                adapter_name=type(self).__name__.strip("_"),
+                signature=signature,
+                lm_response=completion[:1000],
+                message=f"the reply cannot be parsed ({type(error).__name__})",
+            ) from error
+
+
+class _Chat(_Parsing, dspy.ChatAdapter):
+    pass
+
+
+class _Json(_Parsing, dspy.JSONAdapter):
+    pass
+
+
+class _Xml(_Parsing, dspy.XMLAdapter):
+    pass
+
+
+def connect(model: Model, desk: Desk, purpose: Purpose = "judge") -> dspy.LM:
+    """Return a DSPy language model whose every call goes through ``desk``.
+
+    Raises:
+        UsageError: the model does not take these settings.
+    """
+    inner = _Offline(model.seed) if model.offline else _Endpoint(model)
+    channel = Channel(inner, desk, purpose)
+    settings = {"temperature": model.temperature, "max_tokens": model.max_tokens}
+    try:
+        return dspy.LM(
+            _OFFLINE_MODEL if model.offline else model.name,
+            engine=channel,
+            async_engine=AsyncChannel(channel),
+            cache=False,
+            num_retries=0,
+            **{key: value for key, value in settings.items() if value is not None},
+        )
+    except LMConfigurationError as error:  # reasoning models refuse most temperatures and low limits
+        raise UsageError(brief(error), hint="use --temperature 1 and no --max-tokens") from error
+
+
+class _Offline:
+    """The evidence reader behind the channel; it costs nothing."""
+
+    def __init__(self, seed: int) -> None:
+        from .offline import OfflineEngine
+
+        self._engine = OfflineEngine(seed=seed)
+
+    def complete(self, request: Request) -> tuple[Response, float | None]:
+        return self._engine.complete(request), 0.0
+
+    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+        return self._engine.complete(request), 0.0
+
+
+class _Endpoint:
+    """A real endpoint behind the channel, by DSPy's own client."""
+
+    def __init__(self, model: Model) -> None:
+        # Prices come from the table that DSPy ships; fetching a newer one is nobody's wish in mid-run.
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")
+        options: dict[str, Any] = {"timeout": model.timeout}
+        if model.api_base:
+            options["api_base"] = model.api_base
+            if model.name.startswith("openai/") and not os.environ.get("OPENAI_API_KEY"):
+                options["api_key"] = "none"  # local servers ask for no key, DSPy's client does
+        self._lm = dspy.LM(model.name, cache=False, num_retries=0, **options)
+        self._provider, self._timeout = model.name.partition("/")[0], model.timeout
+
+    def complete(self, request: Request) -> tuple[Response, float | None]:
+        sent = without_seed(request)
+        with self._in_time():
+            response = self._lm(sent)
+        return self._priced(sent, response)
+
+    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+        sent = without_seed(request)
+        with self._in_time():
+            # The client's own limit is between two bytes; a server that trickles would never end.
+            response = await asyncio.wait_for(self._lm.acall(sent), self._timeout)
+        return self._priced(sent, response)
+
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """Tell a server that does not answer from one that is not there."""
+        try:
+            yield
+        except (LMTransportError, TimeoutError) as error:
+            if isinstance(error, LMTransportError) and not timed_out(error):
+                raise
+            raise LMTimeoutError(f"no answer within {self._timeout:g} s", model=self._lm.model) from error
+
+    def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
+        cost, _ = estimate_cost(
+            response,
+            provider=self._provider,
+            requested_model=request.model.partition("/")[2],
+            request=request,
+        )
+        return response, cost

@@ -1,0 +1,7 @@
+"""The embedded offline engine: an evidence reader that answers DSPy requests without a model."""
+
+from __future__ import annotations
+
+from .engine import AsyncOfflineEngine, OfflineEngine
+
+__all__ = ["AsyncOfflineEngine", "OfflineEngine"]

@@ -1,0 +1,120 @@
+"""The criteria bank: what an instruction can ask for, and which weights that moves.
+
+Each criterion is recognised by cue patterns in any instruction, whoever wrote it, sentence by
+sentence, in English and Chinese. A negation in front of the cue in its sentence flips the shift.
+A criterion counts once however often it is said. The same bank gives the proposer its sentences.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from .bank import BANK_TEXT
+
+__all__ = ["BANK", "RIVALS", "Criterion", "active", "instruction_sentences", "shifts_for"]
+
+_NEGATION: Final = re.compile(
+    r"\b(?:do not|don't|does not|never|without|no need|need not|not required|not necessary|avoid|"
+    r"rather than|instead of|stop)\b|不要|不必|无需|不需要|不应|避免|不用|别"
+)
+_SPLIT: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_CLAUSE: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n\s*\n|\n(?=\s*[-*•\d])")
+RIVALS: Final = (
+    ("subjective", "praise-ok"), ("explicit", "implicit"), ("explicit", "paraphrase"), ("strict", "lenient"),
+    ("every-part", "main-point"), ("one-sentence", "whole-text"), ("summary", "common-sense"),
+    ("impact", "common-sense"), ("every-part", "lenient"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion:
+    """One thing an instruction can ask for.
+
+    Attributes:
+        name: short id.
+        cues: pattern over a lower-case sentence.
+        shifts: (axis, feature or bias, delta).
+        english, chinese: the sentence with which the proposer asks for it.
+        feature: the feature whose presence in an error calls for this criterion ("" for any).
+        fixes: "over" if it makes the judge stricter (fewer supported), "under" if more lenient, "" other.
+        evergreen: whether negating words are part of the cue itself, so that they do not flip it.
+        instead_of: a criterion that the same clause then does not state (the opposite in like words).
+    """
+
+    name: str
+    cues: str
+    shifts: tuple[tuple[str, str, float], ...]
+    english: str
+    chinese: str
+    feature: str = ""
+    fixes: str = ""
+    evergreen: bool = False
+    instead_of: str = ""
+
+
+def _parse(block: str) -> Criterion:
+    head, *lines = block.splitlines()
+    name, _, rest = head[1:].partition("]")
+    options = dict(word.split("=") for word in rest.split() if "=" in word)
+    of: dict[str, list[str]] = {"cue": [], "shift": [], "en": [], "zh": []}
+    for line in lines:
+        key, _, value = line.partition(": ")
+        of[key].append(value)
+    shifts = re.findall(r"(\w+)\.(\w+)([+-][\d.]+)", " ".join(of["shift"]))
+    return Criterion(
+        name=name,
+        cues="|".join(of["cue"]),
+        shifts=tuple((axis, feature, float(delta)) for axis, feature, delta in shifts),
+        english=" ".join(of["en"]),
+        chinese="".join(of["zh"]),
+        feature=options.get("feature", ""),
+        fixes=options.get("fixes", ""),
+        evergreen="evergreen" in rest.split(),
+        instead_of=options.get("instead_of", ""),
+    )
+
+
+BANK: Final[tuple[Criterion, ...]] = tuple(_parse(block) for block in BANK_TEXT.strip().split("\n\n"))
+
+
+def instruction_sentences(text: str) -> list[str]:
+    """Split an instruction into sentences or bullet lines."""
+    return [piece.strip() for piece in _SPLIT.split(text) if piece.strip()]
+
+
+@lru_cache(maxsize=64)
+def _cue(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+@lru_cache(maxsize=512)
+def active(instruction: str) -> tuple[tuple[str, int], ...]:
+    """Return the criteria an instruction states: (name, +1), or (name, -1) where it negates one."""
+    found: dict[str, int] = {}
+    for sentence in _CLAUSE.split(instruction[:20000].lower()):
+        matches = {c.name: m for c in BANK if (m := _cue(c.cues).search(sentence))}
+        beaten = {c.instead_of for c in BANK if c.name in matches}
+        for criterion in BANK:
+            match = matches.get(criterion.name)
+            if not match or criterion.name in beaten:
+                continue
+            negated = not criterion.evergreen and _NEGATION.search(
+                sentence[max(0, match.start() - 40) : match.start()]
+            )
+            found[criterion.name] = -1 if negated else 1
+    return tuple(sorted(found.items()))
+
+
+def shifts_for(instruction: str) -> dict[tuple[str, str], float]:
+    """Return what an instruction adds to the prior directions: (axis, feature or bias) -> delta."""
+    signs = dict(active(instruction))
+    total: dict[tuple[str, str], float] = {}
+    for criterion in BANK:
+        sign = signs.get(criterion.name, 0)
+        for axis, feature, delta in criterion.shifts:
+            if sign:
+                total[axis, feature] = total.get((axis, feature), 0.0) + sign * delta
+    return total

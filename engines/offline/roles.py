@@ -1,0 +1,115 @@
+"""Who is who among the inputs: the evidence, the thing judged (in units), and the context.
+
+Names decide first, then descriptions, then documented fallbacks: evidence is the longest field,
+the thing judged the last field that is not evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from .request import Ask, Field
+
+__all__ = ["Roles", "Unit", "assign_roles", "split_units"]
+
+# Ranked: an earlier line wins over a later one; fields of the same line are read together.
+_EVIDENCE: Final = (
+    "reference evidence document documents source sources knowledge passage passages article policy "
+    "transcript facts grounding retrieved ground_truth 参考 证据 文档 资料 知识 原文 来源",
+    "conversation context contexts premise text dialogue_text correct_answer gold_answer 对话 上下文 背景",
+    "dialogue dialog history chat 历史",
+)
+_JUDGED: Final = (
+    "claim claims statement statements sentence sentences hypothesis assertion unit "
+    "units 声明 论断 句子 陈述",
+    "constraint constraints criterion criteria item items 约束 条件",
+    "response answer reply summary prediction candidate output completion "
+    "model_answer 回复 回答 答案 摘要 总结",
+)
+_NUMBERED: Final = re.compile(r"^[ \t]*(?:(\d{1,5})[.)、:：][ \t]*(?=\S)|[\[<(](\d{1,5})[\])>][ \t]*)", re.M)
+_LIST_KINDS: Final = ("labels", "tags", "bools", "indices", "texts")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """One thing to judge: its number (1-based, as written) and its text."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """Field names by role; ``judged`` may be empty when a request has a single input."""
+
+    evidence: tuple[str, ...]
+    judged: str
+    context: tuple[str, ...]
+
+
+def _rank(field: Field, table: tuple[str, ...]) -> int:
+    """Return the best rank of a field in a table by name (0..), by description (10..), or 99."""
+    name = field.name.lower()
+    words = set(re.split(r"_+", name)) | {name}
+    about = set(re.findall(r"[a-z]+|[\u4e00-\u9fff]{2}", field.description.lower()))
+    for offset, have in ((0, words), (10, about)):
+        for rank, line in enumerate(table):
+            if have & set(line.split()):
+                return offset + rank
+    return 99
+
+
+def assign_roles(ask: Ask) -> Roles:
+    """Assign roles from the declared fields; the values only break ties (numbered lines, length)."""
+    fields = [field for field in ask.inputs if field.name in ask.values] or list(ask.inputs)
+    per_unit = any(field.shape.kind in _LIST_KINDS for field in ask.outputs)
+    numbered = [
+        f for f in fields if per_unit and len(_NUMBERED.findall(ask.values.get(f.name, "")[:4000])) > 0
+    ]
+    judged_ranks = {f.name: _rank(f, _JUDGED) for f in fields}
+    evidence_ranks = {f.name: _rank(f, _EVIDENCE) for f in fields}
+    claimants = [
+        f for f in fields if judged_ranks[f.name] < 10 and evidence_ranks[f.name] >= judged_ranks[f.name]
+    ]
+    pool = [f for f in numbered if f in claimants] or claimants
+    judged = min(pool, key=lambda f: judged_ranks[f.name]).name if pool else ""
+    rest = [f for f in fields if f.name != judged]
+    best = min((evidence_ranks[f.name] for f in rest), default=99)
+    evidence = [f.name for f in rest if evidence_ranks[f.name] == best and best < 99]
+    if not evidence and rest:
+        evidence = [max(rest, key=lambda f: len(ask.values.get(f.name, ""))).name]
+    others = [f for f in rest if f.name not in evidence]
+    if not judged:
+        described = min(others, key=lambda f: judged_ranks[f.name], default=None)
+        if described is not None:
+            judged = described.name if judged_ranks[described.name] < 99 else others[-1].name
+        elif evidence:
+            judged = evidence.pop()
+    return Roles(
+        evidence=tuple(evidence),
+        judged=judged,
+        context=tuple(f.name for f in others if f.name != judged),
+    )
+
+
+def split_units(text: str) -> tuple[Unit, ...]:
+    """Split numbered lines ``1. text`` into units; without numbering each line is one unit.
+
+    Numbers must grow by exactly one from the first line on, so that a list inside a sentence
+    ("1. pioneering ...") does not open a unit of its own.
+    """
+    marks: list[tuple[int, int, int]] = []
+    for match in _NUMBERED.finditer(text):
+        number = int(match.group(1) or match.group(2))
+        if not marks or number == marks[-1][0] + 1:
+            marks.append((number, match.start(), match.end()))
+    if marks and not text[: marks[0][1]].strip():
+        ends = [start for _, start, _ in marks[1:]] + [len(text)]
+        return tuple(
+            Unit(number=number, text=text[start:end].strip())
+            for (number, _, start), end in zip(marks, ends, strict=True)
+        )
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return tuple(Unit(number=i, text=line) for i, line in enumerate(lines, 1))

@@ -1,0 +1,96 @@
+"""The errors of jurist: one root, each saying what is wrong, where, and what to do next.
+
+``JuristError`` subclasses end a command with exit code 1 and one line; they are
+never used for a model's unusable reply, which is an abstention and is counted.
+``BudgetExhausted`` is a ``BaseException`` on purpose: optimizers catch
+``Exception`` around every evaluation, and a hard limit must not be swallowed.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ArtifactError",
+    "BudgetExhausted",
+    "CheckpointError",
+    "GoldError",
+    "JudgeError",
+    "JuristError",
+    "ModelError",
+    "OptimizerError",
+    "UsageError",
+]
+
+
+class JuristError(Exception):
+    """The work could not be done. ``str(error)`` is one line: the problem, then the hint.
+
+    Args:
+        message: what is wrong and where, with the offending value.
+        hint: the next step for the user, as an imperative clause; may be empty.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        self.message = " ".join(message.split())
+        self.hint = " ".join(hint.split())
+        super().__init__(f"{self.message}; {self.hint}" if self.hint else self.message)
+
+
+class UsageError(JuristError):
+    """The command line or an argument is wrong (exit code 2)."""
+
+    exit_code = 2
+
+
+class GoldError(JuristError):
+    """A gold file cannot be used.
+
+    Args:
+        message: what is wrong.
+        path: the file, as the user named it.
+        line: 1-based line (or record) number, if one is to blame.
+        field: the field (column) to blame, if any.
+        hint: the next step.
+    """
+
+    def __init__(
+        self, message: str, *, path: str = "", line: int | None = None, field: str = "", hint: str = ""
+    ) -> None:
+        self.path, self.line, self.field = path, line, field
+        where = path + (f":{line}" if line is not None else "")
+        place = ", ".join(part for part in (where, f"field {field!r}" if field else "") if part)
+        super().__init__(f"{place}: {message}" if place else message, hint=hint)
+
+
+class JudgeError(JuristError):
+    """A judge is unknown, badly defined, or cannot be loaded from its file."""
+
+
+class ModelError(JuristError):
+    """The model cannot be used at all: no key, no such model, unreachable host, quota spent."""
+
+
+class OptimizerError(JuristError):
+    """An optimizer cannot start: unknown name, wrong option, or a budget below one full pass."""
+
+
+class CheckpointError(JuristError):
+    """A checkpoint belongs to another job, or is damaged."""
+
+
+class ArtifactError(JuristError):
+    """An artifact is missing, damaged, or does not fit this judge."""
+
+
+class BudgetExhausted(BaseException):
+    """A hard limit on calls, tokens, cost or seconds was reached before the next call was made.
+
+    Args:
+        limit: which limit: ``"calls"``, ``"tokens"``, ``"cost"`` or ``"seconds"``.
+        allowed: its value.
+    """
+
+    def __init__(self, limit: str, allowed: float) -> None:
+        self.limit, self.allowed = limit, allowed
+        super().__init__(f"the budget of {allowed:g} {limit} is spent")

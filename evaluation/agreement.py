@@ -1,0 +1,231 @@
+"""How far raters of the same units agree: raw, Cohen's, Fleiss' and Krippendorff's coefficients, and by label.
+
+Any number of raters from two on, labels may be missing. Each coefficient says over which units it is:
+
+- Cohen's kappa of a pair: the units that both labelled.
+- Fleiss' kappa: the units with one and the same number of ratings, the number that most units have (of equally
+  frequent ones the larger); the others are left out and counted.
+- Krippendorff's alpha and raw agreement: all units with two ratings or more.
+
+By label, the coefficients are those of the label against all others; specific agreement is the share of pairs
+of ratings with that label that agree on it. Intervals are percentile bootstraps over groups, as for metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from .chance import (
+    cohen,
+    coincidences,
+    collapsed,
+    confusions,
+    fleiss,
+    fleiss_collapsed,
+    fleiss_table,
+    krippendorff_nominal,
+    krippendorff_ordinal,
+    pair_table,
+    raw,
+    specific,
+)
+from .confusion import Floats
+from .raters import Estimate, Ratings, Sums, encode_ratings, estimated, summed
+
+__all__ = ["Agreement", "FleissAgreement", "LabelAgreement", "PairAgreement", "rater_agreement"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairAgreement:
+    """Two of the raters.
+
+    Args:
+        first: the one.
+        second: the other.
+        units: those that both labelled, at least one.
+        raw: share of them with the same label, in [0, 1].
+        kappa: Cohen's kappa, in [-1, 1].
+        by_label: Cohen's kappa of each label against the rest.
+    """
+
+    first: str
+    second: str
+    units: int
+    raw: Estimate
+    kappa: Estimate
+    by_label: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleissAgreement:
+    """Fleiss' kappa.
+
+    Args:
+        kappa: in [-1, 1].
+        ratings: how many ratings each of its units has, at least 2.
+        units: its units.
+        left_out: units with two ratings or more, but not that many.
+    """
+
+    kappa: Estimate
+    ratings: int
+    units: int
+    left_out: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelAgreement:
+    """One label against all others.
+
+    Args:
+        label: its name.
+        given: rater -> units to which the rater gave it, of those with two ratings or more.
+        specific: the share of pairs of ratings with this label that agree on it, in [0, 1]; 0.0 if unused.
+        fleiss: Fleiss' kappa, over the same units as for all labels.
+        alpha: Krippendorff's alpha.
+    """
+
+    label: str
+    given: Mapping[str, int]
+    specific: Estimate
+    fleiss: Estimate
+    alpha: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """The raters of one gold set. Every coefficient is 0.0 where only one label occurs.
+
+    Args:
+        raters: their names, in the order given.
+        raw: the share of pairs of ratings of one unit that agree, in [0, 1].
+        pairs: each pair of raters with a unit in common.
+        fleiss: Fleiss' kappa.
+        alpha: Krippendorff's alpha for nominal labels, in [-1, 1].
+        ordinal: the same for ordered labels; ``None`` unless asked for.
+        table: one entry per label, in the order of the labels.
+        units: units with two ratings or more.
+        skipped: units with one rating or none.
+        groups: groups with a unit that has two ratings or more.
+    """
+
+    raters: tuple[str, ...]
+    raw: Estimate
+    pairs: tuple[PairAgreement, ...]
+    fleiss: FleissAgreement
+    alpha: Estimate
+    ordinal: Estimate | None
+    table: tuple[LabelAgreement, ...]
+    units: int
+    skipped: int
+    groups: int
+
+
+def rater_agreement(
+    ratings: Mapping[str, Sequence[str | None]],
+    *,
+    groups: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
+    ordered: bool = False,
+    seed: int = 0,
+) -> Agreement:
+    """Compare raters, unit by unit.
+
+    Args:
+        ratings: rater -> one label per unit, ``None`` where the rater gave none; two raters or more.
+        groups: the cluster of each unit; ``None`` takes every unit as its own.
+        labels: the closed label set; ``None`` takes the labels that occur, sorted.
+        ordered: the labels are in their order from one end of a scale to the other: give the ordinal alpha too.
+        seed: of the bootstrap.
+
+    Raises:
+        UsageError: fewer than two raters, unequal lengths, or ``labels`` repeats a label.
+        JuristError: no unit has two labels, or a label is outside ``labels``.
+    """
+    found = encode_ratings(ratings, groups=groups, labels=labels)
+    used = found.compared
+    counts, group = found.counts[used], found.group[used]
+    pairs = summed(pair_table(counts), group, seed=seed)
+    together = summed(coincidences(counts), group, seed=seed)
+    fleiss_sums, overall = _fleiss(found, seed)
+    return Agreement(
+        raters=found.raters,
+        raw=estimated(pairs, raw),
+        pairs=_pairs(found, seed),
+        fleiss=overall,
+        alpha=estimated(together, krippendorff_nominal, low=-1.0),
+        ordinal=estimated(together, krippendorff_ordinal, low=-1.0) if ordered else None,
+        table=tuple(
+            LabelAgreement(
+                label=label,
+                given=_given(found, code),
+                specific=estimated(pairs, partial(specific, label=code)),
+                fleiss=estimated(fleiss_sums, partial(_fleiss_of, code=code, n=overall.ratings), low=-1.0),
+                alpha=estimated(together, partial(_alpha_of, code=code), low=-1.0),
+            )
+            for code, label in enumerate(found.labels)
+        ),
+        units=int(used.sum()),
+        skipped=int((~used).sum()),
+        groups=pairs.groups,
+    )
+
+
+def _pairs(found: Ratings, seed: int) -> tuple[PairAgreement, ...]:
+    result = []
+    for one, two in combinations(range(len(found.raters)), 2):
+        both = (found.codes[:, [one, two]] >= 0).all(axis=1)
+        if not both.any():
+            continue
+        table = confusions(found.codes[both, one], found.codes[both, two], len(found.labels))
+        sums = summed(table, found.group[both], seed=seed)
+        result.append(
+            PairAgreement(
+                first=found.raters[one],
+                second=found.raters[two],
+                units=int(both.sum()),
+                raw=estimated(sums, _same),
+                kappa=estimated(sums, cohen, low=-1.0),
+                by_label={
+                    label: estimated(sums, partial(_cohen_of, code=code), low=-1.0)
+                    for code, label in enumerate(found.labels)
+                },
+            )
+        )
+    return tuple(result)
+
+
+def _fleiss(found: Ratings, seed: int) -> tuple[Sums, FleissAgreement]:
+    numbers = found.counts.sum(axis=1)
+    sizes, units = np.unique(numbers[found.compared], return_counts=True)
+    n, most = max(zip(sizes.tolist(), units.tolist(), strict=True), key=lambda entry: (entry[1], entry[0]))
+    chosen = numbers == n
+    sums = summed(fleiss_table(found.counts[chosen]), found.group[chosen], seed=seed)
+    kappa = estimated(sums, partial(fleiss, ratings=n), low=-1.0)
+    return sums, FleissAgreement(kappa=kappa, ratings=n, units=most, left_out=int(units.sum()) - most)
+
+
+def _given(found: Ratings, code: int) -> dict[str, int]:
+    given = (found.codes[found.compared] == code).sum(axis=0)
+    return dict(zip(found.raters, given.tolist(), strict=True))
+
+
+def _same(table: Floats) -> Floats:
+    return np.asarray(np.trace(table, axis1=-2, axis2=-1) / table.sum(axis=(-2, -1)))
+
+
+def _cohen_of(table: Floats, code: int) -> Floats:
+    return cohen(collapsed(table, code))
+
+
+def _fleiss_of(table: Floats, code: int, n: int) -> Floats:
+    return fleiss(fleiss_collapsed(table, code, n), n)
+
+
+def _alpha_of(table: Floats, code: int) -> Floats:
+    return krippendorff_nominal(collapsed(table, code))

@@ -1,0 +1,148 @@
+"""What evaluation sees of a judge's work: one frozen row per case, and the honest count of what is missing.
+
+It knows nothing of judges, models or files, and does not import numpy. A unit is what carries one label: a
+sentence of a response, or the single claim of a case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import JuristError
+
+__all__ = ["Counts", "Row", "Tally", "matched", "tally"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One case, its gold labels and what the judge said.
+
+    Args:
+        id: the case's id.
+        group: its cluster (conversation, document); rows of one group are not independent.
+        gold: one label per unit; ``None`` is an unlabelled unit and is never counted.
+        predicted: one label per unit; ``None`` is a unit on which there is no usable answer.
+        failed: the machinery failed, so that the missing answers are no abstentions. All of ``predicted``
+            is then ``None``.
+
+    Raises:
+        JuristError: the lengths differ, or a failed row holds an answer.
+    """
+
+    id: str
+    group: str
+    gold: tuple[str | None, ...]
+    predicted: tuple[str | None, ...]
+    failed: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.gold) != len(self.predicted):
+            raise JuristError(
+                f"case {self.id!r} has {len(self.gold)} gold units and {len(self.predicted)} predicted ones",
+                hint="give one prediction per unit, None where the judge abstained",
+            )
+        if self.failed and any(label is not None for label in self.predicted):
+            raise JuristError(
+                f"case {self.id!r} is marked as failed and still holds an answer",
+                hint="set every predicted unit of a failed case to None",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """How many units (or cases) there are, by what happened to them: the four parts add up to ``total``.
+
+    A unit without gold is unlabelled, whatever the judge did. A case is unlabelled when all its units are,
+    failed when its row is, abstained when a labelled unit has no answer, and answered otherwise.
+    """
+
+    total: int
+    answered: int
+    abstained: int
+    failed: int
+    unlabelled: int
+
+    @property
+    def labelled(self) -> int:
+        """Those that count: all but the unlabelled."""
+        return self.total - self.unlabelled
+
+    @property
+    def coverage(self) -> float:
+        """The share of the labelled that was answered, in [0, 1]; 0.0 when nothing is labelled."""
+        return self.answered / self.labelled if self.labelled else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """The same counts for units and for cases."""
+
+    units: Counts
+    cases: Counts
+
+
+def _unit_state(row: Row, unit: int) -> str:
+    if row.gold[unit] is None:
+        return "unlabelled"
+    if row.predicted[unit] is not None:
+        return "answered"
+    return "failed" if row.failed else "abstained"
+
+
+def _case_state(states: Sequence[str]) -> str:
+    for state in ("failed", "abstained", "answered"):
+        if state in states:
+            return state
+    return "unlabelled"
+
+
+def _count(states: Sequence[str]) -> Counts:
+    return Counts(
+        total=len(states),
+        answered=states.count("answered"),
+        abstained=states.count("abstained"),
+        failed=states.count("failed"),
+        unlabelled=states.count("unlabelled"),
+    )
+
+
+def tally(rows: Sequence[Row]) -> Tally:
+    """Count units and cases by what happened to them."""
+    states = [[_unit_state(row, unit) for unit in range(len(row.gold))] for row in rows]
+    return Tally(
+        units=_count([state for case in states for state in case]),
+        cases=_count([_case_state(case) for case in states]),
+    )
+
+
+def _by_id(rows: Sequence[Row], name: str) -> dict[str, Row]:
+    found: dict[str, Row] = {}
+    for row in rows:
+        if row.id in found:
+            raise JuristError(f"{name}: case {row.id!r} occurs twice", hint="give every case once")
+        found[row.id] = row
+    return found
+
+
+def matched(first: Sequence[Row], second: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """Pair two systems' rows of the same cases, in the order of ``first``; the order of ``second`` is free.
+
+    Raises:
+        JuristError: a case occurs twice or in one of the two only, or its gold or group differs.
+    """
+    left, right = _by_id(first, "first system"), _by_id(second, "second system")
+    lonely = sorted(left.keys() ^ right.keys())
+    if lonely:
+        raise JuristError(
+            f"the two systems judged different cases: {len(lonely)} occur once only, such as {lonely[0]!r}",
+            hint="run both on the same rows; a case without an answer stays in, as abstained or failed",
+        )
+    for key, row in left.items():
+        other = right[key]
+        if (row.gold, row.group) != (other.gold, other.group):
+            raise JuristError(
+                f"case {key!r} has another gold label or group in the second system",
+                hint="score both systems against the same gold set",
+            )
+    return [(row, right[key]) for key, row in left.items()]

@@ -1,0 +1,75 @@
+"""Where a compiled judge goes: one module for each target system.
+
+Every export is stamped with the artifact's hash. Imports DSPy only when
+something is exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from ..artifacts import Artifact
+from ..errors import ArtifactError, UsageError
+from .markdown import MarkdownExporter
+from .messages import MessagesExporter
+from .target import Exporter, Subject
+
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
+    from ..programs.state import PromptState
+
+__all__ = ["EXPORTERS", "Exporter", "Subject", "export", "exporter"]
+
+_ALL: tuple[Exporter, ...] = (MessagesExporter(), MarkdownExporter())
+
+EXPORTERS: Mapping[str, Exporter] = MappingProxyType({one.name: one for one in _ALL})
+"""Every target by name."""
+
+
+def exporter(target: str) -> Exporter:
+    """Return the exporter called ``target``.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = EXPORTERS.get(target)
+    if found is None:
+        raise UsageError(
+            f"no export target is called {target!r}", hint=f"use one of {', '.join(sorted(EXPORTERS))}"
+        )
+    return found
+
+
+def export(source: Artifact | PromptState, judge: Judge, target: str) -> str:
+    """Return the text of the file that hands a judge to another system.
+
+    Args:
+        source: an artifact, or a bare prompt (the basic one: ``PromptState.of(judge.basic())``).
+        judge: the judge it belongs to.
+        target: one of :data:`EXPORTERS`.
+
+    Raises:
+        UsageError: the target is unknown, or cannot reproduce this judge.
+        ArtifactError: the artifact or the prompt does not fit the judge.
+    """
+    chosen = exporter(target)
+    text = chosen.render(_subject(source, judge))
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ArtifactError(
+            f"the prompt of {judge.name} holds half a character",
+            hint="correct its instruction",
+        ) from error
+    return text
+
+
+def _subject(source: Artifact | PromptState, judge: Judge) -> Subject:
+    if isinstance(source, Artifact):
+        return Subject(judge=judge, program=source.program(judge), state=source.state, card=source.card)
+    from ..keeping.dspy_state import settle
+
+    state = settle(judge, source)
+    return Subject(judge=judge, program=state.apply(judge.basic()), state=state)

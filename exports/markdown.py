@@ -1,0 +1,113 @@
+"""The judge as a card for people: what it asks, how good it is, and where it comes from.
+
+For reading and review; nothing is meant to load it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .target import Subject
+
+__all__ = ["MarkdownExporter"]
+
+_PROVENANCE = (
+    *("created", "parent", "optimizer", "model", "prompt_model", "adapter", "gold", "spend"),
+    *("thresholds", "versions", "judge_ref"),
+)
+
+
+class MarkdownExporter:
+    """A page with the prompt, the labels, the scores, the decision and the provenance."""
+
+    name = "markdown"
+    suffix = ".md"
+
+    def render(self, subject: Subject) -> str:
+        """Return the page. Everything that comes from data stands in fences or code spans."""
+        judge = subject.judge
+        parts = [f"# {subject.ref}", judge.description or f"The judge {judge.name}."]
+        parts += ["## Decision", _items(subject.card["decision"])] if subject.card.get("decision") else []
+        parts += _scores(subject.card.get("scores"))
+        parts += ["## Labels", "\n".join(_label(label, judge.positive) for label in judge.labels)]
+        parts += ["## Inputs", "\n".join(f"- {_span(name)}" for name in judge.input_fields)]
+        parts += _prompts(subject)
+        provenance = {key: subject.card[key] for key in _PROVENANCE if subject.card.get(key) is not None}
+        parts += ["## Provenance", _items(provenance)] if provenance else []
+        parts += ["## Identity", _items(subject.stamp)]
+        return "\n\n".join(parts) + "\n"
+
+
+def _prompts(subject: Subject) -> list[str]:
+    parts: list[str] = []
+    many = len(subject.state.predictors) > 1
+    for name, prompt in sorted(subject.state.predictors.items()):
+        of = f" of {_span(name)}" if many else ""
+        parts += [f"## Instruction{of}", _fence(prompt.instructions)]
+        parts += [f"## Demonstrations{of}", "" if prompt.demos else "None."]
+        for number, demo in enumerate(prompt.demos, 1):
+            parts += [f"### {number}", _fence(json.dumps(dict(demo), ensure_ascii=False, indent=2), "json")]
+    return [part for part in parts if part]
+
+
+def _scores(scores: Any) -> list[str]:
+    """A table with a row a metric and a column a program: the value and its 95 % interval."""
+    if not scores or not isinstance(scores, Mapping):
+        return []
+    if not all(isinstance(metrics, Mapping) for metrics in scores.values()):
+        return ["## Scores on test", _items(scores)]
+    programs = sorted(scores, key=lambda name: (name != "basic", name != "compiled", name))
+    metrics = list(dict.fromkeys(metric for name in programs for metric in scores[name]))
+    rows = [["metric", *programs], ["---", *("---:" for _ in programs)]]
+    rows += [[_span(metric), *(_score(scores[name].get(metric)) for name in programs)] for metric in metrics]
+    return ["## Scores on test", "\n".join("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def _score(score: Any) -> str:
+    if isinstance(score, Mapping) and isinstance(score.get("value"), int | float):
+        low, high = score.get("low"), score.get("high")
+        known = isinstance(low, int | float) and isinstance(high, int | float)
+        return f"{score['value']:.3f}" + (f" [{low:.3f}, {high:.3f}]" if known else "")
+    if isinstance(score, int | float):
+        return f"{score:.3f}"
+    return "" if score is None else _span(json.dumps(score, ensure_ascii=False)).replace("|", "\\|")
+
+
+def _items(value: Mapping[str, Any], indent: str = "") -> str:
+    lines = []
+    for key, item in value.items():
+        if isinstance(item, Mapping) and item:
+            lines += [f"{indent}- {key}:", _items(item, indent + "  ")]
+        else:
+            shown = item if isinstance(item, str) else json.dumps(_short(item), ensure_ascii=False)
+            lines.append(f"{indent}- {key}: {_span(shown)}")
+    return "\n".join(lines)
+
+
+def _short(item: Any) -> Any:
+    return f"{len(item)} items" if isinstance(item, list) and len(item) > 20 else item
+
+
+def _label(label: str, positive: frozenset[str]) -> str:
+    return f"- {_span(label)}" + (" (positive)" if label in positive else "")
+
+
+def _span(text: str) -> str:
+    """A code span that its text cannot leave."""
+    flat = " ".join(str(text).split()) or " "
+    ticks = "`" * (_longest_run(flat) + 1)
+    space = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return f"{ticks}{space}{flat}{space}{ticks}"
+
+
+def _fence(text: str, language: str = "text") -> str:
+    """A fenced block that its text cannot leave."""
+    ticks = "`" * max(3, _longest_run(text) + 1)
+    return f"{ticks}{language}\n{text}\n{ticks}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)

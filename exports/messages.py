@@ -1,0 +1,225 @@
+"""The judge as chat messages with placeholders, and how to fill them in.
+
+The messages are what DSPy's chat adapter formats, so a filled export is byte
+for byte what the judge itself would send. The parser and the labels travel with
+them: without those, two systems with one prompt are still two judges.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from ..hostile import defuse
+from .target import Subject
+
+if TYPE_CHECKING:
+    import dspy
+
+    from ..programs.judge import Judge
+
+__all__ = ["FORMAT", "MessagesExporter", "fill"]
+
+FORMAT = "jurist-messages"
+_FILLING = (
+    "replace every placeholder once, in a single pass, never inside inserted text; "
+    "jurist.exports.messages.fill does it, and takes out of the values what the format would obey"
+)
+_SECTIONS = (
+    "a line that starts with [[ ## NAME ## ]] opens the section NAME; its value is the stripped text "
+    "up to the next such line; the first section of each name counts"
+)
+_VOTING = (
+    "one filling is one sample; with thresholds.samples over 1, ask so often: a unit is positive if at least "
+    "thresholds.threshold samples give it a positive label"
+)
+_OTHERWISE = "a reply without a usable answer is an abstention, to be counted, never a default label"
+
+
+class MessagesExporter:
+    """JSON with the messages, the placeholders, the labels and the parser."""
+
+    name = "messages"
+    suffix = ".json"
+
+    def render(self, subject: Subject) -> str:
+        """Return the JSON text.
+
+        Raises:
+            UsageError: the judge asks more than one prompt per case, or was compiled for another adapter.
+        """
+        judge, predictor = subject.judge, _only_predictor(subject)
+        placeholders, messages = _with_placeholders(judge, predictor)
+        exported = {
+            "format": FORMAT,
+            "messages": messages,
+            "inputs": [_input(judge, predictor, name, mark) for name, mark in placeholders.items()],
+            "filling": _FILLING,
+            "fields": [*judge.signature.input_fields, *judge.signature.output_fields],
+            "labels": list(judge.labels),
+            "positive": sorted(judge.positive),
+            "output_field": judge.answer_shape.field,
+            "adapter": "chat",
+            "parser": _parser(judge, predictor),
+            "thresholds": subject.card.get("thresholds"),
+            "voting": _VOTING,
+            "artifact": subject.stamp,
+        }
+        return json.dumps(exported, ensure_ascii=False, indent=2) + "\n"
+
+
+def fill(
+    exported: Mapping[str, Any] | str, inputs: Mapping[str, Any], judge: Judge | None = None
+) -> list[dict[str, str]]:
+    """Return the messages for one case, as the judge itself would send them.
+
+    Args:
+        exported: the export, as text or parsed.
+        inputs: the case's inputs, as in a gold row; other keys are ignored.
+        judge: needed only for a judge whose inputs are rendered by its own code.
+
+    Values are defused (see ``jurist.hostile``) and inserted in a single pass, so nothing in a
+    judged text is taken for a placeholder, a field or an instruction of the format.
+
+    Raises:
+        UsageError: it is not such an export, an input is missing, or the judge is needed.
+    """
+    content = _parsed(exported)
+    missing = [spec["name"] for spec in content["inputs"] if spec["name"] not in inputs]
+    if missing:
+        raise UsageError(f"the inputs {', '.join(missing)} are missing", hint="give every input of the judge")
+    values = judge.values(inputs) if judge is not None else _values(content, inputs)
+    texts = {spec["placeholder"]: _text(values[spec["name"]], spec["type"]) for spec in content["inputs"]}
+    pattern = re.compile("|".join(re.escape(mark) for mark in texts))
+    return [
+        {"role": message["role"], "content": pattern.sub(lambda mark: texts[mark[0]], message["content"])}
+        for message in content["messages"]
+    ]
+
+
+def _parsed(exported: Mapping[str, Any] | str) -> Mapping[str, Any]:
+    content: Any = exported
+    if isinstance(exported, str):
+        try:
+            content = json.loads(exported)
+        except ValueError:
+            content = None
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
+        raise UsageError(
+            f"this is not a {FORMAT} file", hint="make one with: jurist export JUDGE --to messages"
+        )
+    return content
+
+
+def _values(content: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+    from ..programs.shapes import numbered
+
+    safe = defuse(dict(inputs), content["fields"])
+    values = {}
+    for spec in content["inputs"]:
+        if spec["render"] == "custom":
+            raise UsageError(
+                f"{content['artifact']['judge']} renders its inputs by its own code",
+                hint="pass judge= to fill",
+            )
+        value = safe[spec["name"]]
+        values[spec["name"]] = numbered(value) if spec["render"] == "numbered" else value
+    return values
+
+
+def _text(value: Any, kind: str) -> str:
+    from dspy.adapters.utils import format_field_value
+    from pydantic.fields import FieldInfo
+
+    return str(format_field_value(FieldInfo(annotation=str if kind == "text" else object), value))
+
+
+def _takes_text(predictor: dspy.Predict) -> bool:
+    """Whether every input is inserted where it stands; DSPy's own types (histories, images) are not."""
+    from dspy.adapters.types.base_type import Type
+    from dspy.adapters.types.history import History
+
+    return not any(
+        Type.extract_custom_type_from_annotation(info.annotation) or info.annotation is History
+        for info in predictor.signature.input_fields.values()
+    )
+
+
+def _only_predictor(subject: Subject) -> dspy.Predict:
+    judge, predictors = subject.judge, [predictor for _, predictor in subject.program.named_predictors()]
+    adapter = subject.card.get("adapter") or "chat"
+    if adapter != "chat":
+        raise UsageError(
+            f"{subject.ref} was compiled for the {adapter} adapter, the target 'messages' is for chat",
+            hint="compile it with the chat adapter",
+        )
+    if len(predictors) != 1 or tuple(predictors[0].signature.input_fields) != judge.input_fields:
+        raise UsageError(
+            f"{judge.name} is not one prompt filled with its inputs: the target 'messages' cannot hold it",
+            hint="export it to markdown, or run it with jurist",
+        )
+    return predictors[0]
+
+
+def _with_placeholders(judge: Judge, predictor: dspy.Predict) -> tuple[dict[str, str], list[dict[str, str]]]:
+    """Format the prompt around placeholders that occur in it once: a prompt may itself say ``{{claim}}``."""
+    from dspy.adapters.chat_adapter import ChatAdapter
+
+    adapter = ChatAdapter()
+    if not _takes_text(predictor):
+        raise _not_text(judge)
+    for ending in ("", *(f"_{number}" for number in range(1, 100))):
+        marks = {name: f"{{{{{name}{ending}}}}}" for name in judge.input_fields}
+        messages = adapter.format(predictor.signature, predictor.demos, marks)
+        whole = "\0".join(message["content"] for message in messages)
+        if all(whole.count(mark) == 1 for mark in marks.values()):
+            return marks, [{"role": message["role"], "content": message["content"]} for message in messages]
+    raise _not_text(judge)
+
+
+def _not_text(judge: Judge) -> UsageError:
+    return UsageError(
+        f"{judge.name} has an input that is not inserted as text, which the target 'messages' cannot hold",
+        hint="export it to markdown, or run it with jurist",
+    )
+
+
+def _input(judge: Judge, predictor: dspy.Predict, name: str, placeholder: str) -> dict[str, str]:
+    from ..programs.shapes import OneLabel, Sentences
+
+    shape = judge.answer_shape
+    render = "custom"
+    if type(shape) is OneLabel:
+        render = "as-is"
+    elif type(shape) is Sentences:
+        render = "numbered" if name == shape.unit else "as-is"
+    annotation = predictor.signature.input_fields[name].annotation
+    return {
+        "name": name,
+        "placeholder": placeholder,
+        "render": render,
+        "type": "text" if annotation is str else "json",
+    }
+
+
+def _parser(judge: Judge, predictor: dspy.Predict) -> dict[str, Any]:
+    from pydantic import TypeAdapter
+
+    shape = judge.answer_shape
+    values = getattr(shape, "values", None)
+    answer = {"field": shape.field, "label_of_value": None if values is None else dict(values)}
+    if values is None:
+        answer["labels"] = "each item's label belongs to the sentence with its number n; numbers start at 1"
+    return {
+        "sections": _SECTIONS,
+        "header": r"\[\[ ## (\w+) ## \]\]",
+        "fields": [
+            {"name": name, "schema": TypeAdapter(info.annotation).json_schema()}
+            for name, info in predictor.signature.output_fields.items()
+        ],
+        "answer": answer,
+        "otherwise": _OTHERWISE,
+    }

@@ -1,0 +1,66 @@
+"""Text that is judged is data, never prompt: defuse what a prompt format would obey.
+
+DSPy's adapters do not escape the values they insert, so a response that holds
+``[[ ## label ## ]]`` or ``</response>`` forges a field. ``defuse`` rewrites
+exactly those sequences, visibly and without loss for a reader, before a value
+reaches an adapter. It does not detect persuasion ("ignore your instructions"):
+that is a property of the judge, to be measured, not of the format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["defuse", "one_line", "well_formed"]
+
+_HEADER = re.compile(r"\[(\s*)\[(?=\s*#)")
+_HEADER_END = re.compile(r"(?<=#)(\s*)\](\s*)\]")
+_CUSTOM_TYPE = re.compile(r"<<(?=\s*/?CUSTOM-TYPE)", re.IGNORECASE)
+_LINE_BREAKS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
+
+
+def defuse(value: Any, fields: Iterable[str]) -> Any:
+    """Return ``value`` with nothing in it that an adapter could read as structure.
+
+    Args:
+        value: a JSON value; strings inside lists and mappings are treated too.
+        fields: the field names of the signature, whose XML tags are defused.
+
+    Field headers (``[[ ## x ## ]]``) lose their double brackets, XML tags of the
+    signature's own fields get ``‹`` for ``<``, DSPy's custom-type markers are
+    broken, and lone surrogates, which no endpoint can receive, become U+FFFD.
+    Applying it twice changes nothing more.
+    """
+    names = "|".join(sorted((re.escape(name) for name in fields), key=len, reverse=True))
+    tags = re.compile(rf"<(?=\s*/?\s*(?:{names}|completed|dspy_root)\b)", re.IGNORECASE)
+
+    def walk(item: Any) -> Any:
+        if isinstance(item, str):
+            return _defuse_text(item, tags)
+        if isinstance(item, list | tuple):
+            return [walk(part) for part in item]
+        if isinstance(item, dict):
+            return {walk(key): walk(part) for key, part in item.items()}
+        return item
+
+    return walk(value)
+
+
+def _defuse_text(text: str, tags: re.Pattern[str]) -> str:
+    text = well_formed(text)
+    text = _HEADER.sub(r"(\1(", text)
+    text = _HEADER_END.sub(r"\1)\2)", text)
+    text = _CUSTOM_TYPE.sub("‹‹", text)
+    return tags.sub("‹", text)
+
+
+def well_formed(text: str) -> str:
+    """Return ``text`` with U+FFFD for each lone surrogate, which neither a file nor an endpoint can receive."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` on one line, so that a numbered list of such texts cannot be forged."""
+    return _LINE_BREAKS.sub(" ", text).strip()

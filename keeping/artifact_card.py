@@ -1,0 +1,136 @@
+"""One artifact: a compiled judge with its card, and what a card says about its judge.
+
+Knows the judge and the prompt, not where artifacts are kept; imports DSPy only
+when a prompt is read.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArtifactError
+from .redaction import publishable
+
+if TYPE_CHECKING:
+    import dspy
+
+    from ..programs.judge import Judge
+    from ..programs.state import PromptState
+
+__all__ = ["Artifact", "full_card", "prompt_text"]
+
+_GIVEN = (
+    *("parent", "optimizer", "model", "prompt_model", "gold", "scores", "decision"),
+    *("spend", "thresholds", "judge_ref"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artifact:
+    """One compiled judge, checked against its seal when it was read.
+
+    Attributes:
+        judge: the judge's name.
+        version: 1 or more.
+        path: its folder.
+        card: provenance, labels, thresholds, scores: the content of ``card.json``.
+        sha256: the hash of all of its content, 64 hex digits.
+        program_state: the content of ``program.json``.
+        history: the candidates that were tried, in order.
+    """
+
+    judge: str
+    version: int
+    path: Path
+    card: dict[str, Any]
+    sha256: str
+    program_state: dict[str, Any]
+    history: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def ref(self) -> str:
+        """``JUDGE@VERSION``."""
+        return f"{self.judge}@{self.version}"
+
+    @cached_property
+    def state(self) -> PromptState:
+        """The prompts: instructions and demonstrations."""
+        from .dspy_state import state_of
+
+        return state_of(self.program_state)
+
+    def check(self, judge: Judge) -> None:
+        """Refuse a judge that is not the one that was compiled.
+
+        Raises:
+            ArtifactError: another name, or other labels, positive labels or input fields.
+        """
+        now = {"judge": judge.name, **_identity(judge)}
+        for key in ("judge", "labels", "positive", "inputs", "output_field"):
+            if key in self.card and self.card[key] != now[key]:
+                raise ArtifactError(
+                    f"{self.ref} was compiled for {key} {self.card[key]!r}, the judge has {now[key]!r}",
+                    hint="compile it again with this judge, or use the judge it was made for",
+                )
+
+    def program(self, judge: Judge) -> dspy.Module:
+        """Return the compiled program: the prompt, and the field descriptions, that were proved.
+
+        Raises:
+            ArtifactError: ``judge`` is not the one that was compiled.
+        """
+        from .dspy_state import compiled
+
+        self.check(judge)
+        try:
+            return compiled(judge, self.program_state)
+        except ArtifactError as error:
+            raise ArtifactError(f"{self.ref}: {error.message}", hint=error.hint) from error
+
+
+def prompt_text(state: PromptState) -> str:
+    """Return the prompts as text for people: instructions as they are, demonstrations as indented JSON."""
+    parts: list[str] = []
+    for name, prompt in sorted(state.predictors.items()):
+        parts += [f"## {name}: instruction", prompt.instructions, ""]
+        for number, demo in enumerate(prompt.demos, 1):
+            shown = json.dumps(dict(demo), ensure_ascii=False, indent=2)
+            parts += [f"## {name}: demonstration {number}", shown, ""]
+    return "\n".join(parts)
+
+
+def full_card(judge: Judge, card: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the card without version and seal: what was given, made fit to be written, and the judge's part.
+
+    Raises:
+        TypeError: a value that JSON cannot hold.
+    """
+    given = publishable(dict(card))
+    described = {"judge": judge.name, "variant": judge.variant, **_identity(judge)}
+    return {"created": _now(), **dict.fromkeys(_GIVEN), **given, **described, "versions": _versions(given)}
+
+
+def _identity(judge: Judge) -> dict[str, Any]:
+    return {
+        "labels": list(judge.labels),
+        "positive": sorted(judge.positive),
+        "inputs": list(judge.input_fields),
+        "output_field": judge.answer_shape.field,
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _versions(card: Mapping[str, Any]) -> dict[str, str]:
+    known = {name: metadata.version(name) for name in ("jurist", "dspy")}
+    return {**known, "python": platform.python_version(), **(card.get("versions") or {})}

@@ -1,0 +1,163 @@
+"""A prompt as a DSPy state file: what ``dspy.Module.save`` writes, without models and traces.
+
+The file keeps what DSPy keeps: for every predictor its instruction, its
+demonstrations and the prefix and description of its fields. Types and labels
+are not in it; they come from the judge.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArtifactError
+from ..programs.state import PredictorPrompt, PromptState
+
+if TYPE_CHECKING:
+    import dspy
+
+    from ..programs.judge import Judge
+
+__all__ = ["compiled", "dump", "settle", "state_of"]
+
+_BARE = "self"  # DSPy's name for the predictor of a program that is one bare Predict
+_ENTRY_KEYS = {"traces", "train", "demos", "signature", "lm", "fields"}
+_UNLIKE = "compile it again with this judge, or use the judge it was made for"
+
+
+def settle(judge: Judge, state: PromptState) -> PromptState:
+    """Return ``state`` as the judge's program will give it back: DSPy dedents instructions.
+
+    Raises:
+        ArtifactError: the state's predictors are not the program's, or an instruction is empty or no text.
+    """
+    program = judge.basic()
+    names = {name for name, _ in program.named_predictors()}
+    if names != set(state.predictors):
+        raise ArtifactError(
+            f"the prompt is for predictors {sorted(state.predictors)}, the judge has {sorted(names)}",
+            hint="use a prompt that was made for this judge",
+        )
+    if not all(prompt.instructions.strip() for prompt in state.predictors.values()):
+        # DSPy would put "Given the fields ..." in its place, which nobody proved.
+        raise ArtifactError(
+            f"an instruction of judge {judge.name} is empty", hint="write what the judge decides"
+        )
+    try:
+        for _ in range(
+            4
+        ):  # dedenting twice may dedent more than once; it always ends, as text only gets shorter
+            before, state = state, PromptState.of(state.apply(program))
+            if state == before:
+                break
+    except UnicodeEncodeError as error:  # Python keeps an instruction as a docstring, in UTF-8
+        raise ArtifactError(
+            f"an instruction of judge {judge.name} holds half a character", hint="correct the instruction"
+        ) from error
+    return state
+
+
+def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
+    """Return what DSPy's own ``save`` writes for the judge's program with ``state`` applied, keys sorted.
+
+    Objects inside a demonstration's values keep their order: adapters print them as they stand, so to
+    sort them would change the prompt that was proved.
+
+    Raises:
+        ArtifactError: the state does not fit the program, or does not survive being written.
+    """
+    state = settle(judge, state)
+    program = state.apply(judge.basic())
+    for _, predictor in program.named_predictors():
+        predictor.lm, predictor.traces, predictor.train = None, [], []
+    unkept = ArtifactError(
+        f"the prompt of judge {judge.name} holds a value that JSON cannot keep",
+        hint="give demonstrations made of text, numbers, lists and objects",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.json"
+        try:
+            program.save(path)
+            wanted = json.loads(json.dumps(state.to_json()))
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise unkept from error
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if json.dumps(_ordered(state_of(data).to_json())) != json.dumps(_ordered(wanted)):
+        raise unkept
+    ordered: dict[str, Any] = _ordered(data)
+    return ordered
+
+
+def state_of(data: Mapping[str, Any]) -> PromptState:
+    """Read the prompts from the content of a DSPy state file.
+
+    Raises:
+        ArtifactError: it is not one, or it holds more than prompts (a model, traces).
+    """
+    try:
+        return PromptState({name: _prompt(entry) for name, entry in _entries(data).items()})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _not_a_state(f"{type(error).__name__} {error}") from error
+
+
+def compiled(judge: Judge, data: Mapping[str, Any]) -> dspy.Module:
+    """Return the judge's program with the stored prompts and the stored field descriptions.
+
+    Raises:
+        ArtifactError: the program's predictors or their fields are not those of the file.
+    """
+    state, entries, program = state_of(data), _entries(data), judge.basic()
+    now = {name: predictor.signature.dump_state()["fields"] for name, predictor in program.named_predictors()}
+    if set(now) != set(entries):
+        raise ArtifactError(
+            f"it was made for the predictors {sorted(entries)}, judge {judge.name} has {sorted(now)}",
+            hint=_UNLIKE,
+        )
+    for name, fields in now.items():
+        stored = entries[name]["signature"]["fields"]
+        if [field["prefix"] for field in stored] != [field["prefix"] for field in fields]:
+            raise ArtifactError(f"it was made for other fields than judge {judge.name} has", hint=_UNLIKE)
+    program.load_state(
+        json.loads(json.dumps({key: value for key, value in data.items() if key != "metadata"}))
+    )
+    return state.apply(program)
+
+
+def _ordered(value: Any, *, values_of_demo: bool = False) -> Any:
+    if isinstance(value, list):
+        return [_ordered(item, values_of_demo=values_of_demo) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if values_of_demo:
+        return {key: value[key] for key in sorted(value)}
+    return {key: _ordered(value[key], values_of_demo=key == "demos") for key in sorted(value)}
+
+
+def _entries(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    if isinstance(data.get("demos"), list):
+        return {_BARE: {key: value for key, value in data.items() if key != "metadata"}}
+    return {name: entry for name, entry in data.items() if name != "metadata"}
+
+
+def _prompt(entry: Mapping[str, Any]) -> PredictorPrompt:
+    unknown = sorted(set(entry) - _ENTRY_KEYS)
+    if unknown or entry["lm"] is not None or entry["traces"] or entry["train"]:
+        raise _not_a_state(f"it holds more than a prompt: {unknown or 'a model or traces'}")
+    demos, instructions = entry["demos"], entry["signature"]["instructions"]
+    fields = entry["signature"]["fields"]
+    if not isinstance(instructions, str) or not all(isinstance(demo, dict) for demo in demos):
+        raise _not_a_state("an instruction is not text, or a demonstration is not an object")
+    if not all(
+        isinstance(field["prefix"], str) and isinstance(field["description"], str) for field in fields
+    ):
+        raise _not_a_state("a field's prefix or description is not text")
+    return PredictorPrompt(instructions=instructions, demos=tuple(dict(demo) for demo in demos))
+
+
+def _not_a_state(why: str) -> ArtifactError:
+    return ArtifactError(
+        f"program.json is not the state of a DSPy program: {why}", hint="restore it from a copy"
+    )

@@ -1,0 +1,172 @@
+"""The three files of an artifact as bytes: one way to write them, and a seal that no changed byte survives.
+
+``card.json`` holds the hash of everything. Files are written in one canonical
+form, so that a change which JSON would not notice (a space, another order of
+keys) is a change all the same. Knows nothing about judges or prompts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "CARD",
+    "FILES",
+    "HISTORY",
+    "PROGRAM",
+    "Fault",
+    "Sealed",
+    "canonical",
+    "inspect",
+    "lines",
+    "pretty",
+    "seal",
+]
+
+PROGRAM, CARD, HISTORY = "program.json", "card.json", "history.jsonl"
+FILES = (PROGRAM, HISTORY, CARD)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What is wrong with one file; ``extra`` if the file merely should not be there."""
+
+    file: str
+    message: str
+    extra: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.message}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sealed:
+    """The content of a folder, parsed as far as it could be, and everything that is wrong with it."""
+
+    program: dict[str, Any]
+    card: dict[str, Any]
+    history: tuple[dict[str, Any], ...]
+    faults: tuple[Fault, ...]
+
+
+def canonical(value: Any) -> bytes:
+    """Return ``value`` as JSON: sorted keys, two spaces of indent, UTF-8, one newline at the end.
+
+    Raises:
+        TypeError, ValueError: JSON or UTF-8 cannot hold it.
+    """
+    return pretty(value, sort=True)
+
+
+def pretty(value: Any, *, sort: bool = False) -> bytes:
+    """Return ``value`` in the same form with its keys in their own order. Raises the same."""
+    text = json.dumps(value, sort_keys=sort, indent=2, ensure_ascii=False, allow_nan=False)
+    return (text + "\n").encode("utf-8")
+
+
+def lines(records: Iterable[Mapping[str, Any]]) -> bytes:
+    """Return records as JSON lines. Raises what :func:`canonical` raises."""
+    texts = (json.dumps(dict(one), sort_keys=True, ensure_ascii=False, allow_nan=False) for one in records)
+    return "".join(text + "\n" for text in texts).encode("utf-8")
+
+
+def seal(program: bytes, history: bytes, card: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``card`` with ``files`` (the sha256 of the other two) and ``sha256`` (of all three)."""
+    whole = {**card, "files": {PROGRAM: _sha256(program), HISTORY: _sha256(history)}}
+    whole.pop("sha256", None)
+    return {**whole, "sha256": _digest(program, history, whole)}
+
+
+def inspect(folder: Path) -> Sealed:
+    """Read a folder and check its seal. Never raises: what cannot be read is a fault."""
+    faults = _unexpected(folder)
+    read: dict[str, bytes] = {}
+    for name in FILES:
+        try:
+            read[name] = (folder / name).read_bytes()
+        except FileNotFoundError:
+            faults.append(Fault(file=name, message="is missing"))
+        except OSError as error:
+            faults.append(Fault(file=name, message=f"cannot be read: {error.strerror}"))
+    card = _json(CARD, read.get(CARD), faults)
+    program = _json(PROGRAM, read.get(PROGRAM), faults)
+    history = _records(read.get(HISTORY), faults)
+    if len(read) == len(FILES) and card:
+        faults += _broken_seal(read, card)
+    return Sealed(program=program, card=card, history=history, faults=tuple(faults))
+
+
+def _unexpected(folder: Path) -> list[Fault]:
+    try:
+        names = sorted(entry.name for entry in folder.iterdir() if entry.name not in FILES)
+    except OSError as error:
+        return [Fault(file=folder.name, message=f"cannot be read: {error.strerror}")]
+    return [Fault(file=name, message="does not belong to the artifact", extra=True) for name in names]
+
+
+def _broken_seal(read: Mapping[str, bytes], card: Mapping[str, Any]) -> list[Fault]:
+    files = card.get("files")
+    changed = [
+        Fault(file=name, message="its content was changed after it was saved")
+        for name in (PROGRAM, HISTORY)
+        if not isinstance(files, dict) or files.get(name) != _sha256(read[name])
+    ]
+    rest = {key: value for key, value in card.items() if key != "sha256"}
+    if not changed and card.get("sha256") != _digest(read[PROGRAM], read[HISTORY], rest):
+        changed.append(Fault(file=CARD, message="its content was changed after it was saved"))
+    if not changed and _canonical_or_none(card) != read[CARD]:
+        changed.append(Fault(file=CARD, message="its layout was changed after it was saved"))
+    return changed
+
+
+def _json(name: str, data: bytes | None, faults: list[Fault]) -> dict[str, Any]:
+    if data is None:
+        return {}
+    try:
+        value = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError):
+        faults.append(Fault(file=name, message="is not JSON"))
+        return {}
+    if not isinstance(value, dict) or not value:
+        faults.append(Fault(file=name, message="is not a JSON object with content"))
+        return {}
+    return value
+
+
+def _records(data: bytes | None, faults: list[Fault]) -> tuple[dict[str, Any], ...]:
+    records: list[dict[str, Any]] = []
+    for number, line in enumerate((data or b"").split(b"\n")[:-1], 1):
+        value: Any = None
+        try:
+            value = json.loads(line.decode("utf-8"))
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            faults.append(Fault(file=HISTORY, message=f"line {number} is not a JSON object"))
+            return ()
+        records.append(value)
+    return tuple(records)
+
+
+def _canonical_or_none(value: Any) -> bytes | None:
+    try:
+        return canonical(value)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _digest(program: bytes, history: bytes, card: Mapping[str, Any]) -> str:
+    whole = hashlib.sha256()
+    # The length of each part is hashed too: no byte can move from one file to the next unnoticed.
+    for name, data in ((PROGRAM, program), (HISTORY, history), (CARD, _canonical_or_none(dict(card)) or b"")):
+        whole.update(f"{name}\0{len(data)}\0".encode() + data)
+    return whole.hexdigest()
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,283 @@
+"""The folder of one judge's versions: numbers, ``latest`` and tags, safe against concurrent savers.
+
+A version is written to a hidden folder and renamed into place, so nobody ever
+sees half of one, and a rename onto an existing version fails. What the files
+mean is not known here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import ArtifactError, UsageError
+from .sealing import canonical
+
+if sys.platform != "win32":
+    import fcntl
+
+__all__ = ["LATEST", "Shelf", "check_tag", "parse_ref", "store_root"]
+
+LATEST = "latest"
+_TAGS = "tags.json"
+_VERSION = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+_TAG = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+_ATTEMPTS = 100
+
+
+def store_root(root: Path | str | None) -> Path:
+    """Return ``root``, else ``$JURIST_STORE``, else ``./compiled``.
+
+    Raises:
+        ArtifactError: it is a file.
+    """
+    path = Path(root or os.environ.get("JURIST_STORE") or "compiled")
+    if path.exists() and not path.is_dir():
+        raise ArtifactError(f"{path} is not a folder", hint="name a folder with --store or JURIST_STORE")
+    return path
+
+
+def parse_ref(ref: str) -> tuple[str, str]:
+    """Split ``JUDGE[@VERSION|@TAG]`` into the judge's name and the selector (``latest`` if there is none).
+
+    Raises:
+        UsageError: it is neither.
+    """
+    judge, at, selector = ref.partition("@")
+    selector = selector if at else LATEST
+    if not _is_judge(judge) or not (_VERSION.fullmatch(selector) or _TAG.fullmatch(selector)):
+        raise UsageError(
+            f"{ref!r} does not name an artifact", hint="write JUDGE, JUDGE@3, JUDGE@latest or JUDGE@TAG"
+        )
+    return judge, selector
+
+
+def check_tag(tag: str) -> None:
+    """Raise ``UsageError`` unless ``tag`` can be told from a version number and is safe in a file."""
+    if not _TAG.fullmatch(tag):
+        raise UsageError(
+            f"{tag!r} is not usable as a tag",
+            hint="use letters, digits, '.', '_' and '-', and at least one letter",
+        )
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The versions of ``judge`` under ``root``."""
+
+    root: Path
+    judge: str
+
+    @classmethod
+    def all(cls, root: Path) -> list[Shelf]:
+        """Return the shelves of a store that hold a version or a pointer; none if it does not exist."""
+        try:
+            names = sorted(entry.name for entry in root.iterdir() if _is_judge(entry.name) and entry.is_dir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise ArtifactError(f"{root}: {error.strerror}", hint="name a folder that can be read") from error
+        shelves = [cls(root, name) for name in names]
+        return [
+            one
+            for one in shelves
+            if one.versions() or (one.path / LATEST).exists() or (one.path / _TAGS).exists()
+        ]
+
+    @property
+    def path(self) -> Path:
+        """The judge's folder."""
+        return self.root / self.judge
+
+    def versions(self) -> list[int]:
+        """Return the versions that exist, in order."""
+        try:
+            names = [entry.name for entry in self.path.iterdir() if entry.is_dir()]
+        except FileNotFoundError:
+            return []
+        return sorted(int(name) for name in names if _VERSION.fullmatch(name))
+
+    def number(self, selector: str) -> int | None:
+        """Return the version that a number, ``latest`` or a tag means; ``None`` if this shelf has none.
+
+        Raises:
+            ArtifactError: the pointer is damaged or leads to a version that is gone.
+        """
+        if _VERSION.fullmatch(selector):
+            return int(selector) if int(selector) in self.versions() else None
+        version = self._latest() if selector == LATEST else self._tags().get(selector)
+        if version is not None and version not in self.versions():
+            have = ", ".join(map(str, self.versions())) or "none"
+            raise ArtifactError(
+                f"{self.judge}@{selector} means version {version}, which is gone; versions: {have}",
+                hint=f"set {selector!r} again to a version that exists",
+            )
+        return version
+
+    def pointers(self) -> tuple[int | None, Mapping[str, int]]:
+        """Return ``latest`` and the tags; what is damaged counts as absent (see :meth:`faults`)."""
+        latest: int | None = None
+        tags: Mapping[str, int] = {}
+        with suppress(ArtifactError):
+            latest = self._latest()
+        with suppress(ArtifactError):
+            tags = self._tags()
+        return latest, tags
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the pointers."""
+        faults = []
+        for read in (self._latest, self._tags):
+            try:
+                read()
+            except ArtifactError as error:
+                faults.append(error.message)
+        latest, tags = self.pointers()
+        named = [*([(LATEST, latest)] if latest is not None else []), *tags.items()]
+        have = self.versions()
+        return faults + [
+            f"{name!r} means version {version}, which is gone"
+            for name, version in named
+            if version not in have
+        ]
+
+    def add(self, files: Callable[[int], Mapping[str, bytes]], *, make_latest: bool) -> int:
+        """Write the next version and return its number.
+
+        Args:
+            files: gives the files, by name, of the version with that number.
+            make_latest: whether ``latest`` means it from now on (unless a later one already is).
+
+        Raises:
+            ArtifactError: the folder cannot be written.
+        """
+        with self._writing():
+            version = self._place(files)
+            latest = self.pointers()[0]
+            if make_latest and (latest is None or latest < version):
+                _write(self.path / LATEST, f"{version}\n".encode())
+        return version
+
+    def point(self, tag: str, version: int) -> None:
+        """Let ``tag``, or ``latest``, mean ``version``.
+
+        Raises:
+            ArtifactError: the folder cannot be written, or its tags are damaged.
+        """
+        with self._writing():
+            if tag == LATEST:
+                _write(self.path / LATEST, f"{version}\n".encode())
+            else:
+                _write(self.path / _TAGS, canonical({**self._tags(), tag: version}))
+
+    def _place(self, files: Callable[[int], Mapping[str, bytes]]) -> int:
+        for _ in range(_ATTEMPTS):
+            version = self._next()
+            staging = self.path / f".{version}.{uuid.uuid4().hex}"
+            staging.mkdir()
+            try:
+                for name, data in files(version).items():
+                    _write(staging / name, data)
+                staging.rename(self.path / str(version))
+            except OSError:
+                shutil.rmtree(staging, ignore_errors=True)
+                if (self.path / str(version)).exists():
+                    continue  # another saver, on a file system without locks, was faster
+                raise
+            return version
+        raise ArtifactError(
+            f"{self.path}: other processes took {_ATTEMPTS} versions in a row", hint="save again later"
+        )
+
+    def _next(self) -> int:
+        # A number that a pointer still names is not given again, even if its folder was removed.
+        latest, tags = self.pointers()
+        taken = [int(entry.name) for entry in self.path.iterdir() if _VERSION.fullmatch(entry.name)]
+        return 1 + max([*taken, latest or 0, *tags.values()])
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with _locked(self.path):
+                yield
+        except OSError as error:
+            raise ArtifactError(
+                f"{self.path} cannot be written: {error.strerror}", hint="name another folder with --store"
+            ) from error
+
+    def _latest(self) -> int | None:
+        text = _read(self.path / LATEST)
+        if text is None:
+            return None
+        if not _VERSION.fullmatch(text.strip()):
+            raise ArtifactError(
+                f"{self.path / LATEST} does not hold a version number", hint="set the tag 'latest' again"
+            )
+        return int(text)
+
+    def _tags(self) -> dict[str, int]:
+        text = _read(self.path / _TAGS)
+        if text is None:
+            return {}
+        try:
+            tags = json.loads(text)
+        except (ValueError, RecursionError):
+            tags = None
+        good = isinstance(tags, dict) and all(
+            _TAG.fullmatch(tag) and type(version) is int and version > 0 for tag, version in tags.items()
+        )
+        if not good:
+            raise ArtifactError(
+                f"{self.path / _TAGS} does not hold tags and version numbers", hint="correct or remove it"
+            )
+        return dict(tags)
+
+
+def _is_judge(name: str) -> bool:
+    return bool(name) and all(char.islower() or char.isdigit() or char == "-" for char in name)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise ArtifactError(f"{path} cannot be read: {error}", hint="correct or remove it") from error
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file so that a reader sees all of it or what was there before."""
+    staging = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with staging.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        staging.replace(path)
+    finally:
+        staging.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other savers out, between threads and processes, where the system has locks for folders."""
+    if sys.platform == "win32":
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks: the rename still refuses to overwrite
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,146 @@
+"""The one interface of optimizers: a job in, a result out.
+
+An optimizer only proposes prompts and asks the board to score them. What it
+never has to care about: budgets (the meter ends it by ``BudgetExhausted``),
+Ctrl-C, resumption (the journal replays), and the record (the board keeps every
+candidate with every score). However it ends, the result is the best candidate
+that was scored on the whole of dev.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import dspy
+
+from ..cases import Case
+from ..engines.channel import Desk
+from ..errors import BudgetExhausted, OptimizerError
+from ..programs.asking import Asker, Sampling
+from ..programs.judge import Judge
+from .board import Board, Candidate
+from .objective import Objective
+
+__all__ = ["Event", "Job", "Optimizer", "Result", "Sink", "optimize"]
+
+Ending = Literal["finished", "budget", "interrupted"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something to show: ``kind`` is ``step``, ``candidate`` or ``note``; ``calls`` were spent so far."""
+
+    kind: Literal["step", "candidate", "note"]
+    text: str
+    calls: int = 0
+    best: float | None = None
+
+
+Sink = Callable[[Event], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What an optimizer works on.
+
+    Attributes:
+        judge: the judge, with its objective's metric.
+        train: cases it may learn from, show to a proposer, and put into prompts as demonstrations.
+        dev: cases it chooses by; never shown to a proposer, never in a prompt.
+        judge_lm: answers as the judge.
+        proposer_lm: writes prompts.
+        desk: the ledger, meter and journal of the job.
+        seed: of every random choice.
+        sampling: samples and votes per case.
+        adapter: DSPy's prompt format.
+        concurrency: cases in flight at once.
+        options: the optimizer's own settings, checked by it.
+        sink: receives events.
+    """
+
+    judge: Judge
+    train: tuple[Case, ...]
+    dev: tuple[Case, ...]
+    judge_lm: dspy.LM
+    proposer_lm: dspy.LM
+    desk: Desk
+    seed: int = 0
+    sampling: Sampling = field(default_factory=Sampling)
+    adapter: str = "chat"
+    concurrency: int = 8
+    options: Mapping[str, Any] = field(default_factory=dict)
+    sink: Sink = lambda event: None
+
+    def asker(self, program: dspy.Module) -> Asker:
+        """Return what asks ``program`` as this job asks."""
+        return Asker(
+            judge=self.judge,
+            program=program,
+            lm=self.judge_lm,
+            sampling=self.sampling,
+            adapter=self.adapter,
+            concurrency=self.concurrency,
+        )
+
+    def note(
+        self, text: str, best: float | None = None, kind: Literal["step", "candidate", "note"] = "note"
+    ) -> None:
+        """Send an event."""
+        self.sink(Event(kind=kind, text=text, calls=self.desk.meter.calls, best=best))
+
+
+class Optimizer(Protocol):
+    """Improves a prompt. Its settings are its constructor's, frozen and named."""
+
+    @property
+    def name(self) -> str:
+        """The name used by ``--optimizer``."""
+        ...
+
+    def minimum(self, job: Job) -> int:
+        """Return the fewest judge and proposer calls that are worth starting with."""
+        ...
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        """Improve on ``start`` until done; return the best candidate. May be ended by an exception at any call."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What an optimizer leaves: the best candidate, all others on the board, and how it ended."""
+
+    best: Candidate
+    board: Board
+    ending: Ending
+    reason: str = ""
+
+
+def optimize(optimizer: Optimizer, job: Job) -> Result:
+    """Run an optimizer on a job; the basic prompt is always the first candidate.
+
+    Raises:
+        OptimizerError: the budget cannot pay for the optimizer's smallest run.
+        ModelError: the model cannot be used at all.
+    """
+    left, needed = job.desk.meter.left(), optimizer.minimum(job)
+    if left is not None and left < needed:
+        raise OptimizerError(
+            f"{optimizer.name} needs at least {needed} calls here and the budget leaves {left} beside the proof",
+            hint=f"raise --max-calls to {job.desk.meter.short(needed)} or more, or use fewer rows or samples",
+        )
+    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.desk)
+    start = board.add(board.basic_state(), parent=None, source="basic")
+    ending: Ending = "finished"
+    reason = ""
+    try:
+        board.score(start, job.dev)
+        job.note("basic prompt scored on dev", board.value(start, job.dev))
+        optimizer.run(job, board, start)
+    except BudgetExhausted as stop:
+        ending, reason = "budget", str(stop)
+    except KeyboardInterrupt:
+        ending, reason = "interrupted", "stopped by Ctrl-C"
+    return Result(best=board.best(job.dev) or start, board=board, ending=ending, reason=reason)

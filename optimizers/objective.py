@@ -1,0 +1,104 @@
+"""What an optimizer maximises: one definition, two uses.
+
+Per case an :class:`Outcome` gives a score in [0, 1] with feedback in words, for
+error exemplars. Over a set, :meth:`Objective.aggregate` gives the judge's own
+metric, by which every choice is made. A unit without a usable answer counts as
+wrong in both, so that abstaining never pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..cases import Case
+from ..evaluation.confusion import Floats, encode
+from ..evaluation.intervals import group_weights
+from ..evaluation.metrics import resolve
+from ..evaluation.rows import Row
+from ..evaluation.scoring import objective_score
+from ..programs.asking import Verdict
+from ..programs.judge import Judge
+
+__all__ = ["Objective", "Outcome", "row_of"]
+
+_RESAMPLES = 200
+_SHOWN = 300  # characters of a unit or a reason that feedback quotes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How one case went: ``score`` is the share of labelled units judged right, in [0, 1]."""
+
+    row: Row
+    score: float
+    feedback: str
+
+
+def row_of(case: Case, verdict: Verdict) -> Row:
+    """Return a case and its verdict as a row of the evaluation."""
+    gold = case.gold if case.gold is not None else (None,) * len(verdict.labels)
+    return Row(
+        id=case.id, group=case.group, gold=gold, predicted=verdict.labels, failed=verdict.status == "failed"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """The metric of a judge as an optimizer uses it."""
+
+    judge: Judge
+
+    def outcome(self, case: Case, verdict: Verdict) -> Outcome:
+        """Score one case and say in words what was wrong with it."""
+        row = row_of(case, verdict)
+        units = self.judge.answer_shape.units(case.inputs)
+        wrong: list[str] = []
+        labelled = 0
+        for text, gold, found in zip(units, row.gold, row.predicted, strict=True):
+            if gold is None:
+                continue
+            labelled += 1
+            if gold != found:
+                wrong.append(f'"{text[:_SHOWN]}" is {gold} according to people; judged {found or "unusable"}')
+        if wrong and verdict.reasoning:
+            wrong.append(f"reason given: {verdict.reasoning[:_SHOWN]}")
+        score = (
+            1 - len([line for line in wrong if not line.startswith("reason given")]) / labelled
+            if labelled
+            else 0.0
+        )
+        return Outcome(row=row, score=score, feedback="\n".join(wrong))
+
+    def resampled(self, before: Sequence[Outcome], after: Sequence[Outcome]) -> Floats:
+        """Return bootstrap values of the metric's gain from ``before`` to ``after``, resampled by group.
+
+        Args:
+            before: outcomes of one prompt.
+            after: outcomes of another on the same cases, in the same order.
+
+        Returns:
+            Shape (resamples,); a single 0 without a labelled unit or with one group only.
+        """
+        judge = self.judge
+        pairs = [(one.row, two.row) for one, two in zip(before, after, strict=True) if any(one.row.gold)]
+        if len({row.group for row, _ in pairs}) < 2:
+            return np.zeros(1)
+        first = encode([row for row, _ in pairs], judge.labels, judge.positive)
+        second = encode([row for _, row in pairs], judge.labels, judge.positive)
+        measure = resolve(judge.metric, first)
+        weights = group_weights(first.groups, seed=0, resamples=_RESAMPLES)
+        return measure.resampled(measure.filled(second), weights) - measure.resampled(
+            measure.filled(first), weights
+        )
+
+    def aggregate(self, outcomes: Sequence[Outcome]) -> float:
+        """Return the judge's metric over a set (in [0, 1]; kappa in [-1, 1]); 0 without a labelled unit."""
+        rows = [outcome.row for outcome in outcomes if any(outcome.row.gold)]
+        if not rows:
+            return 0.0
+        return objective_score(
+            rows, self.judge.metric, labels=self.judge.labels, positive=self.judge.positive
+        )

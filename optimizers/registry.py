@@ -1,0 +1,95 @@
+"""The optimizers by name, and chains of them.
+
+``opro+fewshot`` runs one after the other: the second starts from the first's best.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import OptimizerError
+from .base import Job, Optimizer
+from .board import Board, Candidate
+from .fewshot import FewShot
+from .opro import Opro
+
+__all__ = ["DEFAULT", "OPTIMIZERS", "Chain", "make"]
+
+DEFAULT = "opro+fewshot"
+OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {"opro": Opro, "fewshot": FewShot}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """Optimizers in turn, each starting from the best so far."""
+
+    parts: tuple[Optimizer, ...]
+
+    @property
+    def name(self) -> str:
+        """The parts' names joined by ``+``."""
+        return "+".join(part.name for part in self.parts)
+
+    def minimum(self, job: Job) -> int:
+        """Return what the first part needs; later parts take what is left."""
+        return self.parts[0].minimum(job)
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        """Run the parts."""
+        for part in self.parts:
+            start = part.run(job, board, start)
+        return start
+
+
+def make(name: str, options: Mapping[str, Any] | None = None) -> Optimizer:
+    """Return the optimizer (or chain) called ``name`` with its settings.
+
+    Args:
+        name: one of :data:`OPTIMIZERS`, or several joined by ``+``.
+        options: settings of the optimizer's constructor; in a chain each goes to the parts that have it.
+
+    Raises:
+        OptimizerError: an unknown name or setting.
+    """
+    left = dict(options or {})
+    parts = [_one(part, options or {}, left) for part in name.split("+")]
+    if left:
+        raise OptimizerError(
+            f"{name} has no setting {', '.join(sorted(left))}",
+            hint="see the optimizer's settings in the documentation",
+        )
+    return parts[0] if len(parts) == 1 else Chain(parts=tuple(parts))
+
+
+def _one(name: str, options: Mapping[str, Any], left: dict[str, Any]) -> Optimizer:
+    maker = OPTIMIZERS.get(name)
+    if maker is None:
+        raise OptimizerError(f"no optimizer is called {name!r}", hint=f"use one of {', '.join(OPTIMIZERS)}")
+    default = maker()
+    own: dict[str, Any] = {}
+    for item in dataclasses.fields(default):  # type: ignore[arg-type]
+        if item.name != "name" and item.name in options:
+            own[item.name] = _as(getattr(default, item.name), options[item.name], f"{name}.{item.name}")
+            left.pop(item.name, None)
+    return maker(**own)
+
+
+def _as(default: Any, value: Any, where: str) -> Any:
+    try:
+        if isinstance(default, tuple):
+            items = value.split(",") if isinstance(value, str) else value
+            found: Any = tuple(int(item) for item in items)
+        else:
+            found = type(default)(value)
+        if isinstance(default, int | float | tuple) and not all(item >= 0 for item in _each(found)):
+            raise ValueError("below 0")
+        return found
+    except (TypeError, ValueError, OverflowError) as error:
+        raise OptimizerError(f"{where} cannot be {value!r}", hint=f"give a value like {default!r}") from error
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)

@@ -1,0 +1,283 @@
+"""Asking a judge: one case or many, with samples and votes, into verdicts.
+
+This is the one place where a program meets a model, for compiling, proving and
+running alike. A verdict is three-valued: *verdict* (every unit has a label),
+*abstained* (the model answered, and the answer is unusable for some unit), or
+*failed* (the machinery failed: network, overload, time-outs). An error that
+every row would meet, such as a wrong key, ends the work instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import dspy
+from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
+
+from ..cases import Case, Label, Labels
+from ..engines.channel import case_spend, sample_number
+from ..engines.failures import brief, fatal, model_error, our_own, redact
+from ..engines.ledger import Spend
+from ..engines.models import adapter as adapter_named
+from ..errors import BudgetExhausted, JudgeError, UsageError
+from .judge import Judge
+from .votes import check_threshold, decide, majority, tally
+
+__all__ = ["Asker", "Sampling", "Status", "Verdict", "collect"]
+
+Status = Literal["verdict", "abstained", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How often a case is asked, and how many votes make it positive.
+
+    Attributes:
+        samples: independent draws per case, at least 1 (CogniBench section 3.2: 5).
+        threshold: votes for a positive verdict, 1..samples; default: more than half.
+    """
+
+    samples: int = 1
+    threshold: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that cannot give a verdict."""
+        check_threshold(self.samples, self.needed)
+
+    @property
+    def needed(self) -> int:
+        """The votes needed for a positive verdict."""
+        return majority(self.samples) if self.threshold is None else self.threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """A judge's answer to one case.
+
+    Attributes:
+        id: the case's id.
+        status: ``verdict``, ``abstained`` or ``failed``.
+        labels: one label per unit; ``None`` where there is no usable answer.
+        votes: label -> votes, per unit.
+        samples: the labels of each sample that answered, for thresholds fitted later.
+        reasoning: the first sample's reasoning, if the judge gives one.
+        error: what went wrong, redacted; empty if nothing did.
+        usage: the calls and tokens this case took.
+    """
+
+    id: str
+    status: Status
+    labels: Labels
+    votes: tuple[Mapping[Label, int], ...] = ()
+    samples: tuple[Labels, ...] = ()
+    reasoning: str = ""
+    error: str = ""
+    usage: Spend = field(default_factory=Spend, compare=False)
+
+    @property
+    def label(self) -> Label | None:
+        """The label of a case with one unit."""
+        return self.labels[0] if len(self.labels) == 1 else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asker:
+    """A judge's program, ready to be asked.
+
+    Attributes:
+        judge: what the answers mean.
+        program: the DSPy program, basic or compiled.
+        lm: a connected language model.
+        sampling: samples and threshold.
+        adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
+        concurrency: cases in flight at once.
+        first_draw: number of the first sample; other numbers are other draws (repeats of an experiment).
+    """
+
+    judge: Judge
+    program: dspy.Module
+    lm: dspy.LM
+    sampling: Sampling = Sampling()
+    adapter: str = "chat"
+    concurrency: int = 8
+    first_draw: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a concurrency that would wait for ever."""
+        if self.concurrency < 1:
+            raise UsageError(f"a concurrency of {self.concurrency} asks nothing", hint="give 1 or more")
+
+    def ask(self, case: Case) -> Verdict:
+        """Judge one case. Raises what :meth:`ask_all` raises."""
+        return self.ask_all([case])[0]
+
+    def ask_all(
+        self, cases: Sequence[Case], on_verdict: Callable[[int, Verdict], None] | None = None
+    ) -> list[Verdict]:
+        """Judge cases, several at once; the result is in the order of ``cases``.
+
+        Args:
+            cases: what to judge.
+            on_verdict: called with each case's index and verdict, as they come.
+
+        Raises:
+            ModelError: the model cannot be used at all.
+            BudgetExhausted: a limit was reached; verdicts given so far went to ``on_verdict``.
+        """
+        verdicts: list[Verdict] = collect(self.ask_async(cases, on_verdict))
+        return verdicts
+
+    async def ask_async(
+        self, cases: Sequence[Case], on_verdict: Callable[[int, Verdict], None] | None = None
+    ) -> list[Verdict]:
+        """Do the same inside a running event loop."""
+        gate = asyncio.Semaphore(self.concurrency)
+        context = dspy.context(
+            lm=self.lm,
+            adapter=adapter_named(self.adapter),
+            disable_history=True,
+            trace=None,
+            track_usage=False,
+        )
+
+        async def one(index: int, case: Case) -> Verdict:
+            async with gate:
+                usage = Spend()
+                case_spend.set(usage)  # this task's own context
+                verdict = replace(await self._judge(case), usage=usage)
+            if on_verdict is not None:
+                on_verdict(index, verdict)
+            return verdict
+
+        with context:
+            tasks = [asyncio.ensure_future(one(index, case)) for index, case in enumerate(cases)]
+            try:
+                return list(await asyncio.gather(*tasks))
+            except BudgetExhausted:
+                # What is in flight is paid for: let it arrive, be kept and be counted. Nothing new is sent.
+                await asyncio.gather(*tasks, return_exceptions=True)
+                raise
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _judge(self, case: Case) -> Verdict:
+        inputs, units = self.judge.values(case.inputs), len(self.judge.answer_shape.units(case.inputs))
+        answers: list[Labels] = []
+        reasoning = error = ""
+        failed = False
+        for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
+            sample_number.set(draw)  # this task's own context; the program need not know of it
+            try:
+                prediction = await self._call(inputs)
+            except AdapterParseError as bad:
+                error = error or "unusable reply: " + redact(bad.message or str(bad))[:200]
+                continue
+            except LMError as bad:
+                ours = our_own(bad)
+                if ours is not None:
+                    raise ours from bad
+                if fatal(bad) or (isinstance(bad, LMTransportError) and not self._reached()):
+                    raise model_error(bad) from bad
+                failed, error = True, f"{type(bad).__name__}: {brief(bad)[:200]}"
+                break
+            answers.append(self.judge.read(prediction, case.inputs))
+            reasoning = reasoning or str(prediction.get("reasoning") or "")
+        return self._verdict(case, units, answers, reasoning, error, failed)
+
+    async def _call(self, inputs: Mapping[str, Any]) -> Any:
+        try:
+            if hasattr(self.program, "aforward"):
+                return await self.program.acall(**inputs)
+            # A user's own module may define ``forward`` only; a thread keeps it from stopping all the others.
+            return await asyncio.to_thread(self.program, **inputs)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as bug:
+            raise JudgeError(
+                f"the program of judge {self.judge.name} raised {type(bug).__name__}: {redact(str(bug))[:200]}",
+                hint="correct the program",
+            ) from bug
+
+    def revote(self, case: Case, verdict: Verdict) -> Verdict:
+        """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing."""
+        if verdict.status == "failed":
+            return verdict
+        units = len(verdict.labels)
+        return self._verdict(
+            case, units, list(verdict.samples), verdict.reasoning, verdict.error, failed=False
+        )
+
+    def _verdict(
+        self, case: Case, units: int, answers: list[Labels], reasoning: str, error: str, failed: bool
+    ) -> Verdict:
+        if failed:
+            return Verdict(
+                id=case.id,
+                status="failed",
+                labels=(None,) * units,
+                samples=tuple(answers),
+                reasoning=reasoning,
+                error=error,
+            )
+        votes = tuple(tally(answers, unit) for unit in range(units))
+        labels = tuple(
+            decide(
+                vote,
+                samples=self.sampling.samples,
+                threshold=self.sampling.needed,
+                positive=self.judge.positive,
+                order=self.judge.labels,
+            )
+            for vote in votes
+        )
+        status: Status = "abstained" if None in labels else "verdict"
+        if status == "verdict":
+            error = ""
+        elif not error:
+            error = f"no usable label for {labels.count(None)} of {units} units"
+        return Verdict(
+            id=case.id,
+            status=status,
+            labels=labels,
+            votes=votes,
+            samples=tuple(answers),
+            reasoning=reasoning,
+            error=error,
+        )
+
+    def _reached(self) -> bool:
+        """Whether any call of this job was ever answered: an address that never answers is a wrong address."""
+        desk = getattr(getattr(self.lm, "_engine_spec", None), "desk", None)
+        spend = desk.ledger.spend() if desk else None
+        return spend is None or spend.calls > spend.failures + spend.retries or spend.replayed > 0
+
+
+def collect(work: Any) -> Any:
+    """Run a coroutine to its end, also where an event loop is already running (notebooks).
+
+    A dedicated thread gets its own loop then; context variables are carried over, and so is Ctrl-C.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    import contextvars
+    from concurrent.futures import ThreadPoolExecutor
+
+    context, running = contextvars.copy_context(), []  # type: contextvars.Context, list[asyncio.Task[Any]]
+
+    async def main() -> Any:
+        running.extend(task for task in [asyncio.current_task()] if task)
+        return await work
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        future = pool.submit(context.run, asyncio.run, main())
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            if running and not future.done():  # leaving the pool waits for the thread
+                running[0].get_loop().call_soon_threadsafe(running[0].cancel)
+            raise

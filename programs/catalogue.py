@@ -1,0 +1,72 @@
+"""The built-in judges, and a user's own from a Python file.
+
+``find("fect")`` and ``find("path/to/file.py:judge")`` both return a
+:class:`~jurist.programs.judge.Judge`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from ..errors import JudgeError
+from .cognibench import COGNIBENCH
+from .fect import FECT
+from .judge import Judge
+
+__all__ = ["JUDGES", "find"]
+
+JUDGES: tuple[Judge, ...] = (COGNIBENCH, FECT)
+"""Every built-in judge."""
+
+
+def find(name: str) -> Judge:
+    """Return the judge called ``name``: a built-in one, or ``FILE.py:ATTRIBUTE`` (``FILE.py`` is ``FILE.py:judge``).
+
+    Raises:
+        JudgeError: there is none, or its file cannot be used.
+    """
+    head, _, tail = name.rpartition(":")
+    if head.endswith(".py") or name.endswith(".py"):
+        return _from_file(Path(head or name), tail if head else "judge")
+    for judge in JUDGES:
+        if judge.name == name:
+            return judge
+    known = ", ".join(judge.name for judge in JUDGES)
+    raise JudgeError(f"no judge is called {name!r}", hint=f"use one of {known}, or path/to/file.py:judge")
+
+
+def _from_file(path: Path, attribute: str) -> Judge:
+    if not path.is_file():
+        raise JudgeError(
+            f"{path}: no such file", hint="give the path of a Python file that defines a jurist.Judge"
+        )
+    module_name = f"jurist_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise JudgeError(f"{path}: not a Python file", hint="its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (
+        ImportError,
+        SyntaxError,
+        NameError,
+        AttributeError,
+        TypeError,
+        ValueError,
+        LookupError,
+        RuntimeError,
+    ) as error:
+        raise JudgeError(
+            f"{path}: {type(error).__name__}: {error}", hint="make the file import cleanly"
+        ) from error
+    judge = getattr(module, attribute, None)
+    if not isinstance(judge, Judge):
+        kind = "nothing" if judge is None else type(judge).__name__
+        raise JudgeError(
+            f"{path}: {attribute!r} is {kind}, not a jurist.Judge", hint="name the variable after the colon"
+        )
+    return judge

@@ -1,0 +1,206 @@
+"""A judge: a named program with typed inputs, a closed set of labels and a metric.
+
+``Judge`` is the one description from which every command works, for the
+built-in judges and for a user's own alike. It knows how a row becomes a case,
+how a case becomes the program's inputs, and how the answer becomes labels. It
+does not know models, optimizers or files.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, get_args, get_origin
+
+import dspy
+import pydantic
+
+from ..cases import Case, Label, Labels
+from ..errors import GoldError, JudgeError
+from ..hostile import defuse
+from .shapes import OneLabel, Shape
+from .state import Demo
+
+__all__ = ["Judge", "Metric"]
+
+Metric = str | Callable[[Sequence[Label], Sequence[Label]], float]
+"""The name of a metric, or a function of (gold labels, predicted labels) with a value in [0, 1]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge:
+    """A judge. Only ``name``, ``signature`` and ``positive`` are needed for one's own.
+
+    Attributes:
+        name: lower-case letters, digits and hyphens; the folder its artifacts live in.
+        signature: the typed task. Its one output field with closed labels (``Literal`` or ``bool``) is the answer.
+        positive: the labels that count as found (hallucinated, non-factual, ...) in precision, recall and F1.
+        metric: what compiling maximises: ``"f1"`` (default), ``"macro_f1"``, ``"accuracy"``,
+            ``"balanced_accuracy"``, ``"kappa"``, ``"precision"``, ``"recall"``, or a function.
+        program: makes the basic program; default ``dspy.Predict(signature)``.
+        variant: which prompt of several.
+        description: one line for the catalogue.
+        shape: how labels are read; default: one label for the whole case.
+        rows: the pydantic model of a gold row; default: the signature's inputs and the label.
+        labels: the closed set, in a fixed order; default: read from the signature.
+        unit: the input field whose text gets the label; default: the last input.
+        details: what else a label says about its unit, for the output of ``jurist run``.
+    """
+
+    name: str
+    signature: type[dspy.Signature]
+    positive: frozenset[Label]
+    metric: Metric = "f1"
+    program: Callable[[], dspy.Module] | None = None
+    variant: str = "basic"
+    description: str = ""
+    shape: Shape | None = None
+    rows: type[pydantic.BaseModel] | None = None
+    labels: tuple[Label, ...] = ()
+    unit: str = ""
+    to_case: Callable[[Any], Case] | None = field(default=None, repr=False)
+    details: Callable[[Label], Mapping[str, Any]] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Fill in what the signature says, and refuse what cannot work."""
+        if not self.name or not all(c.islower() or c.isdigit() or c == "-" for c in self.name):
+            raise JudgeError(
+                f"the judge's name {self.name!r} is not usable",
+                hint="use lower-case letters, digits and hyphens",
+            )
+        set_ = object.__setattr__
+        set_(self, "positive", frozenset(self.positive))
+        if self.shape is None:
+            set_(self, "shape", self._one_label())
+        if not self.labels:
+            set_(self, "labels", tuple(getattr(self.answer_shape, "values", ())))
+        unknown = sorted(self.positive - set(self.labels))
+        if unknown or not self.positive or self.positive == set(self.labels):
+            raise JudgeError(
+                f"judge {self.name}: positive={sorted(self.positive)} does not split the labels {list(self.labels)}",
+                hint="name at least one of the labels, and not all of them",
+            )
+
+    @property
+    def answer_shape(self) -> Shape:
+        """The shape of the answer."""
+        assert self.shape is not None
+        return self.shape
+
+    @property
+    def input_fields(self) -> tuple[str, ...]:
+        """The signature's input fields, in order."""
+        return tuple(self.signature.input_fields)
+
+    @property
+    def negative(self) -> frozenset[Label]:
+        """The labels that are not positive."""
+        return frozenset(self.labels) - self.positive
+
+    def with_metric(self, metric: Metric) -> Judge:
+        """Return the same judge, compiled for another metric."""
+        return replace(self, metric=metric)
+
+    def basic(self) -> dspy.Module:
+        """Return a fresh basic program."""
+        return self.program() if self.program else dspy.Predict(self.signature)
+
+    def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the program is called with: rendered, and defused of every prompt format's markers."""
+        fields = [*self.signature.input_fields, *self.signature.output_fields]
+        rendered = self.answer_shape.render(defuse(dict(inputs), fields))
+        return {name: rendered[name] for name in self.input_fields}
+
+    def read(self, prediction: dspy.Prediction, inputs: Mapping[str, Any]) -> Labels:
+        """Return the labels of a prediction, ``None`` for each unit on which it is unusable."""
+        count = len(self.answer_shape.units(inputs))
+        return self.answer_shape.read(prediction.get(self.answer_shape.field), count)
+
+    def demo(self, case: Case) -> Demo:
+        """Return a labelled case as a few-shot demonstration.
+
+        Raises:
+            ValueError: the case has no gold.
+        """
+        if case.gold is None:
+            raise ValueError(f"case {case.id} has no gold labels")
+        answer = self.answer_shape.answer(case.gold)
+        return {**self.values(case.inputs), self.answer_shape.field: answer}
+
+    def case(self, row: Mapping[str, Any], *, path: str = "", line: int | None = None) -> Case:
+        """Validate one row and return it as a case.
+
+        Raises:
+            GoldError: a missing or ill-typed field, or an unknown label, with its place.
+        """
+        try:
+            parsed = self.row_model.model_validate(dict(row))
+        except pydantic.ValidationError as error:
+            raise _gold_error(error, row, path, line) from error
+        case = self.to_case(parsed) if self.to_case else self._plain_case(parsed)
+        return replace(case, source=f"{path}:{line}" if line is not None else path)
+
+    @cached_property
+    def row_model(self) -> type[pydantic.BaseModel]:
+        """The pydantic model of a row."""
+        if self.rows is not None:
+            return self.rows
+        fields: dict[str, Any] = {
+            name: (info.annotation, ...) for name, info in self.signature.input_fields.items()
+        }
+        fields[self.answer_shape.field] = (Literal[self.labels] | None, None)
+        fields["group"] = (str, "")
+        return pydantic.create_model(
+            f"{self.signature.__name__}Row", __config__={"extra": "ignore"}, **fields
+        )
+
+    def _plain_case(self, row: pydantic.BaseModel) -> Case:
+        inputs = {name: getattr(row, name) for name in self.input_fields}
+        label = getattr(row, self.answer_shape.field)
+        gold = None if label is None else (label,)
+        return Case(inputs=inputs, group=getattr(row, "group", ""), gold=gold)
+
+    def _one_label(self) -> OneLabel:
+        closed = {
+            name: values
+            for name, info in self.signature.output_fields.items()
+            if (values := _closed(info.annotation))
+        }
+        if len(closed) != 1:
+            raise JudgeError(
+                f"judge {self.name}: {len(closed)} output fields of {self.signature.__name__} have closed labels",
+                hint="give exactly one output field the type Literal[...] or bool, or pass shape=",
+            )
+        (name, values), unit = next(iter(closed.items())), self.unit or self.input_fields[-1]
+        if self.labels and len(self.labels) == len(values):
+            values = dict(zip(self.labels, values.values(), strict=True))
+        return OneLabel(field=name, values=values, unit=unit)
+
+
+def _closed(annotation: Any) -> dict[Label, str | bool]:
+    if annotation is bool:
+        return {"true": True, "false": False}
+    if get_origin(annotation) is Literal and all(isinstance(value, str) for value in get_args(annotation)):
+        return {value: value for value in get_args(annotation)}
+    return {}
+
+
+def _gold_error(
+    error: pydantic.ValidationError, row: Mapping[str, Any], path: str, line: int | None
+) -> GoldError:
+    first = error.errors(include_url=False)[0]
+    name = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing":
+        have = ", ".join(repr(key) for key in list(row)[:8]) or "nothing"
+        hint = f"the row has {have}; add the field or rename a column"
+        return GoldError("the field is missing", path=path, line=line, field=name, hint=hint)
+    shown = inspect.cleandoc(repr(first.get("input")))[:80]
+    return GoldError(
+        f"{first['msg']}, got {shown}",
+        path=path,
+        line=line,
+        field=name,
+        hint="correct the value or remove the row",
+    )

@@ -1,0 +1,124 @@
+"""The prompt of a program as a value: what optimizers propose and artifacts keep.
+
+A DSPy program is mutable and carries much that is not its prompt. A
+:class:`PromptState` is only the prompt: for each predictor its instruction and
+its few-shot demonstrations. It is compared, hashed, stored, and applied to a
+fresh copy of the program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import dspy
+
+from ..hostile import well_formed
+
+__all__ = ["Demo", "PredictorPrompt", "PromptState", "settled"]
+
+Demo = Mapping[str, Any]
+"""A few-shot demonstration: input and output field -> JSON value."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictorPrompt:
+    """One predictor's instruction and demonstrations, in prompt order."""
+
+    instructions: str
+    demos: tuple[Demo, ...] = ()
+
+
+@dataclass(frozen=True)
+class PromptState:
+    """The prompts of all predictors of a program, by predictor path."""
+
+    predictors: Mapping[str, PredictorPrompt]
+
+    @classmethod
+    def of(cls, program: dspy.Module) -> PromptState:
+        """Read the prompts of ``program``."""
+        return cls(
+            {
+                name: PredictorPrompt(
+                    instructions=settled(predictor.signature.instructions),
+                    demos=tuple(_plain(dict(demo)) for demo in predictor.demos),
+                )
+                for name, predictor in program.named_predictors()
+            }
+        )
+
+    def apply(self, program: dspy.Module) -> dspy.Module:
+        """Return a copy of ``program`` with these prompts.
+
+        Raises:
+            KeyError: the program has a predictor that this state does not know.
+        """
+        copy = program.deepcopy()
+        for name, predictor in copy.named_predictors():
+            prompt = self.predictors[name]
+            predictor.signature = predictor.signature.with_instructions(prompt.instructions)
+            inputs = tuple(predictor.signature.input_fields)
+            predictor.demos = [dspy.Example(**demo).with_inputs(*inputs) for demo in prompt.demos]
+        return copy
+
+    @cached_property
+    def id(self) -> str:
+        """12 hex digits of the hash of the content: equal prompts have equal ids."""
+        text = json.dumps(self.to_json(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``{predictor: {"instructions": str, "demos": [...]}}``."""
+        return {
+            name: {"instructions": prompt.instructions, "demos": [dict(demo) for demo in prompt.demos]}
+            for name, prompt in self.predictors.items()
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PromptState:
+        """Rebuild the state that :meth:`to_json` gave."""
+        return cls(
+            {
+                name: PredictorPrompt(instructions=entry["instructions"], demos=tuple(entry["demos"]))
+                for name, entry in data.items()
+            }
+        )
+
+    def with_instruction(self, predictor: str, instructions: str) -> PromptState:
+        """Return a state in which one predictor has another instruction, settled (see :func:`settled`)."""
+        changed = PredictorPrompt(instructions=settled(instructions), demos=self.predictors[predictor].demos)
+        return PromptState({**self.predictors, predictor: changed})
+
+    def with_demos(self, predictor: str, demos: tuple[Demo, ...]) -> PromptState:
+        """Return a state in which one predictor has other demonstrations."""
+        changed = PredictorPrompt(instructions=self.predictors[predictor].instructions, demos=demos)
+        return PromptState({**self.predictors, predictor: changed})
+
+
+def _plain(demo: dict[str, Any]) -> Demo:
+    return {key: _json(value) for key, value in demo.items() if not key.startswith("dspy_")}
+
+
+def _json(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if isinstance(value, Mapping):
+        return {key: _json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(item) for item in value]
+    return value
+
+
+def settled(instructions: str) -> str:
+    """Return an instruction as DSPy will show it: dedented, without blank edges, and encodable as UTF-8.
+
+    An id must be of the text that the model sees, and a lone surrogate from a proposer would end the job.
+    """
+    # DSPy cleans twice: when the signature is made, and when it is read back.
+    return inspect.cleandoc(inspect.cleandoc(well_formed(instructions)))

@@ -1,0 +1,93 @@
+"""Rows from anything the Hugging Face ``datasets`` library loads: a hub name or a local folder.
+
+The library is imported when it is needed, because that takes seconds.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import GoldError
+from .rowfiles import Row, Rows
+
+__all__ = ["read_hub"]
+
+
+def read_hub(name: str, split: str, path: str) -> Rows:
+    """Return the rows of a dataset, with 1-based record numbers.
+
+    Args:
+        name: ``org/name`` on the hub, or a local folder.
+        split: a split (``"test"``, ``"train[:100]"``, ``"all"``); may be empty if there is only one.
+        path: the source as the user named it, for messages.
+
+    Class labels become their names.
+
+    Raises:
+        GoldError: the dataset cannot be loaded, or several splits are on offer and none is named.
+    """
+    if not name.strip("/"):
+        raise GoldError("the dataset has no name", path=path, hint="write hf:org/name or hf:org/name:split")
+    rows = list(_load(name, split, path))
+    if not rows:
+        raise GoldError("the dataset has no rows", path=path, hint="name another split: hf:org/name:split")
+    return list(enumerate(rows, 1))
+
+
+def _load(name: str, split: str, path: str) -> Iterator[Row]:
+    import datasets
+    import httpx
+    import pyarrow
+
+    broken = (
+        OSError,
+        ValueError,
+        RuntimeError,
+        ImportError,
+        httpx.HTTPError,
+        pyarrow.ArrowException,
+        datasets.exceptions.DatasetsError,
+    )
+    local = Path(name).exists()
+    # a local folder is read afresh each time: a shared cache would answer with what it held yesterday
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        try:
+            found = datasets.load_dataset(name, split=split or None, cache_dir=folder if local else None)
+        except broken as error:
+            raise _unusable(error, path, local) from error
+        yield from _rows(_only(found, path))
+
+
+def _only(found: Any, path: str) -> Any:
+    if not isinstance(found, dict):
+        return found
+    if len(found) > 1:
+        names = ", ".join(found)
+        raise GoldError(
+            f"the dataset has the splits {names}",
+            path=path,
+            hint=f"name one, or all: hf:NAME:{next(iter(found))}",
+        )
+    return next(iter(found.values()))
+
+
+def _rows(dataset: Any) -> Iterator[Row]:
+    names = {key: kind.int2str for key, kind in dataset.features.items() if hasattr(kind, "int2str")}
+    for row in dataset.to_list():
+        for key, name_of in names.items():
+            if row[key] is not None:
+                row[key] = name_of(row[key])
+        yield row
+
+
+def _unusable(error: Exception, path: str, local: bool) -> GoldError:
+    said = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+    hint = (
+        "put JSONL, CSV or Parquet files with the same columns into the folder, and name a split it has"
+        if local
+        else "check the name, the split, the network and HF_TOKEN, or download the file and give its path"
+    )
+    return GoldError(f"the dataset cannot be loaded: {said}", path=path, hint=hint)

@@ -1,0 +1,100 @@
+"""The output of a run: one JSON line per row, continued where it was cut off.
+
+The file is the run's own journal. A line is written when its row is judged; a
+line torn by a kill, and lines of rows whose machinery failed, are taken out when
+the run is continued, and those rows are asked again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..cases import Case
+from ..errors import CheckpointError, UsageError
+from ..programs.asking import Verdict
+from ..programs.judge import Judge
+
+__all__ = ["done_before", "line_of"]
+
+
+def line_of(judge: Judge, case: Case, verdict: Verdict, stamp: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON-ready line of one row.
+
+    ``label`` is the verdict of a judge with one unit, ``units`` has one entry per
+    unit with its text, label, votes, whether the label is positive, and what
+    else the label says (for CogniBench: verdict, type and tier).
+    """
+    units = []
+    for index, text in enumerate(judge.answer_shape.units(case.inputs)):
+        label = verdict.labels[index]
+        unit: dict[str, Any] = {
+            "text": text,
+            "label": label,
+            "positive": None if label is None else label in judge.positive,
+            "votes": dict(verdict.votes[index]) if verdict.votes else {},
+        }
+        if judge.details is not None and label is not None:
+            unit.update(judge.details(label))
+        units.append(unit)
+    return {
+        "id": case.id,
+        "source": case.source,
+        "group": case.group,
+        "status": verdict.status,
+        "label": verdict.label,
+        "units": units,
+        "reasoning": verdict.reasoning,
+        "error": verdict.error,
+        "usage": verdict.usage.to_json(),
+        **stamp,
+    }
+
+
+def done_before(path: Path, stamp: Mapping[str, Any], *, resume: bool) -> Counter[str]:
+    """Return how many rows with each id need not be asked again, and clean the file for appending.
+
+    Raises:
+        UsageError: the file exists and the run was not asked to continue.
+        CheckpointError: the file is of another run, or not of a run at all.
+        OSError: the file cannot be read.
+    """
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", hint="name a file")
+    if not path.is_file() or path.stat().st_size == 0:
+        return Counter()
+    if not resume:
+        raise UsageError(f"{path} exists", hint="add --resume to continue it, or name another file")
+    data = path.read_bytes()
+    kept: list[bytes] = []
+    done: Counter[str] = Counter()
+    for number, line in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
+        row = _row(path, number, line, stamp)
+        if row["status"] != "failed":
+            kept.append(line + b"\n")
+            done[row["id"]] += 1
+    replacement = path.with_name(path.name + ".part")
+    replacement.write_bytes(b"".join(kept))
+    replacement.replace(path)
+    return done
+
+
+def _row(path: Path, number: int, line: bytes, stamp: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+        differs = [name for name, value in stamp.items() if row.get(name) != value]
+        row["id"] + "", row["status"], row["judge"]
+    except (AttributeError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{path}:{number}: not a line of a run", hint="name another output file"
+        ) from error
+    if differs:
+        name = differs[0]
+        raise CheckpointError(
+            f"{path}:{number}: written with {name} {row.get(name)!r}, not {stamp[name]!r}",
+            hint="name another output file",
+        )
+    return dict(row)

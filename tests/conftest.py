@@ -1,0 +1,38 @@
+"""What all tests share: no network but the loopback, no real keys, helpers importable by name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+FAKE_KEY = "sk-proj-THIS-IS-NO-KEY-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def _no_real_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("OPENAI_API_BASE", raising=False)
+
+
+@pytest.fixture
+def fake_key(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Set a key that must never be seen again."""
+    monkeypatch.setenv("OPENAI_API_KEY", FAKE_KEY)
+    return FAKE_KEY
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Any]]:
+    """Start loopback servers that end with the test."""
+    from loopback import Loopback
+
+    with ExitStack() as stack:
+        yield lambda *args, **kwargs: stack.enter_context(Loopback(*args, **kwargs))

@@ -1,0 +1,114 @@
+"""A strict scripted engine: it sits where a real one does, and an unscripted call fails the test."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Request, Response, Usage
+
+from jurist.engines.channel import AsyncChannel, Channel, Desk
+from jurist.engines.journal import Journal
+from jurist.engines.ledger import Ledger
+from jurist.engines.meter import Budget, Meter
+
+__all__ = ["Scripted", "desk_with", "lm_of", "reply", "system_of", "user_of"]
+
+Answer = str | BaseException
+
+
+class Scripted:
+    """Answers by a list of answers, used once each and in order, or by a function of the request.
+
+    An answer that is an exception is raised. ``cost`` is what each answer costs.
+    """
+
+    def __init__(
+        self, script: Sequence[Answer] | Callable[[Request], Answer], *, cost: float | None = 0.0
+    ) -> None:
+        self.script, self.cost = script, cost
+        self.requests: list[Request] = []
+        self.now = self.peak = 0
+
+    def complete(self, request: Request) -> tuple[Response, float | None]:
+        index = len(self.requests)
+        self.requests.append(request)
+        if callable(self.script):
+            said = self.script(request)
+        elif index < len(self.script):
+            said = self.script[index]
+        else:
+            pytest.fail(f"unscripted call {index}: {user_of(request)[-300:]}")
+        if isinstance(said, BaseException):
+            raise said
+        response = Response(
+            id=None,
+            model=request.model,
+            message=Message.assistant(said),
+            finish_reason="stop",
+            usage=Usage(input_tokens=10, output_tokens=2),
+        )
+        return response, self.cost
+
+    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+        self.now += 1
+        self.peak = max(self.peak, self.now)
+        try:
+            await asyncio.sleep(0)
+            return self.complete(request)
+        finally:
+            self.now -= 1
+
+
+def desk_with(budget: Budget | None = None, journal: Journal | None = None) -> Desk:
+    """Return a desk with a budget and a journal."""
+    return Desk(ledger=Ledger(), meter=Meter(budget), journal=Journal() if journal is None else journal)
+
+
+def lm_of(inner: Any, desk: Desk, purpose: Any = "judge", **settings: Any) -> dspy.LM:
+    """Return a language model whose calls go through ``desk`` to ``inner``, as ``connect`` makes it."""
+    channel = Channel(inner, desk, purpose)
+    return dspy.LM(
+        "test/scripted",
+        engine=channel,
+        async_engine=AsyncChannel(channel),
+        cache=False,
+        num_retries=0,
+        **settings,
+    )
+
+
+def reply(adapter: str, **fields: Any) -> str:
+    """Return a correct reply in an adapter's format."""
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
+    if adapter == "json":
+        return json.dumps(fields)
+    if adapter == "xml":
+        return "\n".join(f"<{name}>{_xml(value)}</{name}>" for name, value in fields.items())
+    blocks = [f"[[ ## {name} ## ]]\n{text}" for name, text in texts.items()]
+    return "\n\n".join([*blocks, "[[ ## completed ## ]]"])
+
+
+def _xml(value: Any) -> str:
+    if isinstance(value, list):
+        return "".join(
+            "<item>" + "".join(f"<{name}>{part}</{name}>" for name, part in item.items()) + "</item>"
+            for item in value
+        )
+    return re.sub("[<&]", "", str(value))
+
+
+def system_of(request: Request) -> str:
+    """Return the system text of a request."""
+    system = request.system
+    return system if isinstance(system, str) else "".join(part.text for part in system or ())
+
+
+def user_of(request: Request) -> str:
+    """Return the last user message of a request."""
+    return request.messages[-1].text or ""

@@ -1,0 +1,64 @@
+"""Small judges and their compiled prompts, for the tests of artifacts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import dspy
+
+from jurist.artifacts import Artifact, Store
+from jurist.cases import Case
+from jurist.programs.catalogue import find
+from jurist.programs.judge import Judge
+from jurist.programs.state import PromptState
+
+
+class Polite(dspy.Signature):
+    """Say whether the reply is polite."""
+
+    message: str = dspy.InputField(desc="what was asked")
+    reply: str = dspy.InputField(desc="what was answered")
+    polite: Literal["yes", "no"] = dspy.OutputField(desc="yes or no")
+
+
+class TwoSteps(dspy.Module):
+    """A program with two predictors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.think = dspy.Predict("message, reply -> notes")
+        self.decide = dspy.ChainOfThought(Polite)
+
+    def forward(self, message: str, reply: str) -> dspy.Prediction:
+        notes = self.think(message=message, reply=reply).notes
+        return self.decide(message=message, reply=f"{reply}\n{notes}")
+
+
+POLITE = Judge(name="polite", signature=Polite, positive=frozenset({"no"}))
+TWO = replace(POLITE, name="two-steps", program=TwoSteps)
+COT = replace(POLITE, name="cot", program=lambda: dspy.ChainOfThought(Polite))
+INPUTS: dict[str, tuple[dict[str, Any], tuple[str | None, ...]]] = {
+    "fect": ({"conversation": "A: hi", "claim": "B «sagt» {hallo}"}, ("factual",)),
+    "cognibench": ({"reference": "r", "dialogue": "", "sentences": ["eins", "二"]}, ("faithful", None)),
+}
+JUDGES = [find("fect"), find("cognibench"), POLITE, TWO, COT]
+
+
+def basic(judge: Judge) -> PromptState:
+    return PromptState.of(judge.basic())
+
+
+def changed(judge: Judge, text: str = 'Decide.\n  Mind "quotes", 中文 and {braces}.') -> PromptState:
+    """Another instruction everywhere, and a demonstration where we know one."""
+    state = basic(judge)
+    for name in state.predictors:
+        state = state.with_instruction(name, text)
+    if judge.name in INPUTS:
+        inputs, gold = INPUTS[judge.name]
+        state = state.with_demos("self", (judge.demo(Case(inputs=inputs, gold=gold)),))
+    return PromptState.of(state.apply(judge.basic()))  # as DSPy gives it back: dedented
+
+
+def save(store: Store, judge: Judge = POLITE, *, latest: bool = True, **card: Any) -> Artifact:
+    return store.save(judge, changed(judge), card, [{"id": "a", "score": 0.5}], make_latest=latest)

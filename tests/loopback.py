@@ -1,0 +1,257 @@
+"""An OpenAI-compatible chat server on 127.0.0.1, with faults on demand.
+
+It is the far end of the real path: DSPy's own client sends real HTTP to it. It
+answers by a rule that a test can repeat (``truth_of``), counts every request,
+and can be told to fail in each of the ways endpoints fail.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import socket
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal
+
+__all__ = ["FAULTS", "Fault", "Hit", "Loopback", "answer", "field_of", "truth_of"]
+
+Fault = Literal[
+    "429",
+    "quota",
+    "400",
+    "401",
+    "404",
+    "500",
+    "503",
+    "reset",
+    "truncated",
+    "html",
+    "empty",
+    "null",
+    "garbage",
+    "hang",
+]
+FAULTS: tuple[Fault, ...] = Fault.__args__  # type: ignore[attr-defined]
+_TAGS = ("irrelevant", "faithful", "invented", "misleading", "speculative", "reliable", "irrefutable")
+_STATUS: dict[str, tuple[int, str, str]] = {
+    "429": (429, "rate_limit_exceeded", "slow down"),
+    "quota": (429, "insufficient_quota", "You exceeded your current quota, please check your plan"),
+    "400": (400, "invalid_request_error", "the request is not valid"),
+    "401": (401, "invalid_api_key", "Incorrect API key provided: {key}"),
+    "404": (404, "model_not_found", "The model `{model}` does not exist"),
+    "500": (500, "server_error", "internal error"),
+    "503": (503, "overloaded", "overloaded"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """One request that arrived: its number (0-based), body, hash of the body, and Authorization header."""
+
+    index: int
+    body: dict[str, Any]
+    key: str
+    authorization: str
+    fault: Fault | None
+
+
+Plan = Mapping[int, Fault] | Callable[[int, dict[str, Any]], Fault | None]
+
+
+def field_of(text: str, name: str) -> str:
+    """Return an input field of a ChatAdapter message."""
+    found = re.search(
+        rf"^\[\[ ## {name} ## \]\]\n(.*?)(?=\n\n\[\[ ## |\n\nRespond with|\Z)", text, re.S | re.M
+    )
+    return found.group(1) if found else ""
+
+
+def truth_of(text: str, choices: tuple[Any, ...] = (True, False)) -> Any:
+    """Return what the server answers about a text: the rule is its hash."""
+    return choices[hashlib.sha256(text.encode("utf-8", "replace")).digest()[0] % len(choices)]
+
+
+def answer(messages: list[dict[str, Any]]) -> str:
+    """Answer a ChatAdapter request for ``factual``, ``labels`` or ``instruction``."""
+    system, last = str(messages[0]["content"]), str(messages[-1]["content"])
+    if "`labels`" in system:
+        lines = re.findall(r"^(\d+)\. (.*)$", field_of(last, "sentences"), re.M)
+        items = [{"n": int(n), "label": truth_of(text, _TAGS)} for n, text in lines]
+        return f"[[ ## labels ## ]]\n{json.dumps(items)}\n\n[[ ## completed ## ]]"
+    if "`instruction`" in system:
+        digest = hashlib.sha256(last.encode()).hexdigest()[:8]
+        return f"[[ ## instruction ## ]]\nJudge the claim strictly, rule {digest}.\n\n[[ ## completed ## ]]"
+    return f"[[ ## factual ## ]]\n{truth_of(field_of(last, 'claim'))}\n\n[[ ## completed ## ]]"
+
+
+class Loopback:
+    """The server, as a context manager.
+
+    Args:
+        answers: messages -> the text of the reply.
+        faults: request number -> fault, or (number, body) -> fault or ``None``.
+        delay: seconds before each answer.
+        retry_after: the header of 429 and 503 answers; ``None`` leaves it out.
+    """
+
+    def __init__(
+        self,
+        answers: Callable[[list[dict[str, Any]]], str] = answer,
+        *,
+        faults: Plan | None = None,
+        delay: float = 0.0,
+        retry_after: str | None = "0",
+    ) -> None:
+        self.answers, self.faults, self.delay, self.retry_after = answers, faults or {}, delay, retry_after
+        self.hits: list[Hit] = []
+        self.times: list[float] = []
+        self.said: dict[str, str] = {}
+        self.peak = self._now = 0
+        self.closing = threading.Event()
+        self._lock = threading.Lock()
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.loopback = self
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+
+    def __enter__(self) -> Loopback:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        """The address for ``api_base``."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    @property
+    def count(self) -> int:
+        """How many requests arrived."""
+        return len(self.hits)
+
+    @property
+    def by_body(self) -> Counter[str]:
+        """Hash of the body -> how often it arrived."""
+        return Counter(hit.key for hit in self.hits)
+
+    def arrive(self, body: dict[str, Any], authorization: str) -> Hit:
+        """Note a request and choose its fault."""
+        key = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+        with self._lock:
+            index = len(self.hits)
+            fault = self.faults(index, body) if callable(self.faults) else self.faults.get(index)
+            hit = Hit(index=index, body=body, key=key, authorization=authorization, fault=fault)
+            self.hits.append(hit)
+            self.times.append(time.monotonic())
+            self._now += 1
+            self.peak = max(self.peak, self._now)
+        return hit
+
+    def leave(self) -> None:
+        """Note that a request was answered."""
+        with self._lock:
+            self._now -= 1
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+    loopback: Loopback
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of connections that clients, or our own faults, broke."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def log_message(self, *_: Any) -> None:
+        """Stay quiet."""
+
+    def do_POST(self) -> None:
+        loop = self.server.loopback
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        hit = loop.arrive(body, self.headers.get("Authorization", ""))
+        try:
+            if loop.delay:
+                time.sleep(loop.delay)
+            self._answer(loop, hit)
+        finally:
+            loop.leave()
+
+    def _answer(self, loop: Loopback, hit: Hit) -> None:
+        if hit.fault == "hang":
+            loop.closing.wait(20)
+            self.close_connection = True
+        elif hit.fault == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            self.close_connection = True
+        elif hit.fault in _STATUS:
+            self._error(loop, hit)
+        elif hit.fault == "html":
+            self._send(200, b"<html><body>gateway</body></html>", "text/html")
+        else:
+            self._reply(loop, hit)
+
+    def _error(self, loop: Loopback, hit: Hit) -> None:
+        status, code, message = _STATUS[str(hit.fault)]
+        key = hit.authorization.removeprefix("Bearer ")
+        text = message.format(key=key, model=hit.body.get("model"))
+        extra = {"Retry-After": loop.retry_after} if hit.fault in ("429", "503") and loop.retry_after else {}
+        kind = code if hit.fault in ("quota", "400") else "error"
+        error = json.dumps({"error": {"message": text, "type": kind, "code": code}}).encode()
+        self._send(status, error, extra=extra)
+
+    def _reply(self, loop: Loopback, hit: Hit) -> None:
+        said = {"empty": "", "null": None, "garbage": "Well, true is a big word; hard to say."}
+        content = said[str(hit.fault)] if hit.fault in said else loop.answers(hit.body["messages"])
+        if hit.fault is None:
+            loop.said[hit.key] = str(content)
+        data = json.dumps(
+            {
+                "id": f"chatcmpl-{hit.index}",
+                "object": "chat.completion",
+                "created": 1,
+                "model": hit.body.get("model"),
+                "choices": [
+                    {
+                        "index": 0,
+                        "message": {"role": "assistant", "content": content},
+                        "finish_reason": "stop",
+                    }
+                ],
+                "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+            }
+        ).encode()
+        if hit.fault == "truncated":
+            data = data[: len(data) // 2]
+        self._send(200, data)
+
+    def _send(
+        self, status: int, data: bytes, kind: str = "application/json", extra: dict[str, str] | None = None
+    ) -> None:
+        with contextlib.suppress(OSError):  # the client gave up
+            self.send_response(status)
+            for name, value in {
+                "Content-Type": kind,
+                "Content-Length": str(len(data)),
+                **(extra or {}),
+            }.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)

@@ -1,0 +1,151 @@
+"""What the end-to-end tests share: the command line in this process, and small files to give it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jurist.cli import main
+
+FAST = (
+    "--optimizer",
+    "fewshot",
+    "--set",
+    "sizes=2",
+    "--set",
+    "sets=2",
+    "--set",
+    "first=4",
+    "--set",
+    "sample=6",
+)
+"""A compilation of the small gold that takes a fraction of a second."""
+THINGS = ("kettle", "bicycle", "lantern", "keyboard", "umbrella", "suitcase", "blanket", "camera")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON object on standard output."""
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[str]:
+        return self.err.splitlines()
+
+
+def cli(*argv: object) -> Done:
+    """Run the command in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main([str(part) for part in argv])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    return Done(code=code, out=out.getvalue(), err=err.getvalue())
+
+
+def start(*argv: object, cwd: Path) -> subprocess.Popen[str]:
+    """Start the command in a process of its own."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("JURIST_")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "jurist", *map(str, argv)],
+        cwd=cwd,
+        env=env,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def claims(groups: int = 14, per_group: int = 3) -> list[dict[str, Any]]:
+    """Return labelled FECT rows of our own; every conversation has claims of both kinds."""
+    rows = []
+    for group in range(groups):
+        thing, number = THINGS[group % len(THINGS)], 10 + group
+        talk = (
+            f"Agent: Hello, this is desk {number}. Customer: My {thing} with the number {number} arrived broken. "
+            f"Agent: I will send a new {thing} on Monday."
+        )
+        said = (
+            (f"The customer reports that {thing} {number} arrived broken.", True),
+            (f"The customer asked desk {number} to cancel the whole contract.", False),
+            (f"The agent of desk {number} promises a new {thing}.", True),
+            (f"The agent of desk {number} refuses to replace the {thing}.", False),
+        )
+        for claim, factual in said[:per_group]:
+            rows.append({"group": f"talk-{group}", "conversation": talk, "claim": claim, "factual": factual})
+    return rows
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Return every file below ``folder`` with its content."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+OWN = '''
+from typing import Literal
+
+import dspy
+import jurist
+
+
+class MaySend(dspy.Signature):
+    """Say whether a reply may be sent: send it if the policy supports it."""
+
+    policy: str = dspy.InputField(desc="the policy")
+    reply: str = dspy.InputField(desc="one sentence")
+    verdict: Literal["send", "hold"] = dspy.OutputField(desc="send or hold")
+
+
+def share_right(gold, predicted):
+    return sum(one == two for one, two in zip(gold, predicted, strict=True)) / len(gold)
+
+
+judge = jurist.Judge(name="may-go", signature=MaySend, positive={"hold"}, metric=share_right)
+other = jurist.Judge(name="other-go", signature=MaySend, positive={"send"}, metric="accuracy")
+'''
+"""A user's own judge, with a metric function of its own."""
+
+
+def replies(groups: int = 14) -> list[dict[str, Any]]:
+    """Return labelled rows for :data:`OWN`."""
+    rows = []
+    for group in range(groups):
+        thing, days = THINGS[group % len(THINGS)], 20 + group
+        policy = (
+            f"Anyone may return an unused {thing} within {days} days, and the postage is paid by the buyer."
+        )
+        said = (
+            (f"You may return the {thing} within {days} days.", "send"),
+            (f"We pay for the {thing}.", "hold"),
+        )
+        rows += [
+            {"group": f"replies-{group}", "policy": policy, "reply": reply, "verdict": verdict}
+            for reply, verdict in said
+        ]
+    return rows

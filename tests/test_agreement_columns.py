@@ -1,0 +1,115 @@
+"""Ratings from columns ``rater:NAME``: the same as from the object ``ratings``, in every kind of file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from jurist.errors import GoldError
+from jurist.gold import Gold, import_gold
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.fect import FECT
+
+CSV = (
+    "conversation,claim,factual,rater:ann,rater: bob ,rater:cem\n"
+    "c1,x,true,TRUE,factual,\n"
+    "c2,y,false,false, non_factual ,true\n"
+)
+WANTED: list[dict[str, tuple[str, ...]]] = [
+    {"ann": ("factual",), "bob": ("factual",)},
+    {"ann": ("non_factual",), "bob": ("non_factual",), "cem": ("factual",)},
+]
+
+
+def test_columns_of_csv_are_ratings_and_empty_cells_are_none(tmp_path: Path) -> None:
+    file = tmp_path / "gold.csv"
+    file.write_text(CSV, encoding="utf-8")
+    gold = Gold.load(file, FECT)
+    assert [case.ratings for case in gold.cases] == WANTED
+    import_gold(file, FECT, tmp_path / "gold.jsonl")
+    first = json.loads((tmp_path / "gold.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert first["ratings"] == {"ann": "TRUE", "bob": "factual"}
+    assert not [key for key in first if key.startswith("rater:")]
+    again = Gold.load(tmp_path / "gold.jsonl", FECT)
+    assert [case.ratings for case in again.cases] == WANTED
+    assert again.sha256 == gold.sha256
+
+
+def test_columns_of_jsonl_and_parquet_are_ratings_beside_the_object(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {
+            "conversation": "c1",
+            "claim": "x",
+            "factual": True,
+            "rater:ann": True,
+            "rater:cem": None,
+            "ratings": {"bob": True},
+        },
+        {
+            "conversation": "c2",
+            "claim": "y",
+            "factual": False,
+            "rater:ann": False,
+            "rater:cem": True,
+            "ratings": {"bob": False},
+        },
+    ]
+    file = tmp_path / "gold.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert [case.ratings for case in Gold.load(file, FECT).cases] == WANTED
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "gold.parquet")
+    assert [case.ratings for case in Gold.load(tmp_path / "gold.parquet", FECT).cases] == WANTED
+
+
+def test_a_column_holds_the_labels_of_every_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "gold.csv"
+    file.write_text(
+        'reference,sentences,rater:ann\nr,"[""a"", ""b""]","[""faithful"", null]"\n', encoding="utf-8"
+    )
+    (case,) = Gold.load(file, COGNIBENCH, labelled=False).cases
+    assert (case.gold, case.ratings) == (None, {"ann": ("faithful", None)})
+
+
+def test_columns_stand_beside_the_second_file(tmp_path: Path) -> None:
+    row = {"conversation": "c1", "claim": "x", "factual": True, "rater:ann": False}
+    rows = [row, {**row, "claim": "y", "factual": False}]
+    (tmp_path / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (tmp_path / "second.jsonl").write_text('{"row": 0, "factual": false}\n', encoding="utf-8")
+    one, two = Gold.load(tmp_path, FECT).cases
+    assert one.ratings == {"first": ("factual",), "second": ("non_factual",), "ann": ("non_factual",)}
+    assert two.ratings == {"ann": ("non_factual",)}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "field", "said"),
+    [
+        (CSV + "c3,z,true,true,maybe,\n", 4, "rater: bob", "the rating 'maybe' does not fit the row"),
+        ("conversation,claim,factual,rater:\nc,d,true,true\n", 2, "rater:", "the column names no rater"),
+        (
+            'conversation,claim,factual,rater:ann,ratings\nc,d,true,true,"{""ann"": ""factual""}"\n',
+            2,
+            "rater:ann",
+            "rater 'ann' has two labels, 'true' and 'factual'",
+        ),
+        (
+            "conversation,claim,factual,rater:ann,rater: ann\nc,d,true,true,false\n",
+            2,
+            "rater:ann",
+            "rater 'ann' has two labels, 'true' and 'false'",
+        ),
+    ],
+)
+def test_a_fault_names_file_line_and_column(
+    text: str, line: int, field: str, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "gold.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(GoldError) as caught:
+        Gold.load(file, FECT)
+    assert said in str(caught.value)
+    assert (caught.value.path, caught.value.line, caught.value.field) == (str(file), line, field)

@@ -1,0 +1,311 @@
+"""The store: versions, pointers, many savers, places, and judges that do not fit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import dspy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from judges import POLITE, Polite, TwoSteps, basic, changed, save
+
+from jurist.artifacts import Store
+from jurist.errors import ArtifactError, UsageError
+from jurist.programs.judge import Judge
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "mine", shipped=tmp_path / "shipped")
+
+
+# --- versions and names ------------------------------------------------------------------------
+
+
+def test_versions_count_up_and_latest_moves_only_when_told(store: Store) -> None:
+    assert [save(store, latest=latest).version for latest in (True, False, True, False)] == [1, 2, 3, 4]
+    assert store.load("polite").version == store.load("polite@latest").version == 3
+    assert [store.load(f"polite@{n}").version for n in (1, 2, 3, 4)] == [1, 2, 3, 4]
+    assert [(one.version, one.latest) for one in store.list()] == [
+        (1, False),
+        (2, False),
+        (3, True),
+        (4, False),
+    ]
+    assert (store.root / "polite" / "latest").read_text() == "3\n"
+
+
+def test_no_latest_says_what_exists(store: Store) -> None:
+    save(store, latest=False)
+    save(store, latest=False)
+    with pytest.raises(ArtifactError, match=r"versions 1, 2 exist.*polite@2"):
+        store.load("polite")
+
+
+def test_nothing_at_all_says_so(store: Store) -> None:
+    with pytest.raises(ArtifactError, match=r"no compiled artifact.*compile it first"):
+        store.load("polite")
+    assert store.list() == []
+    assert store.verify() == []
+    assert not store.root.exists()  # reading writes nothing
+
+
+def test_tags(store: Store) -> None:
+    save(store)
+    save(store)
+    store.tag("polite@1", "prod")
+    store.tag("polite@2", "v2.0-rc_1")
+    assert store.load("polite@prod").version == 1
+    store.tag("polite", "prod")
+    assert store.load("polite@prod").version == 2
+    assert store.list()[1].tags == ("prod", "v2.0-rc_1")
+    store.tag("polite@1", "latest")
+    assert store.load("polite").version == 1
+    with pytest.raises(ArtifactError, match=r"no polite@beta; versions 1, 2 exist, tags prod, v2.0-rc_1"):
+        store.load("polite@beta")
+
+
+@pytest.mark.parametrize("tag", ["", "3", "007", "a b", "../x", "-x", ".x", "a" * 65, "x@y", "é", "a\n"])
+def test_tags_that_are_refused(store: Store, tag: str) -> None:
+    save(store)
+    with pytest.raises(UsageError):
+        store.tag("polite", tag)
+
+
+@pytest.mark.parametrize(
+    "ref", ["", "@1", "Polite", "../polite", "polite@", "polite@0", "polite@01", "a/b", "polite@1@2", "."]
+)
+def test_refs_that_are_refused(store: Store, ref: str) -> None:
+    save(store)
+    for use in (store.load, store.verify, lambda ref: store.tag(ref, "x")):
+        with pytest.raises(UsageError):
+            use(ref)
+
+
+def test_removed_numbers_that_are_named_are_not_given_again(store: Store) -> None:
+    import shutil
+
+    save(store)
+    shutil.rmtree(save(store).path)
+    assert [str(problem) for problem in store.verify()] == ["polite: 'latest' means version 2, which is gone"]
+    with pytest.raises(ArtifactError, match=r"means version 2, which is gone; versions: 1"):
+        store.load("polite")
+    assert save(store).version == 3
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["save", "keep", "tag", "latest"]), st.integers(0, 9)), max_size=8))
+def test_pointers_follow_a_simple_model(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
+) -> None:
+    store = Store(tmp_path_factory.mktemp("s") / "x", shipped=Path("/nowhere"))
+    count, latest = 0, None
+    tags: dict[str, int] = {}
+    state = basic(POLITE)
+    for what, pick in steps:
+        if what in ("save", "keep"):
+            count += 1
+            latest = count if what == "save" else latest
+            assert store.save(POLITE, state, {}, [], make_latest=what == "save").version == count
+        elif count:
+            version = pick % count + 1
+            store.tag(f"polite@{version}", "t" if what == "tag" else "latest")
+            tags, latest = ({"t": version}, latest) if what == "tag" else (tags, version)
+    assert [one.version for one in store.list()] == list(range(1, count + 1))
+    assert {tag: one.version for one in store.list() for tag in one.tags} == tags
+    assert next((one.version for one in store.list() if one.latest), None) == latest
+    assert store.verify() == []
+
+
+# --- many savers -------------------------------------------------------------------------------
+
+
+def test_threads_never_overwrite(store: Store) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        saved = list(
+            pool.map(
+                lambda n: store.save(POLITE, basic(POLITE), {"parent": n}, [], make_latest=True), range(24)
+            )
+        )
+    assert sorted(artifact.version for artifact in saved) == list(range(1, 25))
+    assert all(store.load(artifact.ref).card["parent"] == artifact.card["parent"] for artifact in saved)
+    assert store.load("polite").version == 24
+    assert store.verify() == []
+    assert not [entry for entry in (store.root / "polite").iterdir() if entry.name.startswith(".")]
+
+
+def test_threads_lose_no_tag(store: Store) -> None:
+    save(store)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: store.tag("polite@1", f"t{n}"), range(24)))
+    assert len(store.list()[0].tags) == 24
+
+
+def test_without_locks_the_rename_still_protects(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    from contextlib import nullcontext
+
+    monkeypatch.setattr("jurist.keeping.shelves._locked", lambda folder: nullcontext())
+    with ThreadPoolExecutor(8) as pool:
+        list(
+            pool.map(
+                lambda n: store.save(POLITE, basic(POLITE), {"parent": n}, [], make_latest=False), range(24)
+            )
+        )
+    assert [one.version for one in store.list()] == list(range(1, 25))
+    assert sorted(one.card["parent"] for one in store.list()) == list(range(24))
+    assert store.verify() == []
+
+
+# --- places ------------------------------------------------------------------------------------
+
+
+def test_the_shipped_store_is_a_read_only_fallback(tmp_path: Path) -> None:
+    shipped = Store(tmp_path / "shipped", shipped=tmp_path / "none")
+    save(shipped, optimizer="theirs")
+    mine = Store(tmp_path / "mine", shipped=shipped.root)
+    assert mine.load("polite").card["optimizer"] == "theirs"
+    with pytest.raises(ArtifactError, match="read-only"):
+        mine.tag("polite", "x")
+    assert save(mine, latest=False, optimizer="mine").version == 1
+    assert mine.load("polite@1").card["optimizer"] == "mine"
+    assert mine.load("polite").card["optimizer"] == "theirs"  # mine has no latest
+    assert [(one.shipped, one.version) for one in mine.list("polite")] == [(False, 1), (True, 1)]
+    assert Store(shipped.root, shipped=shipped.root).list()[0].shipped is False
+
+
+def test_root_comes_from_argument_then_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    assert Store().root == Path("compiled")
+    monkeypatch.setenv("JURIST_STORE", str(tmp_path / "env"))
+    assert Store().root == tmp_path / "env"
+    assert Store(tmp_path / "arg").root == tmp_path / "arg"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_as_store_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ArtifactError, match="not a folder"):
+        Store(tmp_path / "file")
+
+
+def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    store = Store(tmp_path / "a" / "b", shipped=tmp_path / "none")
+    (tmp_path / "a").write_text("in the way")
+    with pytest.raises(ArtifactError, match="cannot be written"):
+        save(store)
+
+
+def test_a_failed_write_leaves_no_trace(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(store)
+    real = os.fsync
+    calls: list[int] = []
+
+    def full(handle: int) -> None:
+        calls.append(handle)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ArtifactError, match="No space left"):
+        save(store)
+    assert [one.version for one in store.list()] == [1]
+    assert sorted(entry.name for entry in (store.root / "polite").iterdir()) == ["1", "latest"]
+
+
+def test_other_folders_in_the_store_are_left_alone(store: Store) -> None:
+    save(store)
+    (store.checkpoints / "x").mkdir(parents=True)
+    (store.root / "Notes").mkdir()
+    (store.root / "empty").mkdir()
+    (store.root / "README.md").write_text("x")
+    assert [one.judge for one in store.list()] == ["polite"]
+    assert store.verify() == []
+
+
+def test_reading_a_store_does_not_import_dspy() -> None:
+    code = "import sys, jurist.artifacts as a; a.Store('nowhere').list(); sys.exit('dspy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd="/", check=False).returncode == 0
+
+
+# --- does it fit -------------------------------------------------------------------------------
+
+
+class Shorter(dspy.Signature):
+    """Say whether the reply is polite."""
+
+    reply: str = dspy.InputField()
+    polite: Literal["yes", "no"] = dspy.OutputField()
+
+
+class ThreeWay(dspy.Signature):
+    """Say whether the reply is polite."""
+
+    message: str = dspy.InputField()
+    reply: str = dspy.InputField()
+    polite: Literal["yes", "no", "unclear"] = dspy.OutputField()
+
+
+class Reworded(Polite):
+    """Another text in the code."""
+
+    reply: str = dspy.InputField(desc="another description in the code")
+
+
+@pytest.mark.parametrize(
+    ("other", "word"),
+    [
+        (replace(POLITE, name="rude"), "judge"),
+        (replace(POLITE, positive=frozenset({"yes"})), "positive"),
+        (Judge(name="polite", signature=Shorter, positive=frozenset({"no"})), "inputs"),
+        (Judge(name="polite", signature=ThreeWay, positive=frozenset({"no"})), "labels"),
+    ],
+)
+def test_another_judge_is_refused(store: Store, other: Judge, word: str) -> None:
+    artifact = save(store)
+    for use in (lambda: store.load("polite", other), lambda: artifact.program(other)):
+        with pytest.raises(ArtifactError, match=rf"polite@1 was compiled for {word}"):
+            use()
+
+
+@pytest.mark.parametrize("program", [TwoSteps, lambda: dspy.ChainOfThought(Polite)])
+def test_another_program_is_refused(store: Store, program: Any) -> None:
+    with pytest.raises(ArtifactError, match="polite@1"):
+        save(store).program(replace(POLITE, program=program))
+
+
+def test_another_output_beside_the_answer_is_refused(store: Store) -> None:
+    longer = POLITE.signature.prepend("why", dspy.OutputField(), str)
+    with pytest.raises(ArtifactError, match="other fields"):
+        save(store).program(replace(POLITE, program=lambda: dspy.Predict(longer)))
+
+
+def test_the_descriptions_that_were_proved_come_back(store: Store) -> None:
+    artifact = save(store)
+    program = artifact.program(Judge(name="polite", signature=Reworded, positive=frozenset({"no"})))
+    content = dspy.ChatAdapter().format(program.signature, program.demos, {"message": "m", "reply": "r"})
+    original = changed(POLITE).apply(POLITE.basic())
+    assert content == dspy.ChatAdapter().format(
+        original.signature, original.demos, {"message": "m", "reply": "r"}
+    )
+
+
+def test_diff_is_of_the_prompts(store: Store) -> None:
+    store.save(
+        POLITE, basic(POLITE).with_instruction("self", "one\nsame\u2028line"), {}, [], make_latest=True
+    )
+    store.save(
+        POLITE, basic(POLITE).with_instruction("self", "two\nsame\u2028line"), {}, [], make_latest=True
+    )
+    lines = store.diff("polite@1", "polite@2").split("\n")
+    assert lines[:2] == ["--- polite@1", "+++ polite@2"]
+    assert [line for line in lines[3:] if line[:1] in "+-" and line] == ["-one", "+two"]
+    assert store.diff("polite@1", "polite@1") == ""

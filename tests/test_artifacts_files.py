@@ -1,0 +1,196 @@
+"""What an artifact holds: DSPy's own state, byte for byte the prompt that was proved, and a full card."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from judges import JUDGES, POLITE, Polite, basic, changed, save
+
+from jurist.artifacts import Store
+from jurist.errors import ArtifactError
+from jurist.keeping.dspy_state import dump, state_of
+from jurist.programs.judge import Judge
+from jurist.programs.state import PredictorPrompt, PromptState
+
+by_name = pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.name)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "mine", shipped=tmp_path / "shipped")
+
+
+@by_name
+def test_program_json_is_what_dspy_saves(judge: Judge, store: Store, tmp_path: Path) -> None:
+    artifact = save(store, judge)
+    theirs = tmp_path / "dspy.json"
+    changed(judge).apply(judge.basic()).save(theirs)
+    assert json.loads((artifact.path / "program.json").read_text("utf-8")) == json.loads(
+        theirs.read_text("utf-8")
+    )
+
+
+@by_name
+def test_dspy_loads_it_into_the_same_prompt(judge: Judge, store: Store) -> None:
+    artifact = save(store, judge)
+    program = judge.basic()
+    program.load(artifact.path / "program.json")
+    assert PromptState.of(program) == changed(judge) == artifact.state
+    assert not list((artifact.path).glob("*.pkl"))
+
+
+@by_name
+def test_the_loaded_program_sends_the_same_bytes(judge: Judge, store: Store) -> None:
+    """Not only equal as values: the order of keys in a demonstration is part of the prompt."""
+    proved, loaded = changed(judge).apply(judge.basic()), save(store, judge).program(judge)
+    for (name, one), (_, two) in zip(proved.named_predictors(), loaded.named_predictors(), strict=True):
+        inputs = dict.fromkeys(one.signature.input_fields, "x")
+        texts = [dspy.ChatAdapter().format(p.signature, p.demos, inputs) for p in (one, two)]
+        assert texts[0] == texts[1], name
+
+
+@by_name
+def test_equal_inputs_give_equal_bytes(judge: Judge, store: Store) -> None:
+    one, two = save(store, judge, created="t"), save(store, judge, created="t")
+    for name in ("program.json", "history.jsonl"):
+        assert (one.path / name).read_bytes() == (two.path / name).read_bytes()
+    assert (one.version, two.version) == (1, 2)
+    assert one.sha256 != two.sha256  # the version is part of the content
+
+
+def test_files_are_for_review(store: Store) -> None:
+    artifact = save(store)
+    for name in ("program.json", "card.json"):
+        text = (artifact.path / name).read_text("utf-8")
+        assert text == json.dumps(json.loads(text), sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+        assert "\r" not in text
+    assert "中文" in (artifact.path / "program.json").read_text("utf-8")
+    assert (artifact.path / "history.jsonl").read_text("utf-8") == '{"id": "a", "score": 0.5}\n'
+    assert sorted(entry.name for entry in artifact.path.iterdir()) == [
+        "card.json",
+        "history.jsonl",
+        "program.json",
+    ]
+
+
+def test_a_model_in_the_program_is_not_written(store: Store) -> None:
+    def with_model() -> dspy.Module:
+        program = dspy.Predict(Polite)
+        program.lm = dspy.LM("openai/gpt-x", api_key="sk-abcdefghijklmnop", api_base="http://u:p@host/v1")
+        program.traces = [object()]
+        return program
+
+    artifact = save(store, replace(POLITE, program=with_model))
+    text = (artifact.path / "program.json").read_text("utf-8")
+    assert json.loads(text)["lm"] is None
+    assert "sk-" not in text
+    assert "host" not in text
+
+
+def test_card_has_every_key_of_the_contract(store: Store) -> None:
+    card = save(store, scores={"basic": {"f1": {"value": 0.5, "low": 0.4, "high": 0.6}}}).card
+    expected = (
+        "judge variant version parent created optimizer model prompt_model gold scores decision spend labels"
+    )
+    assert set(expected.split()) | {"thresholds", "versions", "sha256", "inputs", "judge_ref"} <= set(card)
+    assert (card["judge"], card["version"], card["labels"]) == ("polite", 1, ["yes", "no"])
+    assert card["inputs"] == ["message", "reply"]
+    assert card["created"].endswith("Z")
+    assert {"jurist", "dspy", "python"} <= set(card["versions"])
+
+
+def test_a_card_cannot_say_another_judge(store: Store) -> None:
+    lies = {"judge": "other", "version": 99, "labels": ["x"], "sha256": "0", "files": {}}
+    card = store.save(POLITE, basic(POLITE), lies, [], make_latest=True).card
+    assert (card["judge"], card["version"], card["labels"]) == ("polite", 1, ["yes", "no"])
+    assert store.verify() == []
+
+
+def test_judge_ref_stays_as_typed(store: Store) -> None:
+    assert save(store, judge_ref="my judges/file.py:judge").card["judge_ref"] == "my judges/file.py:judge"
+
+
+def test_card_takes_numpy_sets_and_not_numbers(store: Store) -> None:
+    import numpy as np
+
+    card = save(
+        store, spend={"calls": np.int64(3), "cost": np.float64(0.5), "nan": float("nan")}, gold={"s": {2, 1}}
+    )
+    assert card.card["spend"] == {"calls": 3, "cost": 0.5, "nan": None}
+    assert card.card["gold"] == {"s": [1, 2]}
+
+
+@pytest.mark.parametrize("bad", [{"x": object()}, {"x": {1: 2}}, {"x": b"bytes"}])
+def test_what_json_cannot_hold_is_refused_and_leaves_nothing(store: Store, bad: dict[str, Any]) -> None:
+    with pytest.raises(ArtifactError, match="polite"):
+        save(store, **bad)
+    with pytest.raises(ArtifactError, match="polite"):
+        store.save(POLITE, basic(POLITE), {}, [bad], make_latest=True)
+    assert store.list() == []
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), 2**70, object(), {1: 2}], ids=["nan", "huge", "object", "int key"]
+)
+def test_a_demonstration_that_json_would_change_is_refused(store: Store, value: Any) -> None:
+    state = basic(POLITE).with_demos("self", ({"message": value, "reply": "r", "polite": "yes"},))
+    with pytest.raises(ArtifactError):
+        store.save(POLITE, state, {}, [], make_latest=True)
+    assert store.list() == []
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_an_empty_instruction_is_refused(store: Store, text: str) -> None:
+    with pytest.raises(ArtifactError, match="empty"):
+        store.save(POLITE, basic(POLITE).with_instruction("self", text), {}, [], make_latest=True)
+
+
+def test_half_a_character_in_an_instruction_is_settled_before_it_is_kept(store: Store) -> None:
+    state = basic(POLITE).with_instruction("self", "  x\ud800")
+    assert state.predictors["self"].instructions == "x\ufffd"
+    assert store.save(POLITE, state, {}, [], make_latest=True).state.id == state.id
+
+
+def test_half_a_character_in_a_demonstration_is_refused(store: Store) -> None:
+    state = basic(POLITE).with_demos("self", ({"message": "x\ud800", "reply": "r", "polite": "yes"},))
+    with pytest.raises(ArtifactError, match="polite"):
+        store.save(POLITE, state, {}, [], make_latest=True)
+
+
+@pytest.mark.parametrize("names", [[], ["other"], ["self", "other"]])
+def test_a_prompt_of_another_program_is_refused(store: Store, names: list[str]) -> None:
+    state = PromptState({name: PredictorPrompt(instructions="x") for name in names})
+    with pytest.raises(ArtifactError, match="predictors"):
+        store.save(POLITE, state, {}, [], make_latest=True)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+DEMO = st.fixed_dictionaries({"message": TEXT, "reply": VALUE, "polite": st.sampled_from(["yes", "no"])})
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(instruction=TEXT.filter(str.strip), demos=st.lists(DEMO, max_size=3))
+def test_prompts_survive_the_file(instruction: str, demos: list[dict[str, Any]], tmp_path: Path) -> None:
+    state = basic(POLITE).with_instruction("self", instruction).with_demos("self", tuple(demos))
+    # DSPy dedents an instruction when it is read; what the model saw is what must come back.
+    seen = PromptState.of(state.apply(POLITE.basic()))
+    data = json.loads(json.dumps(dump(POLITE, seen)))
+    path = tmp_path / "program.json"
+    path.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+    program = POLITE.basic()
+    program.load(path)
+    assert PromptState.of(program).to_json() == state_of(data).to_json()
+    assert state_of(data).predictors["self"].demos == seen.predictors["self"].demos
+    assert state_of(data).predictors["self"].instructions.split() == instruction.split()

@@ -1,0 +1,141 @@
+"""No key and no address with credentials reaches a card or a history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jurist.artifacts import Store
+from jurist.keeping.redaction import HIDDEN, public_address, publishable
+from jurist.programs.judge import Judge
+from jurist.programs.state import PromptState
+
+SECRETS = [
+    "sk-abcdefgh12345678",
+    "sk-proj-AbC_dEf-123456789012",
+    "sk-ant-api03-abcdefghijklmnop",
+    "gsk_abcdefghijklmnopqrstuv",
+    "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    "hf_abcdefghijklmnopqrstuvwxyz",
+    "AKIAABCDEFGHIJKLMNOP",
+    "AIzaSyA-abcdefghijklmnopqrstuvwxyz01234",
+    "xoxb-1234567890-abcdefghij",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc-def_ghi",
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize(
+    "frame", ["{}", "key={}", "the key is {}, keep it", '{{"a": "{}"}}', "Bearer {}", "({})"]
+)
+def test_key_shaped_text_is_hidden_wherever_it_stands(secret: str, frame: str) -> None:
+    written = str(publishable({"note": [{"x": frame.format(secret)}]}))
+    assert secret not in written
+    assert HIDDEN in written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "risk-assessment-of-methods",
+        "task-oriented-dialogue",
+        "The bearer presenting the note is anonymous.",
+        "Is it a standard bearer?",
+        "Ask: is the claim supported? a@b.example wrote so; see https://x.example/a?page=2#top",
+        "desk-12345678",
+        "[[ ## label ## ]] {claim} <b>&amp;</b> 中文",
+    ],
+)
+def test_plain_text_stays(text: str) -> None:
+    assert publishable({"instruction": text}) == {"instruction": text}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "api_key",
+        "API-KEY",
+        "apikey",
+        "openai_api_key",
+        "password",
+        "Authorization",
+        "x-api-key",
+        "secret",
+        "access_token",
+        "client_secret",
+    ],
+)
+def test_values_under_telling_names_are_hidden(name: str) -> None:
+    assert publishable({"params": {name: "hunter2"}}) == {"params": {name: HIDDEN}}
+
+
+def test_counts_under_similar_names_stay() -> None:
+    card = {"spend": {"tokens": 12, "input_tokens": 3, "max_tokens": 5}, "key": "id", "tokens": "many"}
+    assert publishable(card) == card
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kept"),
+    [
+        ("api_base", "https://user:pass@host:8000/v1?api-version=2#x", "https://host:8000/v1"),
+        ("api_base", "http://user@host/v1", "http://host/v1"),
+        ("api_base", "http://us%40er:p@ss@host/v1", "http://host/v1"),
+        ("model", "openai/gpt-4.1-mini", "openai/gpt-4.1-mini"),
+        ("model", "ollama_chat/llama3.1:8b", "ollama_chat/llama3.1:8b"),
+        ("model", "https://u:p@host/m?key=1", "https://host/m"),
+        ("model", "u:p@host:80/m", "host:80/m"),
+        ("prompt_model", "azure/x?y", "azure/x?y"),
+        (
+            "note",
+            "see https://user:pass@host/x?page=1&api_key=abc&b=2",
+            "see https://host/x?page=1&api_key=***&b=2",
+        ),
+    ],
+)
+def test_addresses(name: str, text: str, kept: str) -> None:
+    assert publishable({name: text}) == {name: kept}
+    if name != "note":
+        assert publishable({name: {"name": text}} if "model" in name else {name: [text]}) == (
+            {name: {"name": kept}} if "model" in name else {name: [kept]}
+        )
+        assert public_address(text) == kept
+
+
+def test_values_of_key_variables_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SERVICE_API_KEY", "plainwordssecret")
+    monkeypatch.setenv("SHORT_KEY", "none")
+    assert publishable({"a": "x plainwordssecret y none"}) == {"a": f"x {HIDDEN} y none"}
+
+
+@given(st.text(max_size=80), st.sampled_from(["x", "model", "api_base", "note"]))
+def test_twice_changes_nothing_more(text: str, name: str) -> None:
+    once = publishable({name: text})
+    assert publishable(once) == once
+    assert "\ud800" not in str(once)
+
+
+def test_a_saved_artifact_holds_no_secret(tmp_path: Path) -> None:
+    judge = Judge(
+        name="toy", signature=dspy.Signature("text: str -> ok: bool"), positive=frozenset({"false"})
+    )
+    bad: dict[str, Any] = {
+        "optimizer": {
+            "name": "opro",
+            "params": {"api_key": "hunter2-abc", "headers": ["Bearer " + SECRETS[0]]},
+        },
+        "model": {"name": "openai/x", "api_base": "http://me:hunter2-abc@host/v1?key=hunter2-abc"},
+        "prompt_model": "https://me:hunter2-abc@host/v1",
+    }
+    store = Store(tmp_path, shipped=tmp_path / "none")
+    artifact = store.save(
+        judge, PromptState.of(judge.basic()), bad, [bad, {"note": SECRETS[1]}], make_latest=True
+    )
+    written = "".join(path.read_text("utf-8") for path in artifact.path.iterdir())
+    assert not [secret for secret in ("hunter2", "me:", *SECRETS) if secret in written]
+    assert artifact.card["model"]["api_base"] == "http://host/v1"
+    assert store.verify() == []

@@ -1,0 +1,219 @@
+"""No changed byte is missed, and a damaged artifact is never loaded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jurist.artifacts import Artifact, Store
+from jurist.errors import ArtifactError
+from jurist.keeping.sealing import CARD, FILES, HISTORY, PROGRAM, canonical, inspect, seal
+from jurist.programs.catalogue import find
+from jurist.programs.state import PromptState
+
+FECT = find("fect")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path / "mine", shipped=tmp_path / "none")
+    history = [{"id": "a", "instruction": "x  y"}, {"id": "b"}]
+    store.save(FECT, PromptState.of(FECT.basic()), {"gold": {"name": "g  h"}}, history, make_latest=True)
+    return store
+
+
+@pytest.fixture
+def artifact(store: Store) -> Artifact:
+    return store.load("fect")
+
+
+def refused(store: Store) -> bool:
+    try:
+        store.load("fect@1")
+    except ArtifactError as error:
+        return "damaged" in str(error) and "restore" in str(error)
+    return False
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_flipped_byte_is_found(store: Store, artifact: Artifact, name: str) -> None:
+    path = artifact.path / name
+    good = path.read_bytes()
+    step = max(1, len(good) // 97)
+    for position in [*range(0, len(good), step), len(good) - 1]:
+        for mask in (0x01, 0x20, 0x80):
+            bad = bytearray(good)
+            bad[position] ^= mask
+            path.write_bytes(bad)
+            assert store.verify("fect@1"), (name, position, mask)
+            assert refused(store), (name, position, mask)
+    path.write_bytes(good)
+    assert store.verify("fect@1") == []
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    name=st.sampled_from(FILES),
+    where=st.floats(0, 1),
+    insert=st.sampled_from([b"", b" ", b"\n", b"\t", b"\r", b"0", b"\xff"]),
+    drop=st.integers(0, 3),
+)
+def test_every_inserted_or_dropped_byte_is_found(
+    artifact: Artifact, name: str, where: float, insert: bytes, drop: int
+) -> None:
+    path = artifact.path / name
+    good = path.read_bytes()
+    position = int(where * len(good))
+    bad = good[:position] + insert + good[position + drop :]
+    try:
+        path.write_bytes(bad)
+        assert bool(inspect(artifact.path).faults) == (bad != good)
+    finally:
+        path.write_bytes(good)
+
+
+def _edit(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        (path / name).write_bytes(change((path / name).read_bytes()))
+
+    return damage
+
+
+def _without(key: str) -> Callable[[bytes], bytes]:
+    def change(data: bytes) -> bytes:
+        card = json.loads(data)
+        del card[key]
+        return canonical(card)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda path: (path / PROGRAM).unlink(), "program.json: is missing"),
+        (lambda path: (path / HISTORY).unlink(), "history.jsonl: is missing"),
+        (lambda path: (path / CARD).unlink(), "card.json: is missing"),
+        (_edit(PROGRAM, lambda data: b""), "program.json: is not JSON"),
+        (_edit(PROGRAM, lambda data: b"[]\n"), "program.json: is not a JSON object"),
+        (_edit(PROGRAM, lambda data: b"[" * 100_000), "program.json: is not JSON"),
+        (_edit(HISTORY, lambda data: data + b"[]\n"), "history.jsonl: line 3 is not a JSON object"),
+        (_edit(HISTORY, lambda data: data[:-1]), "history.jsonl: its content was changed"),
+        (_edit(HISTORY, lambda data: b""), "history.jsonl: its content was changed"),
+        (_edit(CARD, lambda data: data.replace(b"g  h", b"g h")), "card.json: its content was changed"),
+        (_edit(CARD, lambda data: canonical(json.loads(data)).replace(b": ", b":")), "card.json: its layout"),
+        (_edit(CARD, lambda data: data.replace(b"{\n", b'{\n  "gold": 1,\n', 1)), "card.json: its layout"),
+        (_edit(CARD, _without("sha256")), "card.json: its content was changed"),
+        (_edit(CARD, _without("files")), "program.json: its content was changed"),
+        (_edit(CARD, lambda data: b"\xff"), "card.json: is not JSON"),
+        (_edit(CARD, lambda data: b"null"), "card.json: is not a JSON object"),
+    ],
+)
+def test_damage_is_named_and_refused(
+    store: Store, artifact: Artifact, damage: Callable[[Path], None], message: str
+) -> None:
+    damage(artifact.path)
+    assert any(message in str(problem) for problem in store.verify()), store.verify()
+    assert store.verify("fect@1") == store.verify("fect") == store.verify()
+    assert refused(store)
+    assert store.list()[0].problem
+
+
+def test_a_card_whose_keys_are_reordered_is_found(store: Store, artifact: Artifact) -> None:
+    card = json.loads((artifact.path / CARD).read_bytes())
+    text = json.dumps(dict(reversed(card.items())), indent=2, ensure_ascii=False) + "\n"
+    (artifact.path / CARD).write_text(text, encoding="utf-8")
+    assert [str(problem) for problem in store.verify()] == [
+        "fect@1: card.json: its layout was changed after it was saved"
+    ]
+
+
+def test_foreign_files_are_a_problem_but_do_not_stop_loading(store: Store, artifact: Artifact) -> None:
+    (artifact.path / ".DS_Store").write_text("x")
+    (artifact.path / "program.pkl").write_text("x")
+    assert [problem.message for problem in store.verify()] == [
+        ".DS_Store: does not belong to the artifact",
+        "program.pkl: does not belong to the artifact",
+    ]
+    assert store.load("fect").version == 1
+
+
+def test_a_copied_folder_is_not_another_version(store: Store, artifact: Artifact) -> None:
+    shutil.copytree(artifact.path, artifact.path.parent / "2")
+    assert [str(p) for p in store.verify()] == [
+        "fect@2: card.json: says fect@1, but lies in the folder of fect@2"
+    ]
+    with pytest.raises(ArtifactError, match="says fect@1"):
+        store.load("fect@2")
+
+
+def test_a_whole_copy_of_a_store_is_sound(store: Store, tmp_path: Path) -> None:
+    shutil.copytree(store.root, tmp_path / "copy")
+    copy = Store(tmp_path / "copy", shipped=tmp_path / "none")
+    assert copy.verify() == []
+    assert copy.load("fect").sha256 == store.load("fect").sha256
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lm": {"model": "x"}},
+        {"traces": [1]},
+        {"forward": 1},
+        {"signature": 3},
+        {"demos": [3]},
+        {"signature": {}},
+    ],
+)
+def test_a_resealed_file_that_is_more_than_a_prompt_is_refused(
+    store: Store, artifact: Artifact, change: dict[str, object]
+) -> None:
+    """The seal is no signature: whoever forges it must still not smuggle in a model or an attribute."""
+    program = canonical({**artifact.program_state, **change})
+    card = seal(program, (artifact.path / HISTORY).read_bytes(), artifact.card)
+    (artifact.path / PROGRAM).write_bytes(program)
+    (artifact.path / CARD).write_bytes(canonical(card))
+    assert [problem.ref for problem in store.verify()] == ["fect@1"]
+    with pytest.raises(ArtifactError, match=r"program\.json"):
+        store.load("fect").program(FECT)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "ref"),
+    [
+        ("latest", "one\n", "fect"),
+        ("latest", "", "fect"),
+        ("latest", "7\n", "fect"),
+        ("latest", "0\n", "fect"),
+        ("tags.json", "{", "fect@prod"),
+        ("tags.json", '{"prod": "1"}', "fect@prod"),
+        ("tags.json", '{"prod": true}', "fect@prod"),
+        ("tags.json", '{"prod": 9}', "fect@prod"),
+        ("tags.json", '["prod"]', "fect@prod"),
+    ],
+)
+def test_damaged_pointers_are_found_and_numbers_still_work(
+    store: Store, name: str, text: str, ref: str
+) -> None:
+    (store.root / "fect" / name).write_text(text)
+    assert [problem.ref for problem in store.verify()] == ["fect"]
+    with pytest.raises(ArtifactError):
+        store.load(ref)
+    assert store.load("fect@1").version == 1
+    assert len(store.list()) == 1
+
+
+def test_verify_of_what_is_not_there(store: Store) -> None:
+    for ref in ("nothing", "nothing@1", "fect@2", "fect@prod"):
+        with pytest.raises(ArtifactError):
+            store.verify(ref)
+
+
+def test_no_byte_moves_between_files_unnoticed() -> None:
+    assert seal(b"ab", b"c", {})["sha256"] != seal(b"a", b"bc", {})["sha256"]

@@ -1,0 +1,203 @@
+"""Asking with a scripted engine: verdicts, samples, users' own programs, Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import signal
+import threading
+import time
+from typing import Any, Literal
+
+import dspy
+import pytest
+from dspy.lm15 import Request
+from dspy.utils.exceptions import LMRateLimitError
+from fakes import Scripted, desk_with, lm_of, reply, system_of
+
+from jurist.cases import Case
+from jurist.engines.channel import Desk
+from jurist.engines.models import Model, connect
+from jurist.programs.asking import Asker, Sampling
+from jurist.programs.catalogue import find
+from jurist.programs.judge import Judge
+
+FECT, COGNI = find("fect"), find("cognibench")
+CASE = Case(inputs={"conversation": "Agent: hello", "claim": "The agent greeted."})
+YES, NO = reply("chat", factual=True), reply("chat", factual=False)
+
+
+def asker(inner: Any, judge: Judge = FECT, **settings: Any) -> Asker:
+    return Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, Desk.fresh()), **settings)
+
+
+class Slow(Scripted):
+    """Takes its time, as endpoints do."""
+
+    async def acomplete(self, request: Request) -> Any:
+        self.now += 1
+        self.peak = max(self.peak, self.now)
+        await asyncio.sleep(0.05)
+        self.now -= 1
+        return self.complete(request)
+
+
+@pytest.mark.parametrize(
+    ("script", "threshold", "status", "label"),
+    [
+        ([YES, YES, NO], None, "verdict", "factual"),
+        ([NO, YES, NO], None, "verdict", "non_factual"),
+        ([NO, YES, YES], 1, "verdict", "non_factual"),
+        ([NO, NO, YES], 3, "verdict", "factual"),
+        (["?", YES, YES], None, "verdict", "factual"),
+        (["?", YES, NO], None, "abstained", None),
+        (["?", "", "?"], None, "abstained", None),
+        (["?", NO, NO], 3, "abstained", None),
+    ],
+)
+def test_samples_become_a_verdict(
+    script: list[str], threshold: int | None, status: str, label: str | None
+) -> None:
+    sampling = Sampling(samples=3, threshold=threshold)
+    verdict = asker(Scripted(script), sampling=sampling).ask(CASE)
+    assert (verdict.status, verdict.label) == (status, label)
+    assert verdict.usage.calls == 3
+    assert bool(verdict.error) == (status != "verdict")
+    assert sum(verdict.votes[0].values()) == sum(text in (YES, NO) for text in script) == len(verdict.samples)
+
+
+def test_a_failure_in_one_sample_fails_the_case_and_keeps_the_others() -> None:
+    inner = Scripted(
+        [YES, LMRateLimitError("slow", retry_after=0.0)] + [LMRateLimitError("slow", retry_after=0.0)] * 3
+    )
+    verdict = asker(inner, sampling=Sampling(samples=3)).ask(CASE)
+    assert (verdict.status, verdict.labels, verdict.samples) == ("failed", (None,), (("factual",),))
+    assert "LMRateLimitError" in verdict.error
+    assert (verdict.usage.calls, verdict.usage.retries, verdict.usage.failures) == (5, 3, 1)
+
+
+@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
+def test_a_bad_reply_is_not_asked_again_through_another_format(adapter: str) -> None:
+    assert asker(Scripted(["prose"]), adapter=adapter).ask(CASE).status == "abstained"
+
+
+def test_labels_outside_the_set_are_no_labels() -> None:
+    case = Case(inputs={"reference": "r", "dialogue": "", "sentences": ["A.", "B."]})
+    odd = reply("chat", labels=[{"n": 1, "label": "faithful"}, {"n": 2, "label": "Hallucinated!"}])
+    short = reply("chat", labels=[{"n": 1, "label": "faithful"}, {"n": 3, "label": "faithful"}])
+    assert asker(Scripted([odd]), COGNI).ask(case).status == "abstained"
+    verdict = asker(Scripted([short]), COGNI).ask(case)
+    assert (verdict.status, verdict.labels) == ("abstained", ("faithful", None))
+    assert "1 of 2" in verdict.error
+
+
+def test_a_revote_is_what_asking_with_that_threshold_gives() -> None:
+    for script in ([YES, YES, NO], [NO, YES, NO], ["?", YES, NO]):
+        kept = asker(Scripted(script), sampling=Sampling(samples=3)).ask(CASE)
+        for threshold in (1, 2, 3):
+            sampling = Sampling(samples=3, threshold=threshold)
+            asked = asker(Scripted(script), sampling=sampling).ask(CASE)
+            again = asker(Scripted([]), sampling=sampling).revote(CASE, kept)
+            assert (again.status, again.labels) == (asked.status, asked.labels)
+
+
+def test_draws_are_numbered_from_the_first() -> None:
+    inner = Scripted([YES] * 3)
+    asker(inner, sampling=Sampling(samples=3), first_draw=10).ask(CASE)
+    assert [request.config.seed for request in inner.requests] == [10, 11, 12]
+
+
+def test_concurrency_is_bounded() -> None:
+    inner = Slow(lambda request: YES)
+    cases = [Case(inputs={**CASE.inputs, "claim": f"c{n}"}) for n in range(15)]
+    assert len(asker(inner, concurrency=5).ask_all(cases)) == 15
+    assert inner.peak == 5
+    assert asker(inner).ask_all([]) == []
+
+
+class Grade(dspy.Signature):
+    """Grade an essay."""
+
+    essay: str = dspy.InputField()
+    why: str = dspy.OutputField()
+    grade: Literal["pass", "fail"] = dspy.OutputField()
+
+
+class ForwardOnly(dspy.Module):  # type: ignore[misc]
+    """A program as users write it: no ``aforward``, no ``config``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = dspy.Predict("essay -> summary"), dspy.Predict(Grade)
+
+    def forward(self, essay: str) -> dspy.Prediction:
+        return self.second(essay=self.first(essay=essay).summary)
+
+
+class Both(ForwardOnly):
+    """The same with an asynchronous face."""
+
+    async def aforward(self, essay: str) -> dspy.Prediction:
+        return await self.second.acall(essay=(await self.first.acall(essay=essay)).summary)
+
+
+def grades(request: Request) -> str:
+    if "`summary`" in system_of(request):
+        return reply("chat", summary="short")
+    return reply("chat", why="because", grade="fail" if request.config.seed == 1 else "pass")
+
+
+@pytest.mark.parametrize("program", [ForwardOnly, Both, lambda: dspy.ChainOfThought(Grade)])
+def test_a_users_own_program_is_asked_like_a_built_in(program: Any) -> None:
+    judge = Judge(name="essays", signature=Grade, positive=frozenset({"fail"}), program=program)
+
+    def answers(request: Request) -> str:
+        text = grades(request)
+        return reply("chat", reasoning="r") + "\n\n" + text if "`reasoning`" in system_of(request) else text
+
+    inner = Scripted(answers)
+    cases = [Case(inputs={"essay": f"essay {n}"}) for n in range(9)]
+    found = asker(inner, judge, sampling=Sampling(samples=3)).ask_all(cases)
+    assert [verdict.label for verdict in found] == ["pass"] * 9
+    assert all(verdict.votes == ({"pass": 2, "fail": 1},) for verdict in found)
+    assert {request.config.seed for request in inner.requests} == {0, 1, 2}
+    assert sum(verdict.usage.calls for verdict in found) == len(inner.requests)
+
+
+def test_a_users_forward_meets_the_offline_engine_and_the_budget() -> None:
+    from jurist.engines.meter import Budget
+    from jurist.errors import BudgetExhausted
+
+    judge = Judge(name="essays", signature=Grade, positive=frozenset({"fail"}), program=ForwardOnly)
+    desk = desk_with(Budget(calls=7))
+    cases = [Case(inputs={"essay": f"essay {n}"}) for n in range(9)]
+    with pytest.raises(BudgetExhausted):
+        Asker(judge=judge, program=judge.basic(), lm=connect(Model(), desk)).ask_all(cases)
+    assert desk.ledger.spend().calls == 7
+
+
+def test_ctrl_c_in_a_running_loop_does_not_wait_for_the_rest() -> None:
+    inner, loop = Slow(lambda request: YES), asyncio.new_event_loop()
+    cases = [Case(inputs={**CASE.inputs, "claim": f"c{n}"}) for n in range(400)]
+
+    async def notebook() -> None:
+        asker(inner, concurrency=2).ask_all(cases)
+
+    def press() -> None:
+        while len(inner.requests) < 4:
+            time.sleep(0.01)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(notebook())
+    loop.close()
+    assert 4 <= len(inner.requests) < 100
+
+
+def test_offline_is_the_default_and_is_deterministic() -> None:
+    def ask() -> list[Any]:
+        judge = Asker(judge=FECT, program=FECT.basic(), lm=connect(Model(temperature=1.0), Desk.fresh()))
+        return [dataclasses.replace(verdict, usage=None) for verdict in judge.ask_all([CASE] * 3)]  # type: ignore[arg-type]
+
+    assert ask() == ask()

@@ -1,0 +1,394 @@
+"""Asking over real HTTP: every fault ends as documented, nothing is invented, and every call is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fakes import desk_with
+from loopback import Loopback, field_of, truth_of
+
+from jurist.engines import channel
+from jurist.engines.channel import Desk
+from jurist.engines.meter import Budget
+from jurist.engines.models import Model, connect
+from jurist.errors import BudgetExhausted, ModelError, UsageError
+from jurist.programs.asking import Asker, Sampling, Verdict
+from jurist.programs.catalogue import find
+
+FECT, COGNI = find("fect"), find("cognibench")
+CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(200)]
+TRUTH = {True: "factual", False: "non_factual"}
+Serve = Callable[..., Loopback]
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Record what a retry would wait, and wait a hundredth of it."""
+    seen: list[float] = []
+    real = channel.backoff
+
+    def quick(error: Any, attempt: int) -> float:
+        seen.append(real(error, attempt))
+        return seen[-1] / 100
+
+    monkeypatch.setattr(channel, "backoff", quick)
+    return seen
+
+
+def asker(server: Loopback | str, desk: Desk | None = None, timeout: float = 20.0, **settings: Any) -> Asker:
+    url = server if isinstance(server, str) else server.url
+    model = Model(name="openai/gpt-4.1-mini", api_base=url, timeout=timeout)
+    return Asker(judge=FECT, program=FECT.basic(), lm=connect(model, desk or Desk.fresh()), **settings)
+
+
+def spend(judge: Asker) -> Any:
+    return judge.lm._engine_spec.desk.ledger.spend()
+
+
+def right(verdict: Verdict, number: int) -> bool:
+    return verdict.label == TRUTH[truth_of(f"claim {number}")]
+
+
+def test_a_healthy_server_is_believed(serve: Serve) -> None:
+    server = serve()
+    judge = asker(server)
+    found = judge.ask_all(CASES[:20])
+    assert all(right(verdict, n) for n, verdict in enumerate(found))
+    assert {verdict.label for verdict in found} == {"factual", "non_factual"}
+    counts = spend(judge)
+    assert (counts.calls, counts.retries, counts.failures, counts.input_tokens) == (20, 0, 0, 2000)
+    assert counts.cost > 0
+    assert counts.unpriced == 0
+    assert server.hits[0].authorization == "Bearer none"
+
+
+def test_every_sentence_gets_its_own_label(serve: Serve) -> None:
+    case = COGNI.case(
+        {"reference": "r", "sentences": ["Paris is big.", "So\nit is.", "Hi!"], "question": "q"}
+    )
+    server = serve()
+    lm = connect(Model(name="openai/gpt-4.1-mini", api_base=server.url), Desk.fresh())
+    verdict = Asker(judge=COGNI, program=COGNI.basic(), lm=lm).ask(case)
+    tags = ("irrelevant", "faithful", "invented", "misleading", "speculative", "reliable", "irrefutable")
+    assert verdict.labels == tuple(truth_of(text, tags) for text in ("Paris is big.", "So it is.", "Hi!"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "calls", "said"),
+    [
+        ("429", "failed", 4, "LMRateLimitError"),
+        ("500", "failed", 4, "LMServerError"),
+        ("503", "failed", 4, "LMServerError"),
+        ("truncated", "failed", 4, "not JSON"),
+        ("html", "failed", 4, "not JSON"),
+        ("400", "failed", 1, "not valid"),
+        ("empty", "abstained", 1, "unusable reply"),
+        ("null", "abstained", 1, "unusable reply"),
+        ("garbage", "abstained", 1, "unusable reply"),
+    ],
+)
+def test_a_lasting_fault_of_one_row(serve: Serve, fault: Any, status: str, calls: int, said: str) -> None:
+    def on_one(index: int, body: dict[str, Any]) -> Any:
+        return fault if "claim 3" in body["messages"][-1]["content"] else None
+
+    server = serve(faults=on_one)
+    judge = asker(server)
+    found = judge.ask_all(CASES[:6])
+    assert [verdict.status for verdict in found] == ["verdict"] * 3 + [status] + ["verdict"] * 2
+    assert found[3].labels == (None,)
+    assert said in found[3].error
+    assert "\n" not in found[3].error
+    assert all(right(found[n], n) for n in (0, 1, 2, 4, 5))
+    counts = spend(judge)
+    assert counts.calls == server.count == 5 + calls
+    assert counts.retries == calls - 1
+    assert counts.failures == (status == "failed")
+    assert found[3].usage.calls == calls
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "503", "reset", "truncated", "html"])
+def test_a_passing_fault_is_retried(serve: Serve, fault: Any, waits: list[float]) -> None:
+    server = serve(faults={0: fault, 1: fault})
+    judge = asker(server, concurrency=1)
+    assert right(judge.ask(CASES[7]), 7)
+    counts = spend(judge)
+    assert (server.count, counts.calls, counts.retries, counts.failures) == (3, 3, 2, 0)
+    assert len(server.by_body) == 1
+    assert waits == ([0.0, 0.0] if fault in ("429", "503") else [0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [("7", 7.0), ("0.25", 0.25), ("3600", 60.0), (None, 0.5), ("nonsense", 0.5), ("-4", 0.5)],
+)
+def test_retry_after_is_honoured(
+    serve: Serve, waits: list[float], header: str | None, expected: float
+) -> None:
+    server = serve(faults={0: "429"}, retry_after=header)
+    assert asker(server).ask(CASES[0]).status == "verdict"
+    assert waits == [expected]
+    assert server.times[1] - server.times[0] >= expected / 100
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("401", "check the API key"),
+        ("404", "check the model's name"),
+        ("quota", "check the account's credit"),
+    ],
+)
+def test_what_every_row_would_meet_ends_the_work(serve: Serve, fault: Any, said: str) -> None:
+    server = serve(faults=lambda index, body: fault)
+    with pytest.raises(ModelError, match=said) as stop:
+        asker(server, concurrency=2).ask_all(CASES)
+    assert "\n" not in str(stop.value)
+    assert len(str(stop.value)) < 400
+    assert "RouterConfig" not in str(stop.value)
+    assert server.count <= 2
+
+
+def test_it_ends_the_work_also_in_the_middle(serve: Serve) -> None:
+    server, seen = serve(faults=lambda index, body: "quota" if index >= 30 else None), []
+    with pytest.raises(ModelError, match="quota"):
+        asker(server, concurrency=4).ask_all(CASES, lambda index, verdict: seen.append(verdict.status))
+    assert seen == ["verdict"] * len(seen)
+    assert 26 <= len(seen) <= 30
+    assert server.count <= 34
+
+
+def test_the_key_is_never_said(serve: Serve, fake_key: str) -> None:
+    server, desk = serve(faults=lambda index, body: "401"), Desk.fresh()
+    with pytest.raises(ModelError) as stop:
+        asker(server, desk).ask(CASES[0])
+    assert server.hits[0].authorization == f"Bearer {fake_key}"
+    assert "Incorrect API key provided: ***" in str(stop.value)
+    assert fake_key not in str(stop.value) + stop.value.message + stop.value.hint + json.dumps(
+        desk.ledger.to_json()
+    )
+
+
+def test_the_key_is_not_in_a_verdict_either(serve: Serve, fake_key: str) -> None:
+    server = serve(answers=lambda messages: f"I know your key {fake_key}")
+    verdict = asker(server).ask(CASES[0])
+    assert verdict.status == "abstained"
+    assert "***" in verdict.error
+    assert fake_key not in repr(verdict)
+
+
+# -- many rows, many faults -----------------------------------------------------------------------
+
+
+def test_garbage_and_errors_over_two_hundred_rows(serve: Serve) -> None:
+    def plan(index: int, body: dict[str, Any]) -> Any:
+        number = int(field_of(body["messages"][-1]["content"], "claim").split()[1])
+        if number % 10 == 3:
+            return ("garbage", "empty", "null")[number // 10 % 3]
+        if number % 10 == 7:  # half of them for good, half of them now and then
+            lasting = number // 10 % 2 == 0
+            return ("500", "truncated", "429", "html")[number // 20 % 4] if lasting or index % 2 else None
+        return None
+
+    server = serve(faults=plan)
+    judge = asker(server, concurrency=16)
+    seen: list[int] = []
+    found = judge.ask_all(CASES, lambda index, verdict: seen.append(index))
+    counts = Counter(verdict.status for verdict in found)
+    assert sum(counts.values()) == 200 == len(set(seen)) == len(seen)
+    assert counts["abstained"] == 20
+    assert 10 <= counts["failed"] <= 20
+    for number, verdict in enumerate(found):
+        assert verdict.id == CASES[number].id
+        if verdict.status == "verdict":
+            assert right(verdict, number)
+        else:
+            assert verdict.labels == (None,)
+            assert verdict.error
+    total = spend(judge)
+    assert total.calls == server.count == sum(verdict.usage.calls for verdict in found)
+    assert total.failures == counts["failed"]
+    assert total.calls - total.retries - total.failures == counts["verdict"] + counts["abstained"]
+
+
+# -- servers that are not there, or do not answer ---------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-4.1-mini", "anthropic/claude-sonnet-4-5", "gpt-4.1-mini"])
+def test_a_missing_key_is_one_line(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    lm = connect(Model(name=model), Desk.fresh())
+    with pytest.raises(ModelError, match=r"_API_KEY") as stop:
+        Asker(judge=FECT, program=FECT.basic(), lm=lm).ask(CASES[0])
+    assert "\n" not in str(stop.value)
+    assert "dspy" not in str(stop.value)
+
+
+def test_an_unreachable_host_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    judge = asker(f"http://127.0.0.1:{port}/v1")
+    with pytest.raises(ModelError, match="check the address") as stop:
+        judge.ask_all(CASES)
+    assert "\n" not in str(stop.value)
+
+
+def test_a_server_that_goes_away_later_fails_rows_and_no_more(serve: Serve) -> None:
+    server = serve(faults=lambda index, body: "reset" if index >= 5 else None)
+    found = asker(server, concurrency=1).ask_all(CASES[:8])
+    assert [verdict.status for verdict in found] == ["verdict"] * 5 + ["failed"] * 3
+
+
+def test_a_server_that_never_answers_fails_the_row(serve: Serve, waits: list[float]) -> None:
+    server = serve(faults=lambda index, body: "hang")
+    verdict = asker(server, timeout=0.15).ask(CASES[0])
+    assert verdict.status == "failed"
+    assert "no answer within 0.15 s" in verdict.error
+    assert server.count == 4
+    assert len(waits) == 3
+
+
+def test_one_request_that_hangs_is_retried(serve: Serve) -> None:
+    server = serve(faults={0: "hang"})
+    assert right(asker(server, timeout=0.3).ask(CASES[2]), 2)
+    assert server.count == 2
+
+
+def test_a_server_that_trickles_is_not_waited_for() -> None:
+    import threading
+
+    stop = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def trickle() -> None:
+            while not stop.is_set():
+                try:
+                    peer, _ = listener.accept()
+                except OSError:
+                    return
+                with peer:
+                    peer.recv(65536)
+                    try:
+                        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+                        while not stop.wait(0.02):
+                            peer.sendall(b" ")
+                    except OSError:
+                        pass
+
+        thread = threading.Thread(target=trickle, daemon=True)
+        thread.start()
+        verdict = asker(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", timeout=0.2).ask(CASES[0])
+        stop.set()
+    assert verdict.status == "failed"
+    assert "no answer within" in verdict.error
+
+
+@pytest.mark.parametrize("name", ["", "nosuch"])
+def test_settings_that_cannot_work_are_refused(name: str) -> None:
+    with pytest.raises(UsageError):
+        Model(name="openai/x", api_base=name or "ftp://host")
+    with pytest.raises(UsageError):
+        Model(name="")
+    with pytest.raises(UsageError):
+        Model(name="openai/x", timeout=0)
+    with pytest.raises(UsageError):
+        asker("http://127.0.0.1:1/v1", concurrency=0)
+
+
+# -- what is sent ------------------------------------------------------------------------------------
+
+
+def test_the_sample_number_is_never_sent(serve: Serve) -> None:
+    server = serve()
+    verdict = asker(server, sampling=Sampling(samples=5)).ask(CASES[0])
+    assert len(verdict.samples) == server.count == 5
+    assert len(server.by_body) == 1
+    assert "seed" not in json.dumps([hit.body for hit in server.hits])
+    assert set(server.hits[0].body) == {"model", "messages"}
+    assert server.hits[0].body["model"] == "gpt-4.1-mini"
+
+
+def test_settings_are_sent(serve: Serve) -> None:
+    server = serve()
+    model = Model(name="openai/gpt-4.1-mini", api_base=server.url, temperature=0.7, max_tokens=50)
+    Asker(judge=FECT, program=FECT.basic(), lm=connect(model, Desk.fresh())).ask(CASES[0])
+    body = server.hits[0].body
+    assert body["temperature"] == 0.7
+    assert 50 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 8])
+def test_concurrency_is_bounded_and_used(serve: Serve, concurrency: int) -> None:
+    server = serve(delay=0.03)
+    asker(server, concurrency=concurrency).ask_all(CASES[:24])
+    assert server.peak == concurrency
+
+
+# -- budget -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("calls", [1, 7, 50])
+def test_exactly_as_many_requests_as_the_budget_has_calls(serve: Serve, calls: int) -> None:
+    server, desk, seen = serve(delay=0.005), desk_with(Budget(calls=calls)), []
+    with pytest.raises(BudgetExhausted):
+        asker(server, desk, concurrency=8).ask_all(CASES, lambda index, verdict: seen.append(verdict))
+    assert server.count == calls == desk.meter.calls == desk.ledger.spend().calls == len(seen)
+
+
+def test_retries_are_paid_from_the_budget(serve: Serve) -> None:
+    server = serve(faults=lambda index, body: "500" if index % 3 == 0 else None, delay=0.005)
+    desk = desk_with(Budget(calls=40))
+    with pytest.raises(BudgetExhausted):
+        asker(server, desk, concurrency=8).ask_all(CASES)
+    assert server.count == 40 == desk.ledger.spend().calls
+    assert desk.ledger.spend().retries > 5
+
+
+def test_a_budget_of_seconds_ends_the_work(serve: Serve) -> None:
+    server = serve(delay=0.05)
+    with pytest.raises(BudgetExhausted, match="seconds"):
+        asker(server, desk_with(Budget(seconds=0.3)), concurrency=2).ask_all(CASES)
+    assert 0 < server.count < 200
+
+
+# -- event loops ----------------------------------------------------------------------------------------
+
+
+def test_asking_inside_a_running_loop(serve: Serve) -> None:
+    server = serve()
+
+    async def notebook() -> list[Verdict]:
+        return asker(server).ask_all(CASES[:5])
+
+    assert all(right(verdict, n) for n, verdict in enumerate(asyncio.run(notebook())))
+
+
+def test_asking_from_async_code(serve: Serve) -> None:
+    server = serve()
+
+    async def application() -> list[list[Verdict]]:
+        judge = asker(server)
+        return list(await asyncio.gather(judge.ask_async(CASES[:5]), judge.ask_async(CASES[5:9])))
+
+    first, second = asyncio.run(application())
+    assert all(right(verdict, n) for n, verdict in enumerate([*first, *second]))
+
+
+def test_one_model_serves_many_loops_in_turn(serve: Serve) -> None:
+    server = serve()
+    judge = asker(server)
+    for _ in range(4):
+        assert all(right(verdict, n) for n, verdict in enumerate(judge.ask_all(CASES[:4])))
+    assert server.count == 16
+
+
+def test_the_loopback_itself_times_its_answers(serve: Serve) -> None:
+    server, start = serve(delay=0.02), time.monotonic()
+    asker(server).ask(CASES[0])
+    assert server.times[0] >= start

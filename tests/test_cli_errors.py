@@ -1,0 +1,268 @@
+"""Whatever is wrong ends in one line that says so, with the right exit code, and nothing is written or lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judges import changed
+from small import FAST, OWN, claims, cli, tree, write_jsonl
+
+from jurist.artifacts import Store
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+RUN = ("run", "fect:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
+NOTES = re.compile(r"fect on \S+: 42 cases|Generating train split|$")
+"""Lines that may come before the error: what is about to be compiled, and the bar of ``datasets``."""
+COMPILE = ("compile", "fect", "--gold", "gold.jsonl", *FAST)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with good and bad files, and a store with fect@1, and fect@2, which is damaged."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    rows = claims()
+    write_jsonl(Path("gold.jsonl"), rows)
+    write_jsonl(Path("rows.jsonl"), rows[:3])
+    write_jsonl(Path("label.jsonl"), [*rows[:2], {**rows[2], "factual": "perhaps"}])
+    write_jsonl(Path("column.jsonl"), [{"conversation": "A: hello", "label": True}])
+    write_jsonl(Path("one-class.jsonl"), [row for row in rows if row["factual"]])
+    write_jsonl(Path("unlabelled.jsonl"), [{**row, "factual": None} for row in rows])
+    write_jsonl(Path("one-group.jsonl"), [{**row, "group": "same"} for row in rows])
+    write_jsonl(Path("twice.jsonl"), [*rows, {**rows[0], "factual": False}])
+    Path("broken.jsonl").write_text(json.dumps(rows[0]) + '\n{"conversation": "A: hel\n')
+    Path("empty.jsonl").write_text("")
+    Path("latin.csv").write_bytes("conversation,claim\nA: café,Café\n".encode("latin-1"))
+    Path("full.jsonl").write_text('{"id": "of somebody else"}\n')
+    Path("own.py").write_text(OWN)
+    Path("bad.py").write_text("import nothing_of_that_name\n")
+    Path("no-judge.py").write_text("judge = 1\n")
+    write_jsonl(
+        Path("line.jsonl"),
+        [{"id": "x", "status": "verdict", "judge": "fect@7", "artifact": "0", "model": "offline"}],
+    )
+    store = Store("compiled")
+    for text in ("First.", "Second."):
+        store.save(FECT, changed(FECT, text), {}, [], make_latest=text == "First.")
+    program = Path("compiled/fect/2/program.json")
+    program.write_bytes(program.read_bytes().replace(b"Second.", b"Secund."))
+
+
+WRONG: list[tuple[int, str, tuple[str, ...]]] = [
+    # judges and artifacts
+    (1, "no judge is called 'nobody'; use one of", ("compile", "nobody")),
+    (1, "no judge is called 'nobody'", ("run", "nobody", "--input", "rows.jsonl", "--output", "out.jsonl")),
+    (1, "gone.py: no such file", ("compile", "gone.py:judge")),
+    (1, "bad.py: ModuleNotFoundError", ("compile", "bad.py")),
+    (1, "'judge' is int", ("compile", "no-judge.py")),
+    (
+        1,
+        "there is no fect@99; versions 1, 2 exist",
+        ("run", "fect@99", "--input", "rows.jsonl", "--output", "o"),
+    ),
+    (1, "there is no fect@99", ("compare", "fect@99", "fect:basic", "--gold", "gold.jsonl")),
+    (1, "there is no fect@99", ("export", "fect@99", "--to", "markdown")),
+    (1, "there is no fect@99", ("artifacts", "show", "fect@99")),
+    (1, "there is no fect@99", ("artifacts", "tag", "fect@99", "good")),
+    (1, "there is no fect@99", ("artifacts", "verify", "fect@99")),
+    (1, "there is no fect@99", ("artifacts", "diff", "fect@99", "fect@1")),
+    (
+        1,
+        "fect@2 in compiled is damaged: program.json",
+        ("run", "fect@2", "--input", "rows.jsonl", "--output", "o"),
+    ),
+    (1, "fect@2 in compiled is damaged", ("artifacts", "show", "fect@2")),
+    (1, "fect@2: program.json", ("artifacts", "verify")),
+    (1, "no compiled artifact of judge 'cognibench'", ("export", "cognibench", "--to", "markdown")),
+    (2, "does not name an artifact", ("artifacts", "show", "fect@@1")),
+    (2, "is not usable as a tag", ("artifacts", "tag", "fect@1", "7")),
+    (
+        2,
+        "no export target is called 'pdf'; use one of markdown, messages",
+        ("export", "fect@1", "--to", "pdf"),
+    ),
+    (1, "gold.jsonl is not a folder", ("artifacts", "list", "--store", "gold.jsonl")),
+    # gold
+    (1, "gone.jsonl: there is no such file", ("compile", "fect", "--gold", "gone.jsonl")),
+    (1, "may-go-mini: there is no such file", ("compile", "own.py")),
+    (1, "broken.jsonl:2: broken JSON", ("compile", "fect", "--gold", "broken.jsonl")),
+    (
+        1,
+        "label.jsonl:3, field 'factual': unknown label 'perhaps'",
+        ("compile", "fect", "--gold", "label.jsonl"),
+    ),
+    (1, "column.jsonl:1, field 'claim': the field is missing", ("gold", "check", "fect", "column.jsonl")),
+    (1, "there is no positive one", ("compile", "fect", "--gold", "one-class.jsonl")),
+    (1, "has a label", ("compile", "fect", "--gold", "unlabelled.jsonl")),
+    (1, "too few for train, dev and test", ("compile", "fect", "--gold", "one-group.jsonl")),
+    (1, "equal inputs and different labels", ("compile", "fect", "--gold", "twice.jsonl")),
+    (1, "empty.jsonl: the file is empty", ("compile", "fect", "--gold", "empty.jsonl")),
+    (1, "latin.csv:2: byte 0xe9", ("run", "fect:basic", "--input", "latin.csv", "--output", "o")),
+    (1, "field 'reference'", ("compile", "cognibench", "--gold", "gold.jsonl")),
+    (1, "labels of 0 raters", ("gold", "agreement", "fect", "gold.jsonl")),
+    (
+        1,
+        "rows.jsonl/x.jsonl: cannot write",
+        ("gold", "import", "fect", "gold.jsonl", "--output", "rows.jsonl/x.jsonl"),
+    ),
+    (1, "rows.jsonl", ("gold", "split", "fect", "gold.jsonl", "--output", "rows.jsonl")),
+    # options
+    (2, "--split '50/20' is not three numbers", (*COMPILE, "--split", "50/20")),
+    (2, "--split 'a/b/c' is not three numbers", (*COMPILE, "--split", "a/b/c")),
+    (2, "--split '0/50/50' leaves a part empty", (*COMPILE, "--split", "0/50/50")),
+    (2, "are not usable", (*COMPILE, "--split", "nan/1/1")),
+    (2, "--set 'sizes' is not a setting", (*COMPILE, "--set", "sizes")),
+    (1, "fewshot.sizes cannot be 'many'", (*COMPILE, "--set", "sizes=many")),
+    (1, "fewshot.sets cannot be '-1'", (*COMPILE, "--set", "sets=-1")),
+    (1, "fewshot has no setting colour", (*COMPILE, "--set", "colour=red")),
+    (1, "no optimizer is called 'magic'; use one of opro, fewshot", (*COMPILE, "--optimizer", "magic")),
+    (1, "no optimizer is called ''", (*COMPILE, "--optimizer", "opro+")),
+    (2, "no metric is called 'beauty'", (*COMPILE, "--metric", "beauty")),
+    (2, "samples at temperature 0", (*COMPILE, "--samples", "5", "--temperature", "0")),
+    (2, "samples at temperature 0", (*RUN, "--samples", "5", "--temperature", "0")),
+    (2, "0 samples give no verdict", (*COMPILE, "--samples", "0")),
+    (2, "0 samples give no verdict", (*RUN, "--samples", "0")),
+    (2, "a threshold of 4 votes does not fit 3 samples", (*RUN, "--samples", "3", "--threshold", "4")),
+    (2, "a threshold of 0 votes", (*COMPILE, "--samples", "3", "--threshold", "0")),
+    (2, "a threshold of 2 votes does not fit 1 samples", (*RUN, "--threshold", "2")),
+    (2, "temperature 3.0 is out of range", (*RUN, "--temperature", "3")),
+    (2, "temperature nan is out of range", (*RUN, "--temperature", "nan")),
+    (2, "--concurrency 0", (*RUN, "--concurrency", "0")),
+    (2, "--max-tokens 0", (*RUN, "--max-tokens", "0")),
+    (2, "--max-unusable 7.0 is no share", (*RUN, "--max-unusable", "7")),
+    (2, "--max-unusable nan is no share", (*RUN, "--max-unusable", "nan")),
+    (2, "a time-out of 0.0 seconds", (*RUN, "--timeout", "0")),
+    (2, "--api-base needs a model", (*RUN, "--api-base", "http://127.0.0.1:1/v1")),
+    (2, "'localhost:8000' is not an address", (*RUN, "--model", "openai/x", "--api-base", "localhost:8000")),
+    (2, "holds a user name or password", (*RUN, "--model", "openai/x", "--api-base", "http://me:pw@h/v1")),
+    (2, "the model has no name", (*RUN, "--model", "")),
+    (2, "the model has no name", (*COMPILE, "--prompt-model", "")),
+    (2, "a budget of -1 calls", (*COMPILE, "--max-calls", "-1")),
+    (2, "a budget of 0 calls", (*COMPILE, "--max-calls", "0")),
+    (2, "a budget of -2.0 cost", (*COMPILE, "--max-cost", "-2")),
+    (2, "a budget of nan cost", (*COMPILE, "--max-cost", "nan")),
+    (2, "a budget of -3.0 seconds", (*COMPILE, "--max-seconds", "-3")),
+    (2, "a budget of -4 tokens", (*COMPILE, "--max-tokens-total", "-4")),
+    (1, "the proof alone takes", (*COMPILE, "--max-calls", "4")),
+    (1, "needs at least", (*COMPILE, "--max-calls", "40")),
+    (2, "needs two judges", ("compare", "fect:basic", "--gold", "gold.jsonl")),
+    (
+        2,
+        "needs two judges and one repeat",
+        ("compare", "fect:basic", "fect@1", "--gold", "gold.jsonl", "--repeats", "0"),
+    ),
+    # files
+    (
+        2,
+        "full.jsonl exists; add --resume",
+        ("run", "fect:basic", "--input", "rows.jsonl", "--output", "full.jsonl"),
+    ),
+    (1, "full.jsonl:1: not a line of a run", (*RUN[:-1], "full.jsonl", "--resume")),
+    (1, "line.jsonl:1: written with judge 'fect@7'", (*RUN[:-1], "line.jsonl", "--resume")),
+    (1, "rows.jsonl:1: not a line of a run", (*RUN[:-1], "rows.jsonl", "--resume")),
+    (2, "compiled is a folder", (*RUN[:-1], "compiled")),
+    (2, "compiled is a folder", (*RUN[:-1], "compiled", "--resume")),
+    (2, "rows.jsonl/out.jsonl", (*RUN[:-1], "rows.jsonl/out.jsonl")),
+    (2, "rows.jsonl/x.md", ("export", "fect@1", "--to", "markdown", "--output", "rows.jsonl/x.md")),
+    (1, "compiled", ("run", "fect:basic", "--input", "compiled", "--output", "o")),
+    (1, "gold.jsonl is not a folder", (*COMPILE, "--store", "gold.jsonl")),
+    # wrong usage
+    (2, "the following arguments are required: JUDGE; see jurist compile --help", ("compile",)),
+    (2, "invalid choice: 'frobnicate'", ("frobnicate",)),
+    (2, "required: ACTION", ("artifacts",)),
+    (2, "invalid int value: 'few'", (*RUN, "--samples", "few")),
+    (2, "invalid choice: 'yaml'", (*COMPILE, "--adapter", "yaml")),
+    (2, "unrecognized arguments: --colour", ("judges", "--colour")),
+]
+
+
+@pytest.mark.parametrize(("code", "words", "argv"), WRONG, ids=[" ".join(one[2])[-60:] for one in WRONG])
+def test_one_line_says_what_is_wrong(code: int, words: str, argv: tuple[str, ...], tmp_path: Path) -> None:
+    before = tree(tmp_path)
+    done = cli(*argv)
+    errors = [line for line in done.lines if not NOTES.match(line)]
+    assert len(errors) == 1, done.err
+    assert errors[0].startswith("error: ")
+    assert words in errors[0]
+    assert done.code == code
+    assert done.out == ""
+    assert tree(tmp_path) == before
+
+
+def test_no_command_shows_the_help() -> None:
+    done = cli()
+    assert done.code == 2
+    assert "examples:" in done.err
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    unreadable = Path("/proc/self/mem")
+    if not unreadable.exists():
+        pytest.skip("this system has no file that not even root can read")
+    done = cli("run", "fect:basic", "--input", unreadable, "--output", "o")
+    assert done.code == 1
+    assert done.lines[0].startswith("error: /proc/self/mem: the file cannot be read")
+
+
+def test_a_full_disk_ends_the_run_in_one_line() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    done = cli(*RUN[:-1], "/dev/full")
+    assert (done.code, len(done.lines)) == (2, 1)
+    assert "No space left" in done.err
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    "command", [RUN, COMPILE, ("compare", "fect:basic", "fect@1", "--gold", "gold.jsonl")]
+)
+class TestModel:
+    """A model that cannot be used ends the work at the first call, and leaves nothing behind."""
+
+    def ends(self, tmp_path: Path, words: str, *argv: object) -> None:
+        before = tree(tmp_path)
+        for _ in range(2):  # nothing is in the way of a second try
+            done = cli(*argv)
+            errors = [line for line in done.lines if line.startswith("error: ")]
+            assert done.code == 1
+            assert errors == done.lines[-1:], done.err
+            assert words in errors[0]
+            assert "Traceback" not in done.err
+            assert tree(tmp_path) == before
+
+    def test_without_a_key(self, command: tuple[str, ...], tmp_path: Path) -> None:
+        self.ends(tmp_path, "OPENAI_API_KEY", *command, "--model", "openai/gpt-4.1-mini")
+
+    def test_without_a_provider(self, command: tuple[str, ...], tmp_path: Path) -> None:
+        self.ends(tmp_path, "write it as provider/model", *command, "--model", "nobody/x")
+
+    def test_without_a_server(self, command: tuple[str, ...], tmp_path: Path) -> None:
+        base = f"http://127.0.0.1:{_free_port()}/v1"
+        self.ends(tmp_path, "check the address", *command, "--model", "openai/x", "--api-base", base)
+
+    @pytest.mark.parametrize(("fault", "words"), [("401", "API key"), ("404", "model"), ("quota", "quota")])
+    def test_refused(
+        self,
+        command: tuple[str, ...],
+        fault: str,
+        words: str,
+        tmp_path: Path,
+        serve: Callable[..., Any],
+        fake_key: str,
+    ) -> None:
+        server = serve(faults=lambda index, body: fault)
+        self.ends(tmp_path, words, *command, "--model", "openai/x", "--api-base", server.url)
+        assert server.count <= 2 * 8  # what was in flight, twice

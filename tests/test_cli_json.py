@@ -1,0 +1,86 @@
+"""``--json``: one JSON object on standard output, and nothing else there; the rest goes to standard error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from judges import changed
+from small import FAST, claims, cli, write_jsonl
+
+from jurist.artifacts import Store
+from jurist.programs.catalogue import find
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    rows = claims()
+    write_jsonl(Path("gold.jsonl"), [{**row, "ratings": {"a": row["factual"], "b": True}} for row in rows])
+    write_jsonl(Path("rows.jsonl"), rows[:3])
+    fect = find("fect")
+    Store("compiled").save(fect, changed(fect), {"judge_ref": "fect"}, [_TRIED], make_latest=True)
+
+
+_TRIED = {
+    "candidate": "a",
+    "parent": None,
+    "source": "basic",
+    "step": 0,
+    "calls": 0,
+    "train": {"cases": 0, "value": None},
+    "dev": {"cases": 4, "value": 0.5},
+}
+COMMANDS = [
+    (("judges",), "judges"),
+    (("compile", "fect", "--gold", "gold.jsonl", *FAST), "decision"),
+    (("compare", "fect", "fect:basic", "--gold", "gold.jsonl"), "judges"),
+    (("run", "fect", "--input", "rows.jsonl", "--output", "out.jsonl"), "spend"),
+    (("artifacts", "list"), "artifacts"),
+    (("artifacts", "show", "fect@1"), "sha256"),
+    (("artifacts", "show", "fect@1", "--history"), "history"),
+    (("artifacts", "verify"), "problems"),
+    (("artifacts", "verify", "fect"), "problems"),
+    (("gold", "check", "fect", "gold.jsonl"), "split"),
+    (("gold", "agreement", "fect", "gold.jsonl"), "raters"),
+]
+
+
+@pytest.mark.parametrize(("argv", "key"), COMMANDS, ids=[" ".join(argv[:2]) for argv, _ in COMMANDS])
+def test_one_object(argv: tuple[str, ...], key: str) -> None:
+    done = cli(*argv, "--json")
+    assert done.code == 0, done.err
+
+    def never(text: str) -> None:
+        raise AssertionError(f"{text} is not JSON")
+
+    found = json.loads(done.out, parse_constant=never)
+    assert isinstance(found, dict)
+    assert key in found
+
+
+@pytest.mark.parametrize(("argv", "key"), COMMANDS, ids=[" ".join(argv[:2]) for argv, _ in COMMANDS])
+def test_without_it_people_are_told_on_standard_error(argv: tuple[str, ...], key: str) -> None:
+    done = cli(*argv)
+    assert done.code == 0
+    if argv[:2] == ("artifacts", "show") and "--history" not in argv:
+        assert "fect@1" in done.out  # the text of the artifact is what was asked for
+    else:
+        assert done.out == ""
+        assert done.err.strip()
+
+
+def test_lines_on_standard_output_stay_lines() -> None:
+    done = cli("run", "fect", "--input", "rows.jsonl", "--output", "-", "--json")
+    assert [json.loads(line)["status"] for line in done.out.splitlines()] == ["verdict"] * 3
+
+
+def test_a_problem_found_is_in_the_object_and_in_the_exit_code() -> None:
+    card = Path("compiled/fect/1/card.json")
+    card.write_bytes(card.read_bytes() + b" ")
+    done = cli("artifacts", "verify", "--json")
+    assert done.code == 1
+    assert [problem["ref"] for problem in done.json["problems"]] == ["fect@1"]
+    assert cli("artifacts", "list", "--json").json["artifacts"][0]["problem"]

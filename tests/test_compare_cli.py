@@ -1,0 +1,139 @@
+"""``jurist compare``: the same rows for all, none that a judge was compiled on, and a test for each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judges import changed
+from loopback import field_of
+from small import FAST, OWN, claims, cli, write_jsonl
+
+from jurist.artifacts import Store
+from jurist.gold import Gold
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    write_jsonl(Path("gold.jsonl"), claims())
+
+
+def test_rows_that_a_judge_was_compiled_on_are_left_out() -> None:
+    assert cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--force").code == 0
+    done = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--json")
+    assert done.code == 0, done.err
+    test = Gold.load("gold.jsonl", FECT).split(0).test
+    found = done.json
+    assert (found["cases"], found["left_out"]) == (len(test), 42 - len(test))
+    assert [one["name"] for one in found["judges"]] == ["fect@1", "fect:basic"]
+    assert f"{42 - len(test)} left out because a judge was compiled on them" in done.err
+    fresh = [row for row in claims(20) if row["group"] not in {r["group"] for r in claims()}]
+    write_jsonl(Path("fresh.jsonl"), fresh)
+    assert cli("compare", "fect", "fect:basic", "--gold", "fresh.jsonl", "--json").json["left_out"] == 0
+    seen = [row for row in claims() if row["claim"] not in {case.inputs["claim"] for case in test}]
+    write_jsonl(Path("seen.jsonl"), seen)
+    refused = cli("compare", "fect", "fect:basic", "--gold", "seen.jsonl")
+    assert refused.code == 2
+    assert refused.lines[-1].startswith(f"error: all {len(seen)} rows of seen were used to compile")
+
+
+def test_the_scores_on_the_sealed_rows_are_those_of_the_card() -> None:
+    card = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--force", "--json").json
+    found = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--json").json
+    for judge, side in zip(found["judges"], ("compiled", "basic"), strict=True):
+        assert {name: score["value"] for name, score in judge["scores"].items()} == {
+            name: score["value"] for name, score in card["scores"][side].items()
+        }
+
+
+def test_a_judge_against_itself_shows_nothing() -> None:
+    done = cli("compare", "fect:basic", "fect:basic", "--gold", "gold.jsonl", "--json")
+    first, second = done.json["judges"]
+    assert first["first_against_this"] is None
+    against = second["first_against_this"]
+    assert (against["p"], against["b"], against["c"], second["p_holm"]) == (1.0, 0, 0, 1.0)
+    assert against["verdict"] == "not shown to be better"
+    assert first["scores"] == second["scores"]
+
+
+def _truth(claim: str) -> bool:
+    return "reports" in claim or "promises" in claim
+
+
+def _server(serve: Callable[..., Any]) -> Any:
+    """A server that is right under the instruction "Exact.", and says True to everything else."""
+
+    def answers(messages: list[dict[str, Any]]) -> str:
+        claim = field_of(str(messages[-1]["content"]), "claim")
+        right = _truth(claim) or "Exact." not in str(messages[0]["content"])
+        return f"[[ ## factual ## ]]\n{right}\n\n[[ ## completed ## ]]"
+
+    return serve(answers)
+
+
+def test_a_better_judge_is_said_to_be_better_and_holm_corrects(serve: Callable[..., Any]) -> None:
+    store = Store("compiled")
+    for text in ("Exact.", "Other."):
+        store.save(FECT, changed(FECT, text), {}, [], make_latest=False)
+    server = _server(serve)
+    model = ("--model", "openai/x", "--api-base", server.url)
+    argv = ("compare", "fect@1", "fect:basic", "fect@2", "--gold", "gold.jsonl", "--repeats", "2", *model)
+    done = cli(*argv, "--json")
+    assert done.code == 0, done.err
+    exact, basic, other = done.json["judges"]
+    assert (exact["scores"]["accuracy"]["value"], exact["repeats"]) == (1.0, [1.0, 1.0])
+    assert (basic["scores"]["recall"]["value"], basic["repeats"]) == (0.0, [0.0, 0.0])
+    wrong = sum(not row["factual"] for row in claims())
+    for one in (basic, other):
+        against = one["first_against_this"]
+        assert (against["verdict"], against["c"], against["b"]) == ("better", wrong, 0)
+        assert against["p"] == pytest.approx(2 * 0.5**wrong)
+        assert one["p_holm"] == pytest.approx(2 * against["p"])
+        assert one["spend"]["calls"] == 2 * 42
+    assert server.count == 3 * 2 * 42
+    assert "fect@1 against fect:basic: better" in done.err
+    assert "over 2 repeats" in done.err
+
+
+@pytest.mark.parametrize(
+    ("judges", "words"),
+    [
+        (("fect:basic", "own.py:basic"), "error: these judges have different labels"),
+        (("own.py:judge:basic", "own.py:alike:basic"), "error: these judges have different input fields"),
+        (("cognibench:basic", "fect:basic"), "error: "),
+    ],
+)
+def test_judges_that_cannot_be_compared(judges: tuple[str, str], words: str) -> None:
+    alike = OWN.replace("reply: str", "answer: str") + "\nalike = judge\n"
+    Path("own.py").write_text(OWN + "\nimport other_file\nalike = other_file.judge\n")
+    Path("other_file.py").write_text(alike)
+    rows = [
+        {**row, "policy": row["conversation"], "reply": row["claim"], "answer": row["claim"]}
+        for row in claims()
+    ]
+    write_jsonl(
+        Path("gold.jsonl"), [{**row, "verdict": "send" if row["factual"] else "hold"} for row in rows]
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(".")
+        done = cli("compare", *judges, "--gold", "gold.jsonl")
+    assert done.code in (1, 2)
+    assert len(done.lines) == 1
+    assert done.lines[0].startswith(words)
+
+
+def test_samples_of_an_artifact_are_drawn_at_a_temperature() -> None:
+    card = {"thresholds": {"samples": 3, "threshold": 1}}
+    Store("compiled").save(FECT, changed(FECT), card, [], make_latest=True)
+    found = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--json").json
+    assert [judge["spend"]["calls"] for judge in found["judges"]] == [3 * 42, 42]
+    refused = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--temperature", "0")
+    assert refused.code == 2
+    assert "samples at temperature 0" in refused.err

@@ -1,0 +1,234 @@
+"""``jurist compile`` from gold to artifact, offline, and what ``jurist artifacts`` says of the result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import FAST, Done, claims, cli, read_jsonl, write_jsonl
+
+from jurist.gold import Gold, Split
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+OPRO = ("--set", "steps=2", "--set", "candidates=2")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    write_jsonl(Path("gold.jsonl"), claims())
+
+
+def compile_(*more: object, code: int = 0) -> Done:
+    done = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, *more)
+    assert done.code == code, done.err
+    return done
+
+
+def card_of(done: Done) -> dict[str, Any]:
+    card: dict[str, Any] = done.json
+    return card
+
+
+def _parts(seed: int) -> Split:
+    return Gold.load("gold.jsonl", FECT).split(seed)
+
+
+@pytest.mark.parametrize("optimizer", ["fewshot", "opro", "opro+fewshot"])
+def test_the_same_seed_gives_the_same_program(optimizer: str) -> None:
+    options = ("--optimizer", optimizer, *(OPRO if "opro" in optimizer else ()))
+    drop = [] if "fewshot" in optimizer else ["--set"]
+    argv = ["compile", "fect", "--gold", "gold.jsonl", *options, "--set", "sample=6"]
+    if not drop:
+        argv += ["--set", "sizes=2,4", "--set", "sets=2", "--set", "first=4"]
+    for store, concurrency in (("one", 1), ("two", 8)):
+        assert cli(*argv, "--store", store, "--concurrency", concurrency).code == 0
+    for name in ("program.json", "history.jsonl"):
+        one, two = (Path(store, "fect/1", name).read_bytes() for store in ("one", "two"))
+        assert one == two
+    assert len(read_jsonl(Path("one/fect/1/history.jsonl"))) > 2
+
+
+def test_another_seed_is_another_split() -> None:
+    cards = [card_of(compile_("--seed", seed, "--json", "--store", f"s{seed}")) for seed in (0, 1)]
+    hashes = [card["gold"]["test_ids_sha256"] for card in cards]
+    assert hashes == [_parts(0).test_hash, _parts(1).test_hash]
+    assert hashes[0] != hashes[1]
+    assert [card["optimizer"]["seed"] for card in cards] == [0, 1]
+
+
+def test_the_card_has_every_field_of_the_design() -> None:
+    card = card_of(compile_("--json"))
+    split = _parts(0)
+    assert {
+        *("judge", "variant", "version", "parent", "created", "optimizer", "model", "prompt_model", "gold"),
+        *("scores", "decision", "spend", "labels", "thresholds", "versions", "sha256"),
+    } <= set(card)
+    assert {"name", "params", "seed"} <= set(card["optimizer"])
+    assert card["optimizer"]["params"] == {"sizes": "2", "sets": "2", "first": "4", "sample": "6"}
+    gold = card["gold"]
+    assert {"name", "sha256", "train", "dev", "test", "test_ids_sha256"} <= set(gold)
+    assert [gold[part] for part in ("train", "dev", "test")] == [
+        len(split.train),
+        len(split.dev),
+        len(split.test),
+    ]
+    for side in ("basic", "compiled"):
+        for score in card["scores"][side].values():
+            assert score["low"] <= score["value"] <= score["high"]
+        assert card["counts"][side]["units"]["total"] == len(split.test)
+    assert {"verdict", "p", "test"} <= set(card["decision"])
+    assert {"calls", "tokens", "cost"} <= set(card["spend"])
+    assert card["spend"]["calls"] == card["spend"]["by_purpose"]["total"]["calls"] > 0
+    assert (card["judge"], card["variant"], card["version"], card["parent"]) == ("fect", "basic", 1, None)
+    assert card["labels"] == ["factual", "non_factual"]
+    assert card["thresholds"] == {"samples": 1, "threshold": 1}
+    assert {"jurist", "dspy", "python"} <= set(card["versions"])
+    assert len(card["sha256"]) == 64
+    kept = json.loads(Path("compiled/fect/1/card.json").read_text())
+    assert {key: card[key] for key in kept} == kept
+
+
+def test_the_sealed_test_is_nowhere_in_the_artifact() -> None:
+    compile_("--force", "--optimizer", "opro+fewshot", *OPRO, "--set", "sizes=2,4")
+    split = _parts(0)
+    text = "".join(path.read_text() for path in Path("compiled/fect/1").iterdir())
+    for case in split.test:
+        assert case.id not in text
+        assert case.inputs["claim"] not in text
+        assert case.inputs["conversation"] not in text
+    history = read_jsonl(Path("compiled/fect/1/history.jsonl"))
+    shown = {id_ for row in history for id_ in row["demo_ids"]}
+    assert shown
+    assert shown <= {case.id for case in split.train}
+    seen = json.loads(Path("compiled/fect/1/card.json").read_text())["gold"]["seen"]
+    assert seen == sorted(case.id for case in (*split.train, *split.dev))
+
+
+def test_history_is_complete_and_has_its_parents() -> None:
+    compile_("--optimizer", "opro+fewshot", *OPRO)
+    rows = read_jsonl(Path("compiled/fect/1/history.jsonl"))
+    ids = [row["candidate"] for row in rows]
+    assert len(set(ids)) == len(ids)
+    assert rows[0]["source"] == "basic"
+    for number, row in enumerate(rows):
+        assert {
+            "candidate",
+            "parent",
+            "source",
+            "step",
+            "calls",
+            "demo_ids",
+            "prompt",
+            "train",
+            "dev",
+        } <= set(row)
+        assert row["parent"] in (ids[:number] if number else [None])
+        assert row["prompt"]["self"]["instructions"]
+
+
+def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:
+    first = compile_("--json")
+    assert first.json["decision"]["verdict"] != "better"  # the small gold has too few test rows for any proof
+    assert first.json["latest"] is False
+    assert "not shown to be better" in first.err
+    assert "kept, not made latest" in first.err
+    refused = cli("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
+    assert refused.code == 1
+    assert "name one, as fect@1" in refused.err
+    forced = compile_("--json", "--force")
+    assert (forced.json["latest"], forced.json["version"], forced.json["parent"]) == (True, 2, None)
+    assert compile_("--json").json["parent"] == 2
+    listed = cli("artifacts", "list", "--json").json["artifacts"]
+    assert [(one["artifact"], one["latest"]) for one in listed] == [
+        ("fect@1", False),
+        ("fect@2", True),
+        ("fect@3", False),
+    ]
+
+
+def test_artifacts_list_show_diff_tag_and_verify() -> None:
+    compile_("--force")
+    cli_ok("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set", "steps=1", "--force")
+    cli_ok("artifacts", "tag", "fect@1", "first")
+    listed = cli_ok("artifacts", "list")
+    assert "fect@1" in listed.err
+    assert "first" in listed.err
+    shown = cli_ok("artifacts", "show", "fect@first")
+    assert "Decide whether a claim" in shown.out
+    assert shown.out == cli_ok("export", "fect@1", "--to", "markdown").out
+    history = cli_ok("artifacts", "show", "fect@1", "--history")
+    assert "basic" in history.err
+    assert "fewshot, 2 demonstrations" in history.err
+    assert cli_ok("artifacts", "diff", "fect@1", "fect@first").out == ""
+    for one, two in (("fect:basic", "fect@first"), ("fect@1", "fect:basic")):
+        assert cli_ok("artifacts", "diff", one, two).code == 0
+    cli_ok("artifacts", "tag", "fect@1", "latest")
+    assert [one["latest"] for one in cli_ok("artifacts", "list", "--json").json["artifacts"]] == [True, False]
+    assert "2 artifacts verified, no byte changed" in cli_ok("artifacts", "verify").err
+
+
+def cli_ok(*argv: object) -> Done:
+    done = cli(*argv)
+    assert done.code == 0, done.err
+    return done
+
+
+def test_diff_with_the_basic_prompt_shows_what_compiling_changed() -> None:
+    from judges import changed
+
+    from jurist.artifacts import Store
+
+    Store("compiled").save(FECT, changed(FECT, "Be strict."), {}, [], make_latest=True)
+    text = cli_ok("artifacts", "diff", "fect:basic", "fect").out
+    assert text.startswith("--- fect:basic\n+++ fect@1\n")
+    assert "+Be strict." in text
+    assert "-Decide whether a claim about a contact-centre conversation is factual." in text
+
+
+@pytest.mark.parametrize("name", ["program.json", "card.json", "history.jsonl"])
+@pytest.mark.parametrize("where", [0.0, 0.5, 0.99])
+def test_verify_finds_one_flipped_bit(name: str, where: float) -> None:
+    compile_("--force")
+    assert cli("artifacts", "verify").code == 0
+    path = Path("compiled/fect/1", name)
+    data = bytearray(path.read_bytes())
+    data[int(where * (len(data) - 1))] ^= 1
+    path.write_bytes(data)
+    done = cli("artifacts", "verify", "fect@1")
+    assert done.code == 1
+    assert done.lines[0].startswith("error: fect@1: ")
+    refused = cli("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
+    assert (refused.code, Path("o.jsonl").exists()) == (1, False)
+
+
+def test_a_budget_that_ends_before_the_proof_keeps_the_checkpoint() -> None:
+    done = compile_("--max-seconds", 1e-6, "--json", code=1)
+    assert "no proof: the budget of 1e-06 seconds is spent" in done.err
+    assert "--resume" in done.err
+    assert not Path("compiled/fect").exists()
+    assert len(list(Path("compiled/.checkpoints").glob("*/best.json"))) == 1
+    compile_("--resume")
+    assert Path("compiled/fect/1/card.json").exists()
+    assert not Path("compiled/.checkpoints").exists()
+
+
+def test_a_compiled_judge_runs_and_is_exported() -> None:
+    compile_("--force", "--adapter", "json", "--metric", "kappa")
+    done = cli("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
+    assert done.code == 0, done.err
+    card = json.loads(Path("compiled/fect/1/card.json").read_text())
+    assert card["decision"]["metric"] == "kappa"
+    lines = read_jsonl(Path("o.jsonl"))
+    assert {(line["judge"], line["artifact"]) for line in lines} == {("fect@1", card["sha256"])}
+    assert len(lines) == 42
+    exported = cli("export", "fect", "--to", "markdown", "--output", "deep/er.md")
+    assert exported.code == 0
+    assert card["sha256"] in Path("deep/er.md").read_text()
+    refused = cli("export", "fect", "--to", "messages", "--output", "deep/er.json")
+    assert (refused.code, Path("deep/er.json").exists()) == (2, False)
+    assert "json adapter" in refused.err

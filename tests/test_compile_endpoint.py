@@ -1,0 +1,216 @@
+"""Compiling against a server, through DSPy's client: exact budgets, kills, resumption, fitted thresholds."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import answer, field_of
+from small import Done, claims, cli, read_jsonl, start, write_jsonl
+
+from jurist.gold import Gold
+from jurist.programs.catalogue import find
+
+SEARCH = (
+    *("--set", "steps=2", "--set", "candidates=2", "--set", "sample=8"),
+    *("--set", "sizes=2,4", "--set", "sets=2", "--set", "first=4", "--concurrency", "4"),
+)
+IN_FLIGHT = 4
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    write_jsonl(Path("gold.jsonl"), claims())
+
+
+def argv(server: Any, *more: object) -> tuple[object, ...]:
+    named = ("--model", "openai/x", "--api-base", server.url)
+    return ("compile", "fect", "--gold", "gold.jsonl", *SEARCH, *named, *more)
+
+
+def whole(server: Any) -> tuple[int, bytes]:
+    """Return the requests and the program of an uninterrupted compilation."""
+    delay, server.delay = server.delay, 0.0
+    done = cli(*argv(server, "--store", "whole"))
+    assert done.code == 0, done.err
+    server.delay = delay
+    requests, server.hits[:] = server.count, []
+    return requests, Path("whole/fect/1/program.json").read_bytes()
+
+
+def kill(server: Any, after: int, end: signal.Signals, tmp_path: Path, *more: object) -> tuple[int, str]:
+    """Start compiling, end it when ``after`` more requests have arrived, and return its code and last words."""
+    goal = server.count + after
+    process = start(*argv(server, *more), cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while server.count < goal and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(end)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+@pytest.mark.parametrize("extra", [0, 1, 17, 60])
+def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any]) -> None:
+    server = serve()
+    test = len(Gold.load("gold.jsonl", find("fect")).split(0).test)
+    too_few = cli(*argv(server, "--max-calls", 2 * test))
+    assert (too_few.code, server.count) == (1, 0)
+    least = 2 * test + int(
+        cli(*argv(server, "--max-calls", 2 * test + 1)).err.split("needs at least ")[1].split()[0]
+    )
+    refused = cli(*argv(server, "--max-calls", least - 1))
+    assert (refused.code, server.count) == (1, 0)
+    done = cli(*argv(server, "--max-calls", least + extra, "--json"))
+    assert done.code == 0, done.err
+    assert server.count <= least + extra
+    assert done.json["spend"]["calls"] == server.count
+    assert done.json["scores"] is not None  # the proof was kept back for
+    assert done.json["optimizer"]["ending"] == "budget"
+    assert server.count >= least + extra - test  # an unchanged prompt is proved with one pass instead of two
+
+
+def test_retries_count_too(serve: Callable[..., Any]) -> None:
+    server = serve(faults=lambda index, body: "503" if index % 3 == 0 else None)
+    done = cli(*argv(server, "--max-calls", 120, "--json"))
+    assert done.code == 0, done.err
+    assert server.count <= 120
+    assert done.json["spend"]["by_purpose"]["total"]["calls"] == server.count
+
+
+@pytest.mark.parametrize("cut", [(30,), (25, 40)])
+def test_a_killed_compilation_goes_on_and_pays_nothing_twice(
+    cut: tuple[int, ...], serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    server = serve(delay=0.02)
+    requests, program = whole(server)
+    assert requests > sum(cut) + 20
+    for number, after in enumerate(cut):
+        code, err = kill(server, after, signal.SIGKILL, tmp_path, *(("--resume",) if number else ()))
+        assert code == -signal.SIGKILL, err
+    assert not Path("compiled/fect").exists()
+    refused = cli(*argv(server))
+    assert refused.code == 1
+    assert "add --resume" in refused.err
+    assert "--fresh" in refused.err
+    before = server.count
+    done = cli(*argv(server, "--resume", "--json"))
+    assert done.code == 0, done.err
+    assert requests <= server.count <= requests + IN_FLIGHT * len(cut)
+    assert server.count - before < requests - sum(cut) + IN_FLIGHT * len(cut)
+    assert Path("compiled/fect/1/program.json").read_bytes() == program
+    whole_card = json.loads(Path("whole/fect/1/card.json").read_text())
+    for key in ("scores", "decision", "gold", "thresholds", "optimizer"):
+        assert done.json[key] == whole_card[key]
+    assert done.json["spend"]["by_purpose"]["total"]["replayed"] > 0
+    assert not Path("compiled/.checkpoints").exists()
+
+
+def test_ctrl_c_keeps_the_best_and_resume_finishes(serve: Callable[..., Any], tmp_path: Path) -> None:
+    server = serve(delay=0.02)
+    requests, program = whole(server)
+    code, err = kill(server, 40, signal.SIGINT, tmp_path)
+    assert code == 1
+    assert "Traceback" not in err
+    assert "stopped by Ctrl-C; the best prompt so far and all paid answers are kept in" in err
+    assert "--resume" in err
+    (best,) = Path("compiled/.checkpoints").glob("*/best.json")
+    kept = json.loads(best.read_text())
+    assert kept["prompt"]["self"]["instructions"]
+    assert cli(*argv(server, "--resume")).code == 0
+    assert requests <= server.count <= requests + IN_FLIGHT
+    assert Path("compiled/fect/1/program.json").read_bytes() == program
+
+
+def test_ctrl_c_in_the_proof_keeps_the_best_too(serve: Callable[..., Any], tmp_path: Path) -> None:
+    server = serve(delay=0.03)
+    requests, program = whole(server)
+    code, err = kill(server, requests - 8, signal.SIGINT, tmp_path)
+    assert code == 1
+    assert "proving on" in err
+    assert len(list(Path("compiled/.checkpoints").glob("*/best.json"))) == 1
+    assert cli(*argv(server, "--resume")).code == 0
+    assert requests <= server.count <= requests + IN_FLIGHT
+    assert Path("compiled/fect/1/program.json").read_bytes() == program
+
+
+def test_fresh_forgets_and_another_job_is_not_in_the_way(serve: Callable[..., Any]) -> None:
+    dying = serve(faults=lambda index, body: "401" if index >= 30 else None)
+    failed = cli(*argv(dying))
+    assert failed.code == 1
+    assert cli(*argv(dying)).err.count("add --resume") == 1
+    server = serve()
+    at = ("--api-base", server.url)  # a later option wins; the address is part of the job
+    assert cli(*argv(dying, *at)).code == 0
+    dying.faults = {}
+    arrived = dying.count
+    fresh = cli(*argv(dying, "--fresh", "--json"))
+    assert fresh.code == 0, fresh.err
+    assert fresh.json["spend"]["by_purpose"]["total"]["replayed"] == 0
+    assert dying.count - arrived == fresh.json["spend"]["calls"] == server.count
+
+
+def test_a_job_that_cannot_start_leaves_nothing_to_resume(serve: Callable[..., Any]) -> None:
+    server = serve(faults=lambda index, body: "401" if index < IN_FLIGHT else None)
+    assert cli(*argv(server)).code == 1
+    assert cli(*argv(server, "--max-calls", "40")).code == 1
+    assert cli(*argv(server)).code == 0
+
+
+def _wavering() -> Callable[[list[dict[str, Any]]], str]:
+    """Answer False to one of three draws of a claim that is wrong, and True to all others."""
+    lock, asked = threading.Lock(), Counter[str]()
+
+    def answers(messages: list[dict[str, Any]]) -> str:
+        claim = field_of(str(messages[-1]["content"]), "claim")
+        if not claim:
+            return answer(messages)
+        with lock:
+            asked[claim] += 1
+            number = asked[claim]
+        wrong = "cancel the whole contract" in claim or "refuses" in claim
+        return f"[[ ## factual ## ]]\n{not (wrong and number % 3 == 1)}\n\n[[ ## completed ## ]]"
+
+    return answers
+
+
+def test_a_threshold_is_fitted_kept_and_used(serve: Callable[..., Any]) -> None:
+    server = serve(_wavering())
+    done: Done = cli(*argv(server, "--samples", "3", "--json", "--force"))
+    assert done.code == 0, done.err
+    assert done.json["thresholds"] == {"samples": 3, "threshold": 1}
+    assert done.json["scores"]["compiled"]["f1"]["value"] == 1.0
+    assert done.json["scores"]["basic"]["recall"]["value"] == 0.0
+    assert done.json["model"]["temperature"] == 0.7
+    assert {hit.body["temperature"] for hit in server.hits if "`factual`" in str(hit.body)} == {0.7}
+    model = ("--model", "openai/x", "--api-base", server.url)
+    ran = cli("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl", *model)
+    assert ran.code == 0, ran.err
+    for line, row in zip(
+        sorted(read_jsonl(Path("o.jsonl")), key=lambda line: int(line["source"].split(":")[1])),
+        claims(),
+        strict=True,
+    ):
+        assert line["label"] == ("factual" if row["factual"] else "non_factual")
+        assert line["units"][0]["votes"] == (
+            {"factual": 3} if row["factual"] else {"factual": 2, "non_factual": 1}
+        )
+    given = cli(
+        "run", "fect", "--input", "gold.jsonl", "--output", "p.jsonl", "--threshold", "2", "--json", *model
+    )
+    assert given.json["positive"] == 0
+
+
+def test_a_threshold_that_is_given_stays(serve: Callable[..., Any]) -> None:
+    done = cli(*argv(serve(_wavering()), "--samples", "3", "--threshold", "2", "--json"))
+    assert done.json["thresholds"] == {"samples": 3, "threshold": 2}

@@ -1,0 +1,114 @@
+"""One golden compilation: a scripted engine, a fixed seed, and the exact prompt and numbers that come out.
+
+The engine answers by rules of this file alone, so nothing but the search, the split and the proof can change
+the result. ``python tests/test_compile_golden.py`` writes the expectation anew; read its diff.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dspy.lm15 import Request
+from fakes import Scripted, lm_of, reply, system_of, user_of
+from loopback import field_of
+from small import claims
+
+from jurist.artifacts import Store
+from jurist.compiling import Compiled, Plan, compile_judge
+from jurist.engines.channel import Desk
+from jurist.engines.models import Model
+from jurist.gold import Gold
+from jurist.programs.catalogue import find
+
+GOLDEN = Path(__file__).parent / "golden" / "fect.json"
+FECT = find("fect")
+OPTIONS = {"steps": 2, "candidates": 2, "sample": 8, "sizes": (2, 4), "sets": 2, "first": 5}
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def _answer(request: Request) -> str:
+    if "`instruction`" in system_of(request):
+        quality = 62 + _number(user_of(request) + str(request.config.seed)) % 25
+        return reply("chat", instruction=f"Be strict about what is asked and refused. quality={quality}")
+    claim = field_of(user_of(request), "claim")
+    truth = "reports" in claim or "promises" in claim
+    quality = int((re.findall(r"quality=(\d+)", system_of(request)) or ["55"])[0])
+    return reply("chat", factual=truth == (_number(claim) % 100 < quality + len(request.messages)))
+
+
+def compiled(folder: Path, patch: pytest.MonkeyPatch) -> tuple[Compiled, Scripted]:
+    engine = Scripted(_answer)
+
+    def connect(model: Model, desk: Desk, purpose: str = "judge") -> Any:
+        return lm_of(engine, desk, purpose, temperature=model.temperature)
+
+    patch.setattr("jurist.compiling.connect", connect)
+    plan = Plan(judge=FECT, gold=Gold.of(claims(60, 4), FECT, "golden"), options=OPTIONS, seed=7)
+    return compile_judge(plan, store=Store(folder, shipped=folder / "none")), engine
+
+
+def outcome(found: Compiled, engine: Scripted) -> dict[str, Any]:
+    """Return what must not change: the prompt without library versions, the history, scores and decision."""
+    artifact = found.artifact
+    program = {key: value for key, value in artifact.program_state.items() if key != "metadata"}
+    numbers = {
+        side: {
+            name: [round(score[key], 6) for key in ("value", "low", "high")] for name, score in scores.items()
+        }
+        for side, scores in artifact.card["scores"].items()
+    }
+    decision = artifact.card["decision"]
+    return {
+        "program": program,
+        "history": [
+            {
+                key: row[key]
+                for key in ("candidate", "parent", "source", "step", "calls", "demo_ids", "train", "dev")
+            }
+            for row in artifact.history
+        ],
+        "gold": {key: value for key, value in artifact.card["gold"].items() if key != "seen"},
+        "scores": numbers,
+        "decision": {key: decision[key] for key in ("verdict", "metric", "b", "c", "units", "words")},
+        "spend": {key: artifact.card["spend"][key] for key in ("calls", "tokens")},
+        "latest": found.latest,
+        "requests": len(engine.requests),
+    }
+
+
+def test_the_golden_compilation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = outcome(*compiled(tmp_path, monkeypatch))
+    assert json.loads(json.dumps(found)) == json.loads(GOLDEN.read_text(encoding="utf-8"))
+
+
+def test_it_is_a_compilation_worth_keeping() -> None:
+    golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    assert golden["latest"] is True
+    assert golden["decision"]["verdict"] == "better"
+    assert golden["spend"]["calls"] == golden["requests"]
+    assert len(golden["history"]) > 4
+
+
+def test_twice_is_byte_for_byte_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = (compiled(tmp_path / name, monkeypatch)[0].artifact.path for name in ("one", "two"))
+    for name in ("program.json", "history.jsonl"):
+        assert (one / name).read_bytes() == (two / name).read_bytes()
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as _folder, pytest.MonkeyPatch.context() as _patch:
+        _found = outcome(*compiled(Path(_folder), _patch))
+    GOLDEN.parent.mkdir(exist_ok=True)
+    GOLDEN.write_text(
+        json.dumps(_found, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
+    )

@@ -1,0 +1,178 @@
+"""Failures: what is tried again, what ends the work, and that no message holds a secret."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from dspy.utils import exceptions as dspy_errors
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jurist.engines.channel import Desk
+from jurist.engines.failures import backoff, brief, fatal, model_error, our_own, redact, retryable, timed_out
+from jurist.engines.models import ADAPTERS, Model, adapter, connect
+from jurist.errors import CheckpointError, JuristError, UsageError
+
+
+def error(name: str, message: str = "it went wrong", **details: Any) -> Any:
+    kind = getattr(dspy_errors, name)
+    return kind(message=message, **details)
+
+
+@pytest.mark.parametrize(
+    ("name", "details", "again", "ends"),
+    [
+        ("LMRateLimitError", {"status": 429}, True, False),
+        ("LMServerError", {"status": 503}, True, False),
+        ("LMTimeoutError", {}, True, False),
+        ("LMTransportError", {}, True, False),
+        ("LMProviderError", {}, True, False),
+        ("LMProviderError", {"status": 200}, True, False),
+        ("LMProviderError", {"status": 418}, False, False),
+        ("LMProviderError", {"status": 403}, False, True),
+        ("LMInvalidRequestError", {"status": 400}, False, False),
+        ("LMInvalidRequestError", {"status": 404}, False, True),
+        ("ContextWindowExceededError", {"status": 400}, False, False),
+        ("LMAuthError", {"status": 401}, False, True),
+        ("LMBillingError", {"status": 429}, False, True),
+        ("LMConfigurationError", {}, False, True),
+        ("LMNotConfiguredError", {}, False, True),
+        ("LMUnsupportedModelError", {"status": 404}, False, True),
+        ("LMUnsupportedFeatureError", {}, False, True),
+        ("LMUnexpectedError", {}, False, False),
+    ],
+)
+def test_each_kind(name: str, details: dict[str, Any], again: bool, ends: bool) -> None:
+    found = error(name, **details)
+    assert (retryable(found), fatal(found)) == (again, ends)
+    assert "it went wrong" in str(model_error(found))
+    assert model_error(found).hint
+
+
+@pytest.mark.parametrize("attempt", range(12))
+def test_waits_grow_and_are_bounded(attempt: int) -> None:
+    assert backoff(error("LMServerError"), attempt) == min(0.5 * 2**attempt, 30)
+    assert backoff(error("LMServerError", retry_after=7), attempt) == 7
+    assert backoff(error("LMServerError", retry_after=0), attempt) == 0
+    assert backoff(error("LMServerError", retry_after=10**6), attempt) == 60
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided: sk-proj-abcd1234efgh5678",
+        "key sk-abcd********wxyz is wrong",
+        "sent Authorization: Bearer abc.def.ghi",
+        "GET https://user:hunter22@host:8000/v1 failed",
+        "failed to connect to user:hunter22@host:8000",
+        "token gsk-0123456789 and xai-0123456789",
+    ],
+)
+def test_secrets_by_their_shape(text: str) -> None:
+    said = redact(text)
+    assert "***" in said
+    assert not re.search(r"abcd1234|abcd\*{3,}w|abc\.def|hunter22|0123456789", said)
+
+
+secrets = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=6, max_size=40).filter(
+    lambda text: "*" not in text
+)
+
+
+@given(st.lists(secrets, min_size=1, max_size=4, unique=True), st.text(max_size=30))
+def test_secrets_of_the_environment(values: list[str], around: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for number, value in enumerate(values):
+            patch.setenv(f"SOME{number}_{('API_KEY', 'TOKEN', 'SECRET', 'PASSWORD')[number % 4]}", value)
+        said = redact(around + " ".join(values) + around)
+    assert not any(value in said.replace("***", " ") for value in values if value not in around)
+
+
+def test_one_line_and_short() -> None:
+    long = error("LMServerError", "a\nb\n\n  To fix:\n    - pass RouterConfig\n" + "c" * 900)
+    assert brief(long) == "a b"
+    assert len(brief(error("LMServerError", "word " * 500))) <= 300
+    said = str(
+        model_error(
+            error("LMNotConfiguredError", 'no key. Set X_API_KEY, or pass api_key="..." to dspy.LM(...).')
+        )
+    )
+    assert "dspy" not in said
+    assert "X_API_KEY" in said
+
+
+def test_our_own_errors_come_out_of_dspys_wrapping() -> None:
+    wrapped = error("LMUnexpectedError")
+    assert our_own(wrapped) is None
+    wrapped.__cause__ = CheckpointError("full")
+    assert our_own(wrapped) is wrapped.__cause__
+    wrapped.__cause__ = ValueError("a bug")
+    assert our_own(wrapped) is None
+    assert issubclass(CheckpointError, JuristError)
+
+
+@pytest.mark.parametrize(
+    ("causes", "expected"),
+    [
+        ([], False),
+        (["ReadTimeout"], True),
+        (["TimeoutError"], True),
+        (["ConnectTimeout", "TimeoutError"], False),
+    ]
+    + [(["ConnectError"], False), (["ReadError", "ConnectionResetError"], False)],
+)
+def test_time_outs_are_told_from_absence(causes: list[str], expected: bool) -> None:
+    top = last = error("LMTransportError")
+    for name in causes:
+        last.__cause__ = type(name, (Exception,), {})()
+        last = last.__cause__
+    assert timed_out(top) is expected
+    last.__cause__ = top  # a ring must not hang
+    assert timed_out(top) is expected
+
+
+# -- models ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"api_base": "localhost:8000/v1"},
+        {"api_base": "file:///etc/passwd"},
+        {"api_base": "http://me:hunter22@host/v1"},
+        {"api_base": "http://sk-me@host/v1"},
+        {"api_base": ""},
+        {"temperature": -0.1},
+        {"temperature": 2.1},
+        {"temperature": float("nan")},
+        {"timeout": 0},
+        {"timeout": float("nan")},
+        {"name": ""},
+        {"name": "offline", "api_base": "http://localhost:8000/v1"},
+    ],
+)
+def test_settings_that_cannot_work(settings: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as stop:
+        Model(**{"name": "openai/x", **settings})
+    assert "hunter22" not in str(stop.value)
+    assert stop.value.hint
+
+
+def test_a_public_address_has_no_query() -> None:
+    model = Model(name="openai/x", api_base="https://host:8000/v1?api-key=abc")
+    assert model.public_base == "https://host:8000/v1"
+    assert Model().public_base is None
+
+
+def test_a_reasoning_models_refusal_is_one_line() -> None:
+    with pytest.raises(UsageError, match="temperature"):
+        connect(Model(name="openai/o3-mini", temperature=0.5), Desk.fresh())
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_adapters_by_name(name: str) -> None:
+    assert name in type(adapter(name)).__name__.lower()
+    with pytest.raises(UsageError, match=name):
+        adapter("nosuch")

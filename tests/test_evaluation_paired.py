@@ -1,0 +1,203 @@
+"""McNemar and the permutation test against scipy and enumeration; Holm against closed testing."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
+
+from jurist.errors import UsageError
+from jurist.evaluation import METRICS, Row, holm, mcnemar, mcnemar_rows, objective_score, permutation_test
+
+Floats = NDArray[np.float64]
+
+
+def rows_of(gold: Sequence[str], answers: Sequence[str]) -> list[Row]:
+    """One group per string, one unit per character, '-' for a missing answer."""
+    return [
+        Row(
+            id=f"{place:03d}",
+            group=f"{place:03d}",
+            gold=tuple(truth),
+            predicted=tuple(None if mark == "-" else mark for mark in said),
+        )
+        for place, (truth, said) in enumerate(zip(gold, answers, strict=True))
+    ]
+
+
+@given(b=st.integers(0, 300), c=st.integers(0, 300))
+def test_mcnemar_equals_the_binomial_test_and_is_symmetric(b: int, c: int) -> None:
+    found = mcnemar(b, c)
+    expected = stats.binomtest(b, b + c, 0.5).pvalue if b + c else 1.0
+    assert found.p == pytest.approx(expected, abs=1e-9, rel=1e-6)
+    assert 0.0 < found.p <= 1.0
+    assert (found.b, found.c) == (b, c)
+    assert found.p == mcnemar(c, b).p
+    assert found.mid_p == mcnemar(c, b).mid_p
+    least = min(b, c)
+    half = stats.binom.cdf(least, b + c, 0.5) - stats.binom.pmf(least, b + c, 0.5) / 2
+    assert found.mid_p == pytest.approx(2 * half, abs=1e-9)
+    assert 0.0 < found.mid_p <= found.p
+
+
+def test_mcnemar_stays_above_zero_and_refuses_negative_counts() -> None:
+    assert 0.0 < mcnemar(0, 5000).p < 1e-300
+    assert mcnemar(40_000, 40_000).p == 1.0
+    with pytest.raises(UsageError, match="b=-1"):
+        mcnemar(-1, 3)
+
+
+def test_mcnemar_on_rows_counts_missing_as_wrong_and_sides_if_there_are_any() -> None:
+    gold = ["ab", "cab"]
+    one, two = rows_of(gold, ["a-", "bab"]), rows_of(gold, ["bb", "c-c"])
+    exact = mcnemar_rows(one, two, labels="abc")
+    assert (exact.b, exact.c) == (3, 2)
+    sided = mcnemar_rows(one, two, labels="abc", positive={"a", "b"})
+    # Unit 1 is right for both (a, b are one side); unit 2 corrected; 3 corrected; 4 and 5 broken.
+    assert (sided.b, sided.c) == (2, 2)
+
+
+def systems(seed: int, *, groups: int, most: int, labels: str = "ab") -> tuple[list[Row], list[Row]]:
+    rng = random.Random(seed)
+
+    def text(size: int, marks: str) -> str:
+        return "".join(rng.choice(marks) for _ in range(size))
+
+    gold = [text(rng.randint(1, most), labels) for _ in range(groups)]
+    said = [[text(len(truth), labels + "-") for truth in gold] for _ in range(2)]
+    return rows_of(gold, said[0]), rows_of(gold, said[1])
+
+
+def enumerated(one: list[Row], two: list[Row], name: str, labels: str) -> float:
+    """The p-value by swapping rows; the systems must have no gaps."""
+    differences = []
+    for swap in itertools.product([False, True], repeat=len(one)):
+        left = [b if swapped else a for a, b, swapped in zip(one, two, swap, strict=True)]
+        right = [a if swapped else b for a, b, swapped in zip(one, two, swap, strict=True)]
+        scored = [objective_score(rows, name, labels=labels, positive={"a"}) for rows in (left, right)]
+        differences.append(abs(scored[1] - scored[0]))
+    return float(np.mean([value >= differences[0] - 1e-12 for value in differences]))
+
+
+def without_gaps(rows: list[Row]) -> list[Row]:
+    return [
+        Row(id=r.id, group=r.group, gold=r.gold, predicted=tuple(x or "b" for x in r.predicted)) for r in rows
+    ]
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_permutation_equals_enumeration(name: str, seed: int) -> None:
+    one, two = (without_gaps(rows) for rows in systems(seed, groups=7, most=4, labels="abc"))
+    found = permutation_test(one, two, name, labels="abc", positive={"a"})
+    assert found.exact
+    assert found.p == pytest.approx(enumerated(one, two, name, "abc"), abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_with_one_unit_per_group_and_accuracy_it_is_exact_mcnemar(seed: int) -> None:
+    one, two = systems(seed, groups=12, most=1)
+    found = permutation_test(one, two, "accuracy", labels="ab")
+    assert found.p == pytest.approx(mcnemar_rows(one, two, labels="ab").p, abs=1e-12)
+    assert found.p == permutation_test(two, one, "accuracy", labels="ab").p
+    assert found.difference == -permutation_test(two, one, "accuracy", labels="ab").difference
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_permutation_of_means_equals_scipy(seed: int) -> None:
+    one, two = (without_gaps(rows) for rows in systems(seed, groups=10, most=5))
+    hits = [
+        [sum(x == y for x, y in zip(row.gold, row.predicted, strict=True)) for row in rows]
+        for rows in (one, two)
+    ]
+
+    def statistic(x: Floats, y: Floats, axis: int) -> Floats:
+        return np.asarray(np.sum(y - x, axis=axis))
+
+    expected = stats.permutation_test(
+        hits, statistic, permutation_type="samples", vectorized=True, n_resamples=np.inf
+    ).pvalue
+    found = permutation_test(one, two, "accuracy", labels="ab")
+    assert found.p == pytest.approx(expected, abs=1e-9)
+
+
+def test_groups_without_a_difference_do_not_count_against_enumeration() -> None:
+    gold = ["ab"] * 200
+    one = rows_of(gold, ["ab"] * 195 + ["ba"] * 5)
+    two = rows_of(gold, ["ab"] * 200)
+    found = permutation_test(one, two, "accuracy", labels="ab")
+    assert (found.exact, found.groups, found.swaps) == (True, 5, 32)
+    assert found.p == 2 / 32
+
+
+def test_drawn_swaps_come_close_to_the_exact_value_and_depend_on_the_seed_only() -> None:
+    gold = ["a"] * 40
+    one, two = rows_of(gold, ["a"] * 14 + ["b"] * 26), rows_of(gold, ["b"] * 14 + ["a"] * 26)
+    exact = mcnemar_rows(one, two, labels="ab").p
+    found = permutation_test(one, two, "accuracy", labels="ab", seed=1)
+    assert (found.exact, found.groups, found.swaps) == (False, 40, 10_000)
+    # The standard error of the estimate is 0.0024 at this p.
+    assert found.p == pytest.approx(exact, abs=0.012)
+    assert found == permutation_test(one[::-1], two, "accuracy", labels="ab", seed=1)
+    assert found.p != permutation_test(one, two, "accuracy", labels="ab", seed=2).p
+
+
+def test_a_drawn_p_value_is_never_zero() -> None:
+    gold = ["a"] * 60
+    found = permutation_test(
+        rows_of(gold, ["b"] * 60), rows_of(gold, ["a"] * 60), "accuracy", labels="ab", draws=99
+    )
+    assert found.p == pytest.approx(1 / 100)
+
+
+def test_equal_systems_have_p_one() -> None:
+    one, _ = systems(1, groups=20, most=3)
+    assert permutation_test(one, one, "f1", labels="ab", positive={"a"}).p == 1.0
+
+
+def own(gold: Sequence[str], predicted: Sequence[str]) -> float:
+    return sum(x == y for x, y in zip(gold, predicted, strict=True)) / len(gold)
+
+
+def test_an_own_metric_permutes_like_the_named_one_it_equals() -> None:
+    one, two = systems(5, groups=8, most=3)
+    mine = permutation_test(one, two, own, labels="ab")
+    named = permutation_test(one, two, "accuracy", labels="ab")
+    assert (mine.p, mine.difference) == pytest.approx((named.p, named.difference))
+
+
+@given(st.dictionaries(st.text("xyz", max_size=3), st.floats(0, 1), max_size=5))
+def test_holm_equals_closed_testing(p_values: dict[str, float]) -> None:
+    found = holm(p_values)
+    assert list(found) == list(p_values)
+    for name in p_values:
+        # The largest Bonferroni p over all families of hypotheses that include this one.
+        others = [other for other in p_values if other != name]
+        families = [
+            [name, *some] for size in range(len(others) + 1) for some in itertools.combinations(others, size)
+        ]
+        expected = max(min(1.0, len(some) * min(p_values[key] for key in some)) for some in families)
+        assert found[name] == pytest.approx(expected, abs=1e-12)
+        assert p_values[name] <= found[name] <= 1.0
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=8))
+def test_holm_keeps_the_order(values: list[float]) -> None:
+    found = holm({str(place): p for place, p in enumerate(values)})
+    adjusted = [found[str(place)] for place in range(len(values))]
+    for one, two in itertools.permutations(range(len(values)), 2):
+        assert values[one] > values[two] or adjusted[one] <= adjusted[two]
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
+def test_holm_refuses_what_is_no_p_value(p: float) -> None:
+    with pytest.raises(UsageError, match="p-value of 'f1'"):
+        holm({"f1": p})

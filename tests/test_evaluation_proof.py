@@ -1,0 +1,253 @@
+"""The proof: the verdict needs all of its conditions, never rewards silence, and makes a plain card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from jurist.errors import JuristError, UsageError
+from jurist.evaluation import (
+    METRICS,
+    Proof,
+    Row,
+    Verdict,
+    difference_interval,
+    interval,
+    mcnemar_rows,
+    permutation_test,
+    prove,
+)
+
+
+def rows_of(answers: Sequence[str], *, gold: str = "ab") -> list[Row]:
+    """One group per string; gold repeats ``gold``; '+' right, 'x' wrong, '-' abstained, '!' failed case."""
+    found = []
+    for place, marks in enumerate(answers):
+        truth = tuple((gold * len(marks))[: len(marks)])
+        wrong = {"a": "b", "b": "a"}
+        said = tuple(
+            {"+": label, "x": wrong[label]}.get(mark) for label, mark in zip(truth, marks, strict=True)
+        )
+        failed = "!" in marks
+        found.append(Row(id=f"c{place}", group=f"g{place}", gold=truth, predicted=said, failed=failed))
+    return found
+
+
+def verdict(basic: Sequence[str], compiled: Sequence[str], metric: str = "f1") -> Verdict:
+    return prove(rows_of(basic), rows_of(compiled), metric, "ab", {"a"}).decision.verdict
+
+
+@pytest.mark.parametrize(
+    ("basic", "compiled", "expected"),
+    [
+        (["xx+x"] * 20, ["++++"] * 20, "better"),
+        (["++++"] * 20, ["xx+x"] * 20, "worse"),
+        (["xx++"] * 20, ["xx++"] * 20, "not shown to be better"),
+        # Four units corrected, none broken: McNemar p = 0.125.
+        (["+x"] * 4 + ["++"] * 8, ["++"] * 12, "not shown to be better"),
+        # One long case corrected, nine short ones broken: McNemar is sure, the clusters are not.
+        (["x" * 60] + ["++"] * 9, ["+" * 60] + ["+x"] * 9, "not shown to be better"),
+        (["+" * 60] + ["+x"] * 9, ["x" * 60] + ["++"] * 9, "not shown to be better"),
+        # One group only, all corrected.
+        (["x" * 60], ["+" * 60], "not shown to be better"),
+        # Silence is wrong: answering nothing does not beat errors, and being silent on them gains nothing.
+        (["+x+x"] * 20, ["----"] * 20, "worse"),
+        (["+x+x"] * 20, ["+-+-"] * 20, "not shown to be better"),
+        (["++++"] * 20, ["!!!!"] * 20, "worse"),
+        (["----"] * 20, ["++++"] * 20, "better"),
+    ],
+)
+def test_verdicts(basic: Sequence[str], compiled: Sequence[str], expected: Verdict) -> None:
+    assert verdict(basic, compiled) == expected
+
+
+def test_silence_raises_the_answered_value_but_not_the_decision() -> None:
+    found = prove(rows_of(["+x+x"] * 20), rows_of(["+-+-"] * 20), "accuracy", "ab", {"a"})
+    assert found.basic["accuracy"].value == 0.5
+    assert found.compiled["accuracy"].value == 1.0
+    assert found.compiled["accuracy"].worst == 0.5
+    assert (found.decision.basic, found.decision.compiled, found.decision.difference) == (0.5, 0.5, 0.0)
+    assert found.compiled.coverage == 0.5
+
+
+def test_more_units_right_with_a_lower_metric_is_not_better() -> None:
+    # Gold is nine b to one a: the compiled judge gives up on a, so accuracy rises while recall falls to 0.
+    gold = "abbbbbbbbb"
+    basic, compiled = ["+" + "x" * 3 + "+" * 6] * 20, ["x" + "+" * 9] * 20
+    by_metric = {
+        name: prove(rows_of(basic, gold=gold), rows_of(compiled, gold=gold), name, "ab", {"a"}).decision
+        for name in ("accuracy", "recall")
+    }
+    assert by_metric["accuracy"].verdict == "better"
+    assert by_metric["recall"].verdict == "not shown to be better"
+    assert by_metric["recall"].interval.high < 0.0
+
+
+def test_a_higher_metric_with_more_units_broken_than_corrected_is_not_better() -> None:
+    # The compiled judge calls nearly everything a: recall rises surely, and most units are now wrong.
+    gold = "abbbbbbbbb"
+    basic, compiled = ["x" + "+" * 9] * 20, ["+" + "x" * 9] * 20
+    found = prove(rows_of(basic, gold=gold), rows_of(compiled, gold=gold), "recall", "ab", {"a"}).decision
+    assert found.interval.low > 0.0
+    assert found.mcnemar.p < 0.05
+    assert found.verdict == "not shown to be better"
+
+
+def test_alpha_is_the_level_of_the_unit_test() -> None:
+    basic, compiled = rows_of(["+x"] * 7 + ["++"] * 5), rows_of(["++"] * 12)
+    strict = prove(basic, compiled, "accuracy", "ab", {"a"}, alpha=0.01)
+    usual = prove(basic, compiled, "accuracy", "ab", {"a"})
+    assert usual.decision.mcnemar.p == pytest.approx(2 / 128)
+    assert (strict.decision.verdict, usual.decision.verdict) == ("not shown to be better", "better")
+
+
+@pytest.fixture
+def proof() -> Proof:
+    return prove(
+        rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5), "f1", "ab", {"a"}, seed=3
+    )
+
+
+def test_the_card_is_plain_json_with_every_metric(proof: Proof) -> None:
+    card = proof.to_card()
+    assert json.loads(json.dumps(card, allow_nan=False)) == card
+    assert set(card) == {"scores", "decision", "counts"}
+    for side in ("basic", "compiled"):
+        assert set(card["scores"][side]) == set(METRICS)
+        for entry in card["scores"][side].values():
+            assert set(entry) == {"value", "low", "high", "worst", "best"}
+            assert entry["low"] <= entry["high"]
+            assert entry["worst"] <= entry["best"]
+    assert card["counts"]["basic"]["units"] == {
+        "total": 35,
+        "answered": 20,
+        "abstained": 5,
+        "failed": 10,
+        "unlabelled": 0,
+    }
+    assert card["counts"]["basic"]["cases"]["failed"] == 5
+    assert card["counts"]["basic"]["coverage"] == pytest.approx(20 / 35)
+
+
+def test_the_decision_is_made_of_the_public_tests(proof: Proof) -> None:
+    basic, compiled = rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5)
+    decision = proof.to_card()["decision"]
+    difference = difference_interval(basic, compiled, "f1", labels="ab", positive={"a"}, seed=3)
+    unit_test = mcnemar_rows(basic, compiled, labels="ab", positive={"a"})
+    swaps = permutation_test(basic, compiled, "f1", labels="ab", positive={"a"}, seed=3)
+    expected = {
+        "metric": "f1",
+        "low": difference.low,
+        "high": difference.high,
+        "p": unit_test.p,
+        "mid_p": unit_test.mid_p,
+        "clustered_p": swaps.p,
+        "b": 0,
+        "c": 15,
+        "units": 35,
+        "cases": 15,
+        "groups": 15,
+        "alpha": 0.05,
+        "warnings": [],
+        "verdict": "better",
+    }
+    assert {key: decision[key] for key in expected} == expected
+    assert decision["difference"] == pytest.approx(decision["compiled"] - decision["basic"])
+    assert decision["difference"] == pytest.approx(swaps.difference)
+    assert decision["test"].startswith("exact McNemar")
+    own = interval(basic, "kappa", labels="ab", positive={"a"}, seed=3)
+    card = proof.to_card()["scores"]["basic"]["kappa"]
+    assert (card["low"], card["high"]) == (own.low, own.high)
+
+
+def test_the_seed_reaches_the_drawn_swaps() -> None:
+    basic, compiled = rows_of(["x"] * 25 + ["+"] * 15), rows_of(["+"] * 25 + ["x"] * 15)
+    drawn = [
+        permutation_test(basic, compiled, "accuracy", labels="ab", positive={"a"}, seed=seed).p
+        for seed in (0, 3)
+    ]
+    assert drawn[0] != drawn[1]
+    assert prove(basic, compiled, "accuracy", "ab", {"a"}, seed=3).decision.permutation.p == drawn[1]
+
+
+def test_the_words_hold_the_numbers(proof: Proof) -> None:
+    words = proof.decision.words
+    assert words.startswith("compiled is better: f1 ")
+    assert "15 units corrected, 0 broken, McNemar p = 6.1e-05" in words
+    assert words.endswith("35 units, 15 cases, 15 groups")
+
+
+def test_the_proof_depends_on_rows_and_seed_only(proof: Proof) -> None:
+    basic, compiled = rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5)
+    again = prove(basic[::-1], compiled, "f1", "ab", {"a"}, seed=3)
+    assert json.dumps(again.to_card()) == json.dumps(proof.to_card())
+
+
+@pytest.mark.parametrize(("groups", "warned"), [(1, "one group"), (5, "only 5 groups"), (10, "")])
+def test_few_groups_are_warned_about(groups: int, warned: str) -> None:
+    rows = rows_of(["++x"] * groups)
+    found = prove(rows, rows, "f1", "ab", {"a"}).decision.warnings
+    assert (warned in found[0]) if warned else not found
+
+
+def test_unlabelled_units_count_nowhere() -> None:
+    basic, compiled = rows_of(["+x"] * 12), rows_of(["++"] * 12)
+    extra = [Row(id="u", group="u", gold=(None, None), predicted=("a", None))]
+    plain = prove(basic, compiled, "f1", "ab", {"a"}).to_card()
+    found = prove([*basic, *extra], [*compiled, *extra], "f1", "ab", {"a"}).to_card()
+    assert found["scores"] == plain["scores"]
+    assert found["decision"] == plain["decision"]
+    assert found["counts"]["basic"]["cases"]["unlabelled"] == 1
+
+
+def weighted(gold: Sequence[str], predicted: Sequence[str]) -> float:
+    """Right answers, those on gold a worth three."""
+    worth = [3.0 if label == "a" else 1.0 for label in gold]
+    right = [x == y for x, y in zip(gold, predicted, strict=True)]
+    return sum(w for w, hit in zip(worth, right, strict=True) if hit) / sum(worth)
+
+
+def test_an_own_metric_is_the_judges_metric() -> None:
+    found = prove(rows_of(["+x-x"] * 12), rows_of(["++++"] * 12), weighted, "ab", {"a"})
+    assert found.decision.metric == "weighted"
+    assert found.decision.basic == pytest.approx(3 / 8)
+    assert found.decision.verdict == "better"
+    card = found.to_card()["scores"]["basic"]
+    assert set(card) == {*METRICS, "weighted"}
+    assert (card["weighted"]["worst"], card["weighted"]["best"]) == (0.0, 1.0)
+    assert card["weighted"]["value"] == pytest.approx(3 / 5)
+
+
+def test_without_a_positive_side_right_means_the_exact_label() -> None:
+    gold = tuple("abc")
+    basic = [Row(id=str(n), group=str(n), gold=gold, predicted=("b", "a", "c")) for n in range(12)]
+    compiled = [Row(id=str(n), group=str(n), gold=gold, predicted=gold) for n in range(12)]
+    exact = prove(basic, compiled, "macro_f1", "abc").to_card()
+    assert (exact["decision"]["c"], exact["decision"]["verdict"]) == (24, "better")
+    assert "exact label" in exact["decision"]["test"]
+    assert "f1" not in exact["scores"]["basic"]
+    sided = prove(basic, compiled, "f1", "abc", {"a", "b"}).to_card()["decision"]
+    assert (sided["c"], sided["verdict"]) == (0, "not shown to be better")
+    assert "right side" in sided["test"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": "other"}, "judged different cases"),
+        ({"gold": ("b", "b")}, "another gold label"),
+        ({"group": "other"}, "another gold label or group"),
+    ],
+)
+def test_rows_of_another_gold_set_are_refused(change: dict[str, object], message: str) -> None:
+    one = {"id": "c", "group": "g", "gold": ("a", "b"), "predicted": ("a", "b")}
+    with pytest.raises(JuristError, match=message):
+        prove([Row(**one)], [Row(**{**one, **change})], "f1", "ab", {"a"})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0, float("nan")])
+def test_alpha_outside_its_range_is_refused(alpha: float) -> None:
+    with pytest.raises(UsageError, match="alpha"):
+        prove(rows_of(["+"]), rows_of(["+"]), "f1", "ab", {"a"}, alpha=alpha)

@@ -1,0 +1,129 @@
+"""Rows, counts, pairing, encoding, and the promise that importing the package is free."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jurist.evaluation as evaluation
+from jurist.errors import JuristError, UsageError
+from jurist.evaluation import Counts, Row, scores, tally
+from jurist.evaluation.confusion import encode
+from jurist.evaluation.rows import matched
+
+
+def row(key: str, gold: str, predicted: str, *, group: str = "g", failed: bool = False) -> Row:
+    """A row from one character per unit, '-' for None."""
+
+    def units(text: str) -> tuple[str | None, ...]:
+        return tuple(None if mark == "-" else mark for mark in text)
+
+    return Row(id=key, group=group, gold=units(gold), predicted=units(predicted), failed=failed)
+
+
+def test_importing_the_package_loads_no_numpy() -> None:
+    code = "import sys, jurist.evaluation as e; e.Row; e.tally; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_public_name_resolves_and_no_other() -> None:
+    for name in evaluation.__all__:
+        assert getattr(evaluation, name) is not None
+    with pytest.raises(AttributeError, match="no_such_name"):
+        evaluation.no_such_name  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "failed", "message"),
+    [
+        ("ab", "a", False, "2 gold units and 1 predicted"),
+        ("ab", "-b", True, "marked as failed and still holds an answer"),
+    ],
+)
+def test_a_row_refuses(gold: str, predicted: str, failed: bool, message: str) -> None:
+    with pytest.raises(JuristError, match=message):
+        row("r1", gold, predicted, failed=failed)
+
+
+def test_tally_tells_abstained_failed_and_unlabelled_apart() -> None:
+    rows = [
+        row("1", "ab", "aa"),
+        row("2", "ab-", "a--"),
+        row("3", "ab", "--", failed=True),
+        row("4", "--", "a-"),
+        row("5", "", ""),
+        row("6", "-a", "-a"),
+    ]
+    found = tally(rows)
+    assert found.units == Counts(total=11, answered=4, abstained=1, failed=2, unlabelled=4)
+    assert found.cases == Counts(total=6, answered=2, abstained=1, failed=1, unlabelled=2)
+    assert found.units.labelled == 7
+    assert found.units.coverage == pytest.approx(4 / 7)
+    assert scores(rows, "ab").coverage == found.units.coverage
+
+
+def test_coverage_of_nothing_labelled_is_zero() -> None:
+    assert tally([row("1", "-", "a")]).units.coverage == 0.0
+
+
+@given(st.lists(st.tuples(st.text("ab-", max_size=4), st.booleans())))
+def test_the_counts_add_up(cases: list[tuple[str, bool]]) -> None:
+    rows = [
+        row(str(place), gold, "-" * len(gold) if failed else gold[::-1], failed=failed)
+        for place, (gold, failed) in enumerate(cases)
+    ]
+    for counts in (tally(rows).units, tally(rows).cases):
+        assert counts.answered + counts.abstained + counts.failed + counts.unlabelled == counts.total
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ([row("1", "a", "a")], "judged different cases: 1 occur once only, such as '2'"),
+        ([row("1", "a", "a"), row("2", "b", "a")], "case '2' has another gold label or group"),
+        ([row("1", "a", "a", group="h"), row("2", "a", "a")], "case '1' has another gold label or group"),
+        ([row("1", "a", "a"), row("1", "a", "a")], "second system: case '1' occurs twice"),
+    ],
+)
+def test_pairing_refuses(second: list[Row], message: str) -> None:
+    with pytest.raises(JuristError, match=message):
+        matched([row("1", "a", "b"), row("2", "a", "b")], second)
+
+
+def test_pairing_goes_by_id() -> None:
+    first = [row("1", "a", "b"), row("2", "b", "b")]
+    second = [row("2", "b", "a"), row("1", "a", "a")]
+    assert matched(first, second) == [(first[0], second[1]), (first[1], second[0])]
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "positive", "error", "message"),
+    [
+        ([row("1", "c", "a")], "ab", "a", JuristError, "gold label 'c' is not one of"),
+        ([row("1", "a", "c")], "ab", "a", JuristError, "case '1': the predicted label 'c'"),
+        ([row("1", "-", "a")], "ab", "a", JuristError, "none of the 1 rows has a labelled unit"),
+        ([row("1", "a", "a")], "aab", "a", UsageError, "names a label twice"),
+        ([row("1", "a", "a")], "", "", UsageError, "empty"),
+        ([row("1", "a", "a")], "ab", "ab", UsageError, "no proper part"),
+        ([row("1", "a", "a")], "ab", "c", UsageError, "no proper part"),
+    ],
+)
+def test_encoding_refuses(
+    rows: list[Row], labels: str, positive: str, error: type[JuristError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        encode(rows, labels, frozenset(positive))
+
+
+def test_encoding_sorts_by_group_and_leaves_out_unlabelled_units() -> None:
+    units = encode([row("2", "ab", "b-", group="z"), row("1", "-b", "ab", group="k")], "ab", {"a"})
+    assert units.gold.tolist() == [1, 0, 1]
+    assert units.predicted.tolist() == [1, 1, -1]
+    assert units.group.tolist() == [0, 1, 1]
+    assert units.correct.tolist() == [True, False, False]
+    assert units.missing().tolist() == [0, 1]
+    assert units.group_confusions().tolist() == [[[0, 0], [0, 1]], [[0, 1], [0, 0]]]

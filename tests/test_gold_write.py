@@ -1,0 +1,213 @@
+"""Writing gold: what is imported reads back as the same gold set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import dspy
+import pydantic
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jurist.cases import Case
+from jurist.errors import GoldError
+from jurist.gold import Gold, import_gold, write_jsonl, write_split
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.fect import FECT
+from jurist.programs.judge import Judge
+from jurist.signatures.cognibench import LABELS
+
+
+class Check(dspy.Signature):
+    """Decide whether the reply keeps to the policy."""
+
+    policy: str = dspy.InputField()
+    reply: str = dspy.InputField()
+    keeps: bool = dspy.OutputField()
+
+
+CHECK = Judge(name="check", signature=Check, positive=frozenset({"false"}))
+
+_TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
+_GROUP = st.sampled_from(["", "g", "h", "ü"])
+_FECT_ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "conversation": _TEXT,
+            "claim": _TEXT,
+            "factual": st.sampled_from([True, False, None, "factual"]),
+            "group": _GROUP,
+            "ratings": st.dictionaries(
+                st.sampled_from(["ann", "bob"]), st.sampled_from([True, "non_factual", None])
+            ),
+            "industry": _TEXT,
+        }
+    ),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda row: (row["conversation"], row["claim"]),
+)
+_LABEL = st.sampled_from([*LABELS, None])
+
+
+def _response(sentences: list[str]) -> st.SearchStrategy[dict[str, Any]]:
+    labels = st.lists(_LABEL, min_size=len(sentences), max_size=len(sentences))
+    turn = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": _TEXT})
+    return st.fixed_dictionaries(
+        {
+            "reference": _TEXT,
+            "question": _TEXT | st.just(""),
+            "history": st.lists(turn, max_size=2),
+            "sentences": st.just(sentences),
+            "labels": labels | st.none(),
+            "group": _GROUP,
+            "ratings": st.dictionaries(st.just("ann"), labels),
+        }
+    )
+
+
+_RESPONSES = st.lists(_TEXT, min_size=1, max_size=3).flatmap(_response).map(lambda row: [row])
+_CHECK_ROWS = st.lists(
+    st.fixed_dictionaries(
+        {"policy": _TEXT, "reply": _TEXT, "keeps": st.sampled_from([True, "false", None]), "group": _GROUP},
+        optional={"ratings": st.just({"ann": False})},
+    ),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda row: (row["policy"], row["reply"]),
+)
+_SETS = st.one_of(
+    st.tuples(st.just(FECT), _FECT_ROWS),
+    st.tuples(st.just(COGNIBENCH), _RESPONSES),
+    st.tuples(st.just(CHECK), _CHECK_ROWS),
+)
+
+
+@given(_SETS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_import_reads_back_as_the_same_gold(
+    tmp_path: Path, made: tuple[Judge, list[dict[str, Any]]]
+) -> None:
+    judge, rows = made
+    first, second = tmp_path / "raw.jsonl", tmp_path / "canonical.jsonl"
+    assert write_jsonl(rows, first) == len(rows)
+    gold = import_gold(first, judge, second, labelled=False)
+    again = Gold.load(second, judge, labelled=False)
+    assert again.sha256 == gold.sha256 == Gold.load(first, judge, labelled=False).sha256
+    assert [(case.inputs, case.ratings) for case in again.cases] == [
+        (case.inputs, case.ratings) for case in gold.cases
+    ]
+    import_gold(second, judge, first, labelled=False)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_an_import_keeps_the_judges_fields_only(tmp_path: Path) -> None:
+    source = tmp_path / "x.csv"
+    source.write_text(
+        "conversation,claim,claim_is_factual,note\na,b,TRUE,hm\na,c,FALSE,\na,c,FALSE,twice\na,d,,\n",
+        encoding="utf-8",
+    )
+    target = tmp_path / "new" / "gold.jsonl"
+    gold = import_gold(source, FECT, target)
+    rows = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
+    group = gold.cases[0].group
+    assert rows == [
+        {"conversation": "a", "claim": "b", "factual": True, "group": group},
+        {"conversation": "a", "claim": "c", "factual": False, "group": group},
+    ]
+    assert [path.name for path in target.parent.iterdir()] == ["gold.jsonl"]
+
+
+def test_the_second_raters_labels_come_along(tmp_path: Path) -> None:
+    rows = [{"policy": "p", "reply": "r", "keeps": True}, {"policy": "q", "reply": "r", "keeps": False}]
+    write_jsonl(rows, tmp_path / "set" / "gold.jsonl")
+    write_jsonl([{"row": 1, "keeps": True}], tmp_path / "set" / "second.jsonl")
+    gold = import_gold(tmp_path / "set", CHECK, tmp_path / "out.jsonl")
+    again = Gold.load(tmp_path / "out.jsonl", CHECK)
+    assert again.cases[1].ratings == gold.cases[1].ratings == {"first": ("false",), "second": ("true",)}
+
+
+class Shouted(pydantic.BaseModel):
+    """A row model that does not read back what it holds: each reading adds a mark."""
+
+    message: str
+    rude: Literal["true", "false"]
+
+    @pydantic.field_validator("message")
+    @classmethod
+    def _shout(cls, text: str) -> str:
+        return text + "!"
+
+
+class Aliased(pydantic.BaseModel):
+    """A row model whose columns have other names than its fields."""
+
+    message: str = pydantic.Field(alias="Text")
+    rude: Literal["true", "false"] = pydantic.Field(
+        validation_alias=pydantic.AliasChoices("Rude", "impolite")
+    )
+
+
+class Flag(dspy.Signature):
+    """Decide whether the message is rude."""
+
+    message: str = dspy.InputField()
+    rude: bool = dspy.OutputField()
+
+
+def _own(rows: type[pydantic.BaseModel]) -> Judge:
+    def to_case(row: Any) -> Case:
+        return Case(inputs={"message": row.message}, gold=(row.rude,))
+
+    return Judge(name="own", signature=Flag, positive=frozenset({"true"}), rows=rows, to_case=to_case)
+
+
+def test_a_row_model_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    rows = [{"message": "a", "rude": "true"}, {"message": "b", "rude": "false"}]
+    write_jsonl(rows, tmp_path / "x.jsonl")
+    with pytest.raises(GoldError, match="reads back the same"):
+        import_gold(tmp_path / "x.jsonl", _own(Shouted), tmp_path / "y.jsonl")
+    assert not (tmp_path / "y.jsonl").exists()
+
+
+def test_aliased_columns_are_written_under_the_names_they_are_read_by(tmp_path: Path) -> None:
+    rows = [{"Text": "a", "impolite": "true"}, {"Text": "b", "Rude": "false", "ratings": {"ann": "true"}}]
+    write_jsonl(rows, tmp_path / "x.jsonl")
+    gold = import_gold(tmp_path / "x.jsonl", _own(Aliased), tmp_path / "y.jsonl")
+    again = Gold.load(tmp_path / "y.jsonl", _own(Aliased))
+    assert again.sha256 == gold.sha256
+    assert again.cases[1].ratings == gold.cases[1].ratings == {"ann": ("true",)}
+
+
+def test_a_split_is_written_with_its_hash(tmp_path: Path) -> None:
+    rows = [{"policy": f"policy {n // 2}", "reply": f"r{n}", "keeps": n % 2 == 0} for n in range(80)]
+    gold = Gold.of(rows, CHECK)
+    split = gold.split(3)
+    write_split(split, tmp_path / "parts")
+    about = json.loads((tmp_path / "parts" / "split.json").read_text(encoding="utf-8"))
+    assert about["test_hash"] == split.test_hash
+    assert about["sizes"] == {"train": len(split.train), "dev": len(split.dev), "test": len(split.test)}
+    assert (about["seed"], about["shares"]) == (3, [0.5, 0.2, 0.3])
+    for name in ("train", "dev", "test"):
+        part = Gold.load(tmp_path / "parts" / f"{name}.jsonl", CHECK)
+        assert [(case.id, case.group, case.gold) for case in part.cases] == [
+            (case.id, case.group, case.gold) for case in getattr(split, name)
+        ]
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(GoldError, match="cannot write"):
+        write_jsonl([{"a": 1}], tmp_path / "file" / "x.jsonl")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(GoldError, match="cannot write"):
+        write_jsonl([{"a": 1}], tmp_path / "folder")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_a_lone_surrogate_is_written_as_an_escape(tmp_path: Path) -> None:
+    write_jsonl([{"a": "\ud800é"}], tmp_path / "x.jsonl")
+    assert json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8")) == {"a": "\ud800é"}

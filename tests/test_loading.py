@@ -1,0 +1,174 @@
+"""From a reference to a judge: every way to name one, and how it is found again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from judges import changed
+from small import OWN, cli
+
+import jurist
+from jurist.artifacts import Store
+from jurist.engines.models import Model
+from jurist.errors import ArtifactError, JudgeError, JuristError, UsageError
+from jurist.loading import find_judge, load_judge, locate, suited
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store with fect@1, fect@2 (latest, with three samples) and may-go@1 (not latest), from a file."""
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(OWN)
+    store = Store("compiled")
+    store.save(FECT, changed(FECT, "First."), {}, [], make_latest=True)
+    card = {"thresholds": {"samples": 3, "threshold": 1}, "adapter": "json"}
+    store.save(FECT, changed(FECT, "Second."), card, [], make_latest=True)
+    store.tag("fect@1", "old")
+    own = find("own.py:judge")
+    store.save(own, changed(own, "Third."), {"judge_ref": "own.py:judge"}, [], make_latest=False)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("reference", "name", "instruction"),
+    [
+        ("fect", "fect@2", "Second."),
+        ("fect@latest", "fect@2", "Second."),
+        ("fect@2", "fect@2", "Second."),
+        ("fect@1", "fect@1", "First."),
+        ("fect@old", "fect@1", "First."),
+        ("fect:basic", "fect:basic", "Decide whether a claim"),
+        ("own.py:basic", "may-go:basic", "Say whether a reply"),
+        ("own.py:judge:basic", "may-go:basic", "Say whether a reply"),
+        ("own.py:other:basic", "other-go:basic", "Say whether a reply"),
+        ("own.py@1", "may-go@1", "Third."),
+        ("own.py:judge@1", "may-go@1", "Third."),
+        ("may-go@1", "may-go@1", "Third."),
+        ("may-go:basic", "may-go:basic", "Say whether a reply"),
+    ],
+)
+def test_every_way_to_name_a_judge(store: Store, reference: str, name: str, instruction: str) -> None:
+    loaded = load_judge(reference, store=store)
+    assert loaded.name == name
+    assert loaded.state.predictors["self"].instructions.startswith(instruction)
+    assert loaded.stamp()["artifact"] == (loaded.artifact.sha256 if loaded.artifact else None)
+    assert loaded.asker().program.signature.instructions.startswith(instruction)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("reference", "error", "words"),
+    [
+        ("nobody", JudgeError, "nobody"),
+        ("nobody:basic", JudgeError, "nobody"),
+        ("fect@9", ArtifactError, "versions 1, 2 exist, tags old"),
+        ("fect@", UsageError, "fect@"),
+        ("fect@2:basic", JudgeError, "fect@2"),
+        ("may-go", ArtifactError, "no version of may-go is the latest"),
+        ("own.py:other", ArtifactError, "other-go"),
+        ("own.py:nothing", JudgeError, "'nothing' is nothing"),
+        ("gone.py", JudgeError, "gone.py: no such file"),
+        ("gone.py:judge@1", JudgeError, "gone.py: no such file"),
+        ("", JudgeError, "''"),
+    ],
+)
+def test_what_is_not_there(store: Store, reference: str, error: type[JuristError], words: str) -> None:
+    with pytest.raises(error) as caught:
+        load_judge(reference, store=store)
+    assert words in str(caught.value)
+    assert type(caught.value) is error
+
+
+def test_an_at_sign_in_a_folder_is_no_version(store: Store, tmp_path: Path) -> None:
+    place = tmp_path / "me@work"
+    place.mkdir()
+    (place / "own.py").write_text(OWN)
+    assert load_judge(f"{place}/own.py:basic", store=store).name == "may-go:basic"
+    assert load_judge(f"{place}/own.py:judge@1", store=store).name == "may-go@1"
+    with pytest.raises(ArtifactError, match="latest"):
+        load_judge(f"{place}/own.py", store=store)
+
+
+def test_a_judge_compiled_by_its_name_still_knows_its_file(store: Store) -> None:
+    judge, reference = locate("may-go", store)
+    assert (judge.name, reference) == ("may-go", "own.py:judge")
+    assert find_judge("may-go", store).labels == judge.labels
+    assert locate("fect", store) == (FECT, "fect")
+
+
+def test_a_judge_whose_file_is_gone_says_so(store: Store) -> None:
+    Path("own.py").unlink()
+    done = cli("run", "may-go@1", "--input", "x.jsonl", "--output", "y.jsonl")
+    assert done.code == 1
+    assert done.lines == [
+        "error: judge 'may-go' was compiled from own.py:judge: own.py: no such file; "
+        "go where that file is, or name the file in place of the judge"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "samples", "threshold"),
+    [
+        ({}, 3, 1),
+        ({"threshold": 3}, 3, 3),
+        ({"samples": 5}, 5, 3),
+        ({"samples": 5, "threshold": 2}, 5, 2),
+        ({"samples": 1}, 1, 1),
+    ],
+)
+def test_samples_and_threshold_as_proven_or_as_given(
+    store: Store, given: dict[str, int], samples: int, threshold: int
+) -> None:
+    loaded = load_judge("fect", store=store, **given)  # type: ignore[arg-type]
+    assert (loaded.sampling.samples, loaded.sampling.needed) == (samples, threshold)
+    assert loaded.adapter == "json"
+
+
+@pytest.mark.parametrize(
+    "given", [{"threshold": 4}, {"threshold": 0}, {"samples": 0}, {"samples": 2, "threshold": 3}]
+)
+def test_a_threshold_that_does_not_fit_is_refused(store: Store, given: dict[str, int]) -> None:
+    with pytest.raises(UsageError):
+        load_judge("fect", store=store, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("temperature", "samples", "becomes"),
+    [(None, 1, 0.0), (0.0, 1, 0.0), (None, 3, 0.7), (1.5, 3, 1.5), (0.4, 1, 0.4)],
+)
+def test_several_samples_are_drawn_at_a_temperature(
+    temperature: float | None, samples: int, becomes: float | None
+) -> None:
+    assert suited(Model(temperature=temperature), samples).temperature == becomes
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed"),
+    [
+        *(("openai/o3-mini", True), ("openai/gpt-5.2", True), ("gpt-5", True), ("offline", False)),
+        *(("openai/gpt-5-chat", False), ("openai/gpt-4.1-mini", False), ("ollama_chat/olmo", False)),
+    ],
+)
+def test_a_model_that_refuses_temperatures_keeps_its_own(name: str, fixed: bool) -> None:
+    assert suited(Model(name=name), 1).temperature == (None if fixed else 0.0)
+    assert suited(Model(name=name), 3).temperature == (None if fixed else 0.7)
+
+
+def test_several_samples_without_a_temperature_are_refused(store: Store) -> None:
+    with pytest.raises(UsageError, match="temperature 0"):
+        load_judge("fect", store=store, model=Model(temperature=0.0))
+    assert load_judge("fect", store=store).model.temperature == 0.7
+
+
+def test_the_public_functions_take_the_same_names(store: Store) -> None:
+    assert jurist.judge("may-go", store="compiled").name == "may-go"
+    judge = jurist.load("fect@1", store="compiled")
+    talk = "Agent: Hello. Customer: I want my money back."
+    verdict = judge(conversation=talk, claim="The customer wants the money back.")
+    assert verdict.status == "verdict"
+    assert verdict.label in FECT.labels
+    with pytest.raises(JuristError, match="claim"):
+        judge(conversation=talk)

@@ -1,0 +1,157 @@
+"""Instructions the offline engine proposes: new, safe, in the right language, addressing the errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+import pytest
+
+from jurist.engines.offline import OfflineEngine
+from jurist.engines.offline.criteria import BANK, active
+from jurist.engines.offline.history import normal, read_story
+
+BASIC = """Label every sentence.
+faithful: the reference supports it. invented: any part is missing from it."""
+SECRET = "The quagga of Zanzibar sleeps at noon"
+
+
+class Propose(dspy.Signature):
+    """Write a better instruction."""
+
+    task: str = dspy.InputField()
+    scored_instructions: str = dspy.InputField()
+    errors: str = dspy.InputField()
+    instruction: str = dspy.OutputField()
+
+
+def ask(tried: list[tuple[str, float]], errors: str = "none", seed: int = 0, temperature: float = 1.0) -> str:
+    shown = "\n\n".join(f"text:\n{text}\nscore: {score}" for text, score in tried)
+    with dspy.context(lm=dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)):
+        config = {"seed": seed, "temperature": temperature}
+        answer = dspy.Predict(Propose)(task="judge", scored_instructions=shown, errors=errors, config=config)
+    return str(answer.instruction)
+
+
+def test_proposals_never_repeat_and_keep_the_definitions() -> None:
+    tried: list[tuple[str, float]] = [(BASIC, 50)]
+    for seed in range(40):
+        text = ask(tried, seed=seed % 5)
+        assert normal(text) not in {normal(old) for old, _ in tried}
+        assert BASIC in text
+        tried = sorted([*tried, (text, 40 + (seed * 7) % 30)], key=lambda pair: pair[1])
+
+
+def test_temperature_zero_is_one_proposal_and_seeds_vary_above_it() -> None:
+    assert len({ask([(BASIC, 50)], seed=s, temperature=0.0) for s in range(5)}) == 1
+    assert len({ask([(BASIC, 50)], seed=s) for s in range(12)}) > 3
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ('"It was built in 1733." is invented according to people; judged faithful', "numbers"),
+        ('"It failed because of the rain." is unsupported according to people; judged supported', "cause"),
+        ("claim: The customer felt happy.\nexpected: non_factual, got: factual", "feelings"),
+        ('"A truly magnificent jewel." is invented according to people; judged faithful', "subjective"),
+    ],
+)
+def test_criteria_answer_the_errors(errors: str, expected: str) -> None:
+    text = ask([(BASIC, 50)], errors, temperature=0.0)
+    assert dict(active(text.replace(BASIC, ""))).get(expected) == 1
+
+
+def test_what_scored_well_is_taken_over() -> None:
+    good = next(c for c in BANK if c.name == "speaker").english
+    bad = next(c for c in BANK if c.name == "lenient").english
+    tried = [(f"{BASIC} {bad}", 30.0), (BASIC, 50.0), (f"{BASIC} {good}", 80.0)]
+    texts = [ask(tried, seed=s) for s in range(20)]
+    assert sum(good in text for text in texts) > sum(bad in text for text in texts)
+
+
+def test_examples_are_never_copied() -> None:
+    errors = f'reference: {SECRET}.\n"{SECRET}." is invented according to people; judged faithful'
+    assert all("quagga" not in ask([(BASIC, 50)], errors, seed=s) for s in range(20))
+
+
+def test_language_follows_the_instruction() -> None:
+    text = ask([("判断每句话是否有依据。", 50)], seed=3)
+    added = text.replace("判断每句话是否有依据。", "")
+    assert added
+    assert not any(ch.isascii() and ch.isalpha() for ch in added)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "text:\nDecide.\nscore: 63\n\ntext:\nDecide well.\nscore: 70",
+            [("Decide well.", 70.0), ("Decide.", 63.0)],
+        ),
+        (
+            "Decide. | Score: 55.5\n\nDecide well. | Score: 40\n\n",
+            [("Decide.", 55.5), ("Decide well.", 40.0)],
+        ),
+        (
+            "[1] «Instruction #2: Decide.»\n[2] «Prefix #2: Answer:»\n[3] «Resulting Score #2: 55.0»",
+            [("Decide.", 55.0)],
+        ),
+        ('[{"instruction": "Decide.", "score": 0.5}]', [("Decide.", 0.5)]),
+        ("指令：判断。\n得分：60", [("判断。", 60.0)]),
+    ],
+)
+def test_scored_instructions_are_read(text: str, expected: list[tuple[str, float]]) -> None:
+    story = read_story({"scored_instructions": text, "errors": ""})
+    assert [(s.text, s.score) for s in story.scored] == expected
+
+
+def test_copro_and_mipro_signatures_get_instructions() -> None:
+    from dspy.propose.grounded_proposer import generate_instruction_class
+    from dspy.teleprompt.copro_optimizer import BasicGenerateInstruction
+
+    model = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False, temperature=1.0)
+    with dspy.context(lm=model):
+        copro = dspy.Predict(BasicGenerateInstruction)(basic_instruction=BASIC)
+        fields: dict[str, Any] = dict.fromkeys(
+            ("dataset_description", "program_code", "program_description", "module", "module_description"),
+            "x",
+        )
+        mipro = generate_instruction_class()(
+            **fields,
+            task_demos=SECRET,
+            previous_instructions=f"{BASIC} | Score: 50",
+            basic_instruction=BASIC,
+            tip="Be brief.",
+        )
+    for text in (copro.proposed_instruction, mipro.proposed_instruction):
+        assert text.startswith(BASIC)
+        assert len(text) > len(BASIC)
+        assert "quagga" not in text
+
+
+def test_gepa_reflection_gets_a_fenced_instruction() -> None:
+    prompt = (
+        f"I provided an assistant with the following instructions:\n```\n{BASIC}\n```\n\n"
+        f"Examples:\n```\n# Example 1\n## Inputs\n### claim\n{SECRET} because of the heat.\n\n"
+        "## Feedback\nexpected unsupported, got supported\n```\n"
+        "Provide the new instructions within ``` blocks."
+    )
+    text = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)(prompt)[0]
+    assert text.startswith("```\n" + BASIC.splitlines()[0])
+    assert text.endswith("\n```")
+    assert "quagga" not in text
+    assert len(text) > len(BASIC) + 8
+
+
+def test_simba_gets_advice_for_each_module() -> None:
+    class Offer(dspy.Signature):
+        """Offer feedback."""
+
+        module_names: list[str] = dspy.InputField()
+        discussion: str = dspy.OutputField()
+        module_advice: dict[str, str] = dspy.OutputField()
+
+    with dspy.context(lm=dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)):
+        answer = dspy.Predict(Offer)(module_names=["judge", "tier"])
+    assert set(answer.module_advice) == {"judge", "tier"}
+    assert "does not write text" in answer.discussion

@@ -1,0 +1,111 @@
+"""The package as it is installed: cheap to import, complete, and writing nothing by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import jurist
+from jurist.gold import bundled_names
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAVY = ("dspy", "datasets", "sklearn", "numpy", "pydantic", "rich", "optuna", "openai", "litellm")
+HELP = "from jurist.cli import main\ntry:\n    main({argv})\nexcept SystemExit:\n    pass\n"
+
+
+def _python(code: str, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "home/cache")}
+    (folder / "home").mkdir()
+    (folder / "here").mkdir()
+    return subprocess.run(
+        [sys.executable, *flags, "-c", code],
+        cwd=folder / "here",
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import jurist; jurist.__all__; dir(jurist); jurist.__version__",
+        HELP.format(argv=["--help"]),
+        HELP.format(argv=["compile", "--help"]),
+        HELP.format(argv=["--version"]),
+        HELP.format(argv=["artifacts", "verify", "--help"]),
+        HELP.format(argv=["nonsense"]),
+    ],
+)
+def test_importing_and_helping_load_nothing_heavy_and_write_nothing(code: str, tmp_path: Path) -> None:
+    found = (
+        f"{code}\nimport sys, json\nprint(); print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
+    )
+    assert json.loads(_python(found, tmp_path).stdout.splitlines()[-1]) == []
+    assert [str(path) for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_loading_every_public_name_writes_nothing_where_the_user_is(tmp_path: Path) -> None:
+    code = "import jurist\nfor name in jurist.__all__: getattr(jurist, name)"
+    _python(code, tmp_path)
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", jurist.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(jurist, name)
+    assert name in dir(jurist)
+
+
+def test_another_name_is_not() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        jurist.nonsense  # noqa: B018
+
+
+def test_it_is_a_module_to_run(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "jurist", "judges", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {"fect", "cognibench"} <= {one["name"] for one in json.loads(done.stdout)["judges"]}
+
+
+def test_every_judge_has_its_gold() -> None:
+    assert {"fect-mini", "cognibench-mini", "house-rule"} <= set(bundled_names())
+
+
+class TestSource:
+    """The layout, which only a checkout has."""
+
+    def test_data_folders_hold_no_python(self) -> None:
+        assert [str(path) for name in ("datasets", "compiled") for path in (ROOT / name).rglob("*.py")] == []
+
+    def test_no_module_hides_another(self) -> None:
+        names = {path.stem for path in ROOT.glob("*.py")} | {
+            path.parent.name for path in ROOT.glob("*/__init__.py")
+        }
+        taken = {*sys.stdlib_module_names, *HEAVY} - {"__main__"}
+        assert names & taken == set()
+
+    def test_every_package_is_declared_and_every_declared_one_exists(self) -> None:
+        declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+        assert len(set(declared)) == len(declared)
+        places = {name: ROOT.joinpath(*name.split(".")[1:]) for name in declared}
+        assert [name for name, place in places.items() if not place.is_dir()] == []
+        python = {
+            path.parent
+            for path in ROOT.rglob("__init__.py")
+            if not set(path.relative_to(ROOT).parts) & {".venv", "build"}
+        }
+        assert python - set(places.values()) == set()
+        assert set(places.values()) - python == {ROOT / "datasets", ROOT / "compiled"}

@@ -1,0 +1,307 @@
+"""Readers: every format, told apart by content, and every way in which a file can be broken."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from jurist.errors import GoldError
+from jurist.reading import hubsets
+from jurist.reading.readers import bundled_names, read
+from jurist.reading.rowfiles import parse
+
+ROWS = [{"a": "one, two", "b": 'said "no"'}, {"a": "第一行\nsecond line", "b": "–"}]
+
+
+def _csv(mark: str = ",") -> str:
+    return f'a{mark}b\r\n"one, two"{mark}"said ""no"""\r\n"第一行\nsecond line"{mark}–\r\n'
+
+
+def _parquet() -> bytes:
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), sink)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+CONTENT = {
+    "jsonl": ("\n".join(json.dumps(row) for row in ROWS).encode(), [1, 2]),
+    "jsonl, BOM, blank lines, CRLF": (
+        b"\xef\xbb\xbf" + "\r\n\r\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS).encode(),
+        [1, 3],
+    ),
+    "array, one line": (json.dumps(ROWS).encode(), [1, 2]),
+    "array, indented": (json.dumps(ROWS, indent=2).encode(), [2, 6]),
+    "csv": (_csv().encode(), [2, 3]),
+    "csv, BOM": (_csv().encode("utf-8-sig"), [2, 3]),
+    "csv, semicolons": (_csv(";").encode(), [2, 3]),
+    "csv, tabs": (_csv("\t").encode(), [2, 3]),
+    "parquet": (_parquet(), [1, 2]),
+}
+
+
+@pytest.mark.parametrize("suffix", ["", ".txt", ".csv", ".parquet"])
+@pytest.mark.parametrize("kind", CONTENT)
+def test_the_content_decides_and_not_the_suffix(kind: str, suffix: str, tmp_path: Path) -> None:
+    data, lines = CONTENT[kind]
+    file = tmp_path / f"rows{suffix}"
+    file.write_bytes(data)
+    reading = read(file)
+    assert [row for _, row in reading.rows] == ROWS
+    assert [line for line, _ in reading.rows] == lines
+    assert reading.name == "rows"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in CONTENT if kind.startswith(("jsonl", "array"))])
+def test_standard_input(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONTENT[kind][0])))
+    reading = read("-")
+    assert [row for _, row in reading.rows] == ROWS
+    assert reading.path == "<stdin>"
+
+
+def test_one_indented_object_is_one_row() -> None:
+    assert parse(json.dumps(ROWS[0], indent=1).encode(), "x.json").rows == [(1, ROWS[0])]
+
+
+def test_a_unicode_line_separator_does_not_end_a_line_of_jsonl() -> None:
+    text = json.dumps({"a": "left\u2028right\x85end"}, ensure_ascii=False)
+    assert parse(f"{text}\n{text}".encode(), "x").rows[1] == (2, {"a": "left\u2028right\x85end"})
+
+
+def test_a_cell_longer_than_the_csv_module_allows() -> None:
+    long = "x" * 200_000
+    assert parse(f"a,b\n1,{long}\n".encode(), "x").rows == [(2, {"a": "1", "b": long})]
+
+
+def test_a_column_without_a_name_is_left_out() -> None:
+    assert parse(b",a\n0,x\n", "x").rows == [(2, {"a": "x"})]
+
+
+BROKEN = {
+    "empty": (b"", None, "empty"),
+    "only spaces": (b" \n\n ", None, "empty"),
+    "empty array": (b"[]", None, "empty"),
+    "latin-1": (
+        "a,b\nx,y\ncafé,z\n".encode("latin-1"),
+        3,
+        "0xe9 at offset 11 is not UTF-8; save the file as UTF-8",
+    ),
+    "latin-1 after a BOM": (b"\xef\xbb\xbfa,b\n\xe9,z\n", 2, "0xe9 at offset 7"),
+    "utf-16": ("a,b\n".encode("utf-16"), 1, "UTF-16"),
+    "NUL": (b"a,b\nx,\x00\n", 2, "NUL"),
+    "gzip": (b"\x1f\x8b\x08\x00", None, "gzip"),
+    "workbook": (b"PK\x03\x04....", None, "Excel"),
+    "half a line": (b'{"a": 1}\n{"a": ', 2, "broken JSON at column 7"),
+    "first line": (b'{"a": 1,}\n{"a": 2}\n', 1, "broken JSON"),
+    "half an array": (b'[{"a": 1},\n{"a": 2}\n', 3, "broken JSON"),
+    "a number in the array": (b'[{"a": 1},\n7]', 2, "a row must be a JSON object, got int"),
+    "a list among the lines": (b'{"a": 1}\n[1]\n', 2, "a row must be a JSON object, got list"),
+    "deep": (b'{"a":' + b"[" * 200_000 + b"]" * 200_000 + b"}", 1, "nested too deeply"),
+    "no header": (b",,\n,\n", None, "no header"),
+    "header only": (b"a,b\n", None, "header and no rows"),
+    "one cell too many": (b"a,b\n1,2\n1,2,3\n", 3, "3 cells, the header has 2"),
+    "one cell too few": (b'a,b\n"x\ny",2\n1\n', 4, "1 cells, the header has 2"),
+    "open quote": (b'a,b\n1,2\n1,"2\n', 3, "broken CSV"),
+    "two columns of one name": (b"a,b,a\n1,2,3\n", 1, "two columns"),
+    "cut parquet": (_parquet()[:-20], None, "broken Parquet"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_file_says_where_and_what_to_do(kind: str, tmp_path: Path) -> None:
+    data, line, said = BROKEN[kind]
+    file = tmp_path / "rows"
+    file.write_bytes(data)
+    with pytest.raises(GoldError) as caught:
+        read(file)
+    assert said in str(caught.value)
+    assert caught.value.path == str(file)
+    assert caught.value.line == line
+    assert caught.value.hint
+    assert "\n" not in str(caught.value)
+
+
+def test_a_json_name_makes_other_content_broken_json() -> None:
+    with pytest.raises(GoldError, match=r"x\.jsonl:2: broken JSON"):
+        parse(b"\nhello, there\n", "x.jsonl")
+
+
+@given(st.binary(max_size=200) | st.text('{}[]":,;ab1\n\r\t \u2028', max_size=40).map(str.encode))
+@settings(max_examples=400)
+@example(b";")
+@example(b"\n,\n\na,b\r1,2\r")
+def test_no_bytes_raise_anything_but_a_gold_error(data: bytes) -> None:
+    try:
+        rows = parse(data, "x").rows
+    except GoldError:
+        return
+    assert rows
+    assert all(line >= 1 and isinstance(row, dict) for line, row in rows)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@given(
+    st.lists(st.dictionaries(st.text(), _VALUES, max_size=4), min_size=1, max_size=5),
+    st.sampled_from([None, 1]),
+)
+def test_every_way_to_write_the_same_rows_is_read_alike(
+    rows: list[dict[str, object]], indent: int | None
+) -> None:
+    lines = "\n".join(json.dumps(row, ensure_ascii=indent is None) for row in rows)
+    array = json.dumps(rows, indent=indent)
+    try:
+        lines.encode()
+    except UnicodeEncodeError:
+        return
+    assert [row for _, row in parse(lines.encode(), "x").rows] == rows
+    assert [row for _, row in parse(array.encode(), "x").rows] == rows
+
+
+def test_a_missing_file_lists_the_bundled_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jurist.reading.readers.bundled_names", lambda: ("one-mini", "two-mini"))
+    with pytest.raises(GoldError, match=r"no-such-gold: there is no such file.*one-mini, two-mini"):
+        read("no-such-gold")
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "", "../no/../where"])
+def test_names_that_no_file_can_have(name: str) -> None:
+    with pytest.raises(GoldError) as caught:
+        read(name)
+    assert caught.value.hint
+
+
+def test_bundled_names_can_be_read_by_name() -> None:
+    names = bundled_names()
+    assert names == tuple(sorted(names))
+    for name in names:
+        reading = read(name)
+        assert reading.name == name
+        assert reading.rows
+
+
+def _folder(place: Path, **files: str) -> Path:
+    place.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (place / name.replace("__", ".")).write_text(text, encoding="utf-8")
+    return place
+
+
+def test_a_folder_with_a_card_and_a_second_rater(tmp_path: Path) -> None:
+    folder = _folder(
+        tmp_path / "mine",
+        gold__jsonl='{"a": 1}\n{"a": 2}\n',
+        CARD__json='{"licence": "CC0"}',
+        second__jsonl='{"row": 1, "a": 3}\n',
+    )
+    reading = read(folder)
+    assert (reading.name, reading.card, reading.second) == ("mine", {"licence": "CC0"}, {1: (1, {"a": 3})})
+    assert reading.path == f"{folder}/gold.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"CARD__json": "[1]"}, "CARD.json: a card must be a JSON object"),
+        ({"CARD__json": "{"}, "CARD.json:1: broken JSON"),
+        ({"second__jsonl": '{"row": 2}'}, "second.jsonl:1, field 'row': row is 2"),
+        ({"second__jsonl": '{"row": true}'}, "second.jsonl:1, field 'row': row is True"),
+        ({"second__jsonl": '{"row": 0}\n{"row": 0}'}, "second.jsonl:2, field 'row': row is 0"),
+        ({"second__jsonl": '{"labels": []}'}, "row is None"),
+    ],
+)
+def test_a_broken_card_or_second_rater(files: dict[str, str], said: str, tmp_path: Path) -> None:
+    folder = _folder(tmp_path, gold__jsonl='{"a": 1}\n{"a": 2}\n', **files)
+    with pytest.raises(GoldError) as caught:
+        read(folder)
+    assert said in str(caught.value)
+
+
+def test_a_folder_with_one_data_file_is_that_file(tmp_path: Path) -> None:
+    folder = _folder(tmp_path, rows__csv="a,b\nx,y\n", README__md="hello")
+    assert read(folder).rows == [(2, {"a": "x", "b": "y"})]
+
+
+@pytest.fixture
+def hub_folder(tmp_path: Path) -> Path:
+    pytest.importorskip("datasets")
+    folder = _folder(tmp_path / "set", train__csv="a,b\nx,1\n\n", test__csv="a,b\ny,\nz,3\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("split", "expected"), [("test", ["y", "z"]), ("all", ["x", "y", "z"]), ("test[:1]", ["y"])]
+)
+def test_a_local_folder_through_the_datasets_library(
+    split: str, expected: list[str], hub_folder: Path
+) -> None:
+    reading = read(f"hf:{hub_folder}:{split}")
+    assert [row["a"] for _, row in reading.rows] == expected
+    assert reading.rows[0][0] == 1
+    assert reading.kind == "columns"
+
+
+def test_a_folder_of_several_files_goes_the_same_way(hub_folder: Path) -> None:
+    with pytest.raises(GoldError, match="the splits train, test; name one"):
+        read(hub_folder)
+    (hub_folder / "test.csv").unlink()
+    (hub_folder / "train-2.csv").write_text("a,b\nw,2\n", encoding="utf-8")
+    assert sorted(row["a"] for _, row in read(hub_folder).rows) == ["w", "x"]
+
+
+def test_class_labels_become_their_names() -> None:
+    datasets = pytest.importorskip("datasets")
+    features = datasets.Features(
+        {"label": datasets.ClassLabel(names=["send", "hold"]), "a": datasets.Value("string")}
+    )
+    made = datasets.Dataset.from_dict({"label": [1, 0, None], "a": ["x", "y", "z"]}, features=features)
+    assert [row["label"] for row in hubsets._rows(made)] == ["hold", "send", None]
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (ConnectionError("no route\nto host"), "cannot be loaded: no route; check the name"),
+        (ValueError(""), "cannot be loaded: ValueError; "),
+        (RuntimeError("scripts are not supported"), "scripts are not supported"),
+        (FileNotFoundError("no such dataset"), "no such dataset"),
+    ],
+)
+def test_every_failure_of_the_hub_is_one_gold_error(
+    raised: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("datasets")
+
+    def fail(*args: object, **options: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(datasets, "load_dataset", fail)
+    with pytest.raises(GoldError) as caught:
+        read("hf:org/name:test")
+    assert said in str(caught.value)
+    assert caught.value.path == "hf:org/name:test"
+
+
+@pytest.mark.parametrize("name", ["hf:", "hf:/", "hf::test"])
+def test_a_dataset_without_a_name(name: str) -> None:
+    with pytest.raises(GoldError, match="no name"):
+        read(name)
+
+
+def test_a_folder_with_nothing_in_it(tmp_path: Path) -> None:
+    pytest.importorskip("datasets")
+    with pytest.raises(GoldError, match="cannot be loaded"):
+        read(tmp_path)

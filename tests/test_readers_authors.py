@@ -1,0 +1,203 @@
+"""The formats of the papers' authors: small files of our own making, and the public data where present."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jurist.errors import GoldError
+from jurist.gold import Gold, check_leaks, describe, import_gold
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.fect import FECT
+from jurist.reading.readers import read
+
+PUBLIC = Path(__file__).parents[2] / "shared" / "data"
+
+FECT_CSV = (
+    "conversation,claim,claim_is_factual\r\n"
+    '"Agent: Hello.\nCustomer: Hi, my kettle leaks.",The customer reports a fault.,TRUE\r\n'
+    '"Agent: Hello.\nCustomer: Hi, my kettle leaks.",The customer is furious.,FALSE\r\n'
+    '"Agent: Yes?\nCustomer: Cancel it.",The customer wants to cancel.,TRUE\r\n'
+)
+
+
+@pytest.mark.parametrize("place", ["fect.csv", "", "data/fect.csv"])
+def test_fect_as_a_file_and_as_a_folder(place: str, tmp_path: Path) -> None:
+    file = tmp_path / (place or "fect.csv")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(FECT_CSV, encoding="utf-8-sig")
+    (tmp_path / "notes.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    gold = Gold.load(tmp_path if place != "fect.csv" else file, FECT)
+    assert [case.gold for case in gold.cases] == [("factual",), ("non_factual",), ("factual",)]
+    assert [case.group == gold.cases[0].group for case in gold.cases] == [True, True, False]
+    assert gold.cases[1].source == f"{file}:4"
+
+
+def test_two_fect_files_in_a_folder_are_a_question(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(FECT_CSV, encoding="utf-8")
+    with pytest.raises(GoldError, match=r"several files are FECT gold: a\.csv, b\.csv"):
+        read(tmp_path)
+
+
+TURNS = [
+    ("Who was Ada Byron?", "Ada Byron Was A Mathematician. She may have liked tea. Ask me more!"),
+    ("And her notes?", "Her Notes describe an engine. It follows that she could compute. It is great."),
+]
+DIALOGUE = "".join(f"\n\n<user> {user} \n\n<assistant> {said} " for user, said in TURNS)
+ALL_LABELS = {
+    "her notes describe an engine.": [["faithful"], 0],
+    "not in the turn": [["rational", "grounded", "unequivocal"], 3],
+    "it is great.": [["misleading"], 2],
+    "it follows that she could compute.": [["rational", "grounded"], 1],
+}
+
+
+def _turn(number: int, **more: Any) -> dict[str, Any]:
+    user, said = TURNS[number]
+    processed = "\n".join(f"{part.strip()}.<>" for part in said.rstrip(".!").split(".")) + "\n"
+    return {
+        "id": f"77_en_{number}",
+        "dialogue": DIALOGUE,
+        "current_turn": f"<user> {user} \n\n<assistant> {said} ",
+        "reference": "Ada Byron (1815-1852) wrote notes on an engine.",
+        "current_turn_processed": processed,
+        **more,
+    }
+
+
+def _folder(place: Path, labels: Any, turns: list[dict[str, Any]] | None = None) -> Path:
+    given = [_turn(0), _turn(1)] if turns is None else turns
+    (place / "dialogues.json").write_text(json.dumps(given, indent=1), encoding="utf-8")
+    if labels is not None:
+        (place / "labels.json").write_text(json.dumps(labels), encoding="utf-8")
+    return place
+
+
+def test_cognibench_labels_sentences_and_dialogue(tmp_path: Path) -> None:
+    first = {
+        "ada byron was a mathematician.": [["invented"], 0],
+        "she may have liked tea.": [["rational"], 1],
+        "ask me more!": [["irrelevant"], 2],
+    }
+    folder = _folder(
+        tmp_path, {"77_en_0": {"sentence_label_dict": first}, "77_en_1": {"sentence_label_dict": ALL_LABELS}}
+    )
+    gold = Gold.load(folder, COGNIBENCH)
+    one, two = gold.cases
+    assert one.gold == ("invented", "speculative", "irrelevant")
+    assert one.inputs["sentences"] == [
+        "Ada Byron Was A Mathematician.",
+        "She may have liked tea.",
+        "Ask me more!",
+    ]
+    assert one.inputs["dialogue"] == "user: Who was Ada Byron?"
+    assert two.gold == ("faithful", "reliable", "misleading", "irrefutable")
+    assert two.inputs["sentences"][0] == "Her Notes describe an engine."
+    assert two.inputs["sentences"][3] == "not in the turn"
+    assert two.inputs["dialogue"] == (
+        f"user: Who was Ada Byron?\nassistant: {TURNS[0][1]}\nuser: And her notes?"
+    )
+    assert one.group == two.group == "77_en"
+    assert one.source == f"{folder}/dialogues.json:2"
+    assert Gold.load(folder / "dialogues.json", COGNIBENCH).sha256 == gold.sha256
+
+
+def test_cognibench_turns_without_labels(tmp_path: Path) -> None:
+    labelled = {"she may have liked tea.": [[], 1], "ada byron was a mathematician.": [["faithful"], 0]}
+    labels = {"77_en_0": {"sentence_label_dict": labelled}}
+    folder = _folder(tmp_path, labels)
+    with pytest.raises(GoldError, match="no positive one"):
+        Gold.load(folder, COGNIBENCH)
+    gold = Gold.load(folder, COGNIBENCH, labelled=False)
+    assert [case.gold for case in gold.cases] == [("faithful", None), None]
+    assert gold.cases[1].inputs["sentences"][1] == "It follows that she could compute."
+    assert describe(gold)["unlabelled"] == 4
+
+
+def test_cognibench_without_labels_at_all(tmp_path: Path) -> None:
+    folder = _folder(tmp_path, None)
+    with pytest.raises(GoldError, match="none of the 2 rows has a label"):
+        Gold.load(folder, COGNIBENCH)
+    assert len(Gold.load(folder, COGNIBENCH, labelled=False).cases) == 2
+
+
+def test_a_letter_whose_lower_case_is_longer_leaves_the_sentence_as_labelled(tmp_path: Path) -> None:
+    turn = _turn(0, current_turn="<user> hi \n\n<assistant> İzmir Is A City. Yes.")
+    labels = {
+        "77_en_0": {"sentence_label_dict": {"i̇zmir is a city.": [["faithful"], 0], "yes.": [["invented"], 1]}}
+    }
+    gold = Gold.load(_folder(tmp_path, labels, [turn]), COGNIBENCH)
+    assert gold.cases[0].inputs["sentences"] == ["i̇zmir is a city.", "yes."]
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([], "labels must be a JSON object"),
+        ({"77_en_0": {}}, "77_en_0 has no sentence_label_dict"),
+        ({"77_en_0": {"sentence_label_dict": {"a b": [["grounded"], 0]}}}, "unknown label [['grounded'], 0]"),
+        ({"77_en_0": {"sentence_label_dict": {"a b": ["faithful"]}}}, "unknown label ['faithful']"),
+    ],
+)
+def test_broken_cognibench_labels(labels: Any, said: str, tmp_path: Path) -> None:
+    with pytest.raises(GoldError) as caught:
+        read(_folder(tmp_path, labels))
+    assert said in str(caught.value)
+    assert caught.value.path.endswith("labels.json")
+
+
+def test_a_broken_cognibench_dialogue(tmp_path: Path) -> None:
+    folder = _folder(tmp_path, {}, [_turn(0), _turn(1, reference=None)])
+    with pytest.raises(GoldError, match=r"dialogues\.json:9, field 'reference'"):
+        read(folder)
+
+
+needs_fect = pytest.mark.skipif(
+    not (PUBLIC / "fect" / "fect_benchmark.csv").is_file(),
+    reason="the public FECT rows are not beside the checkout",
+)
+needs_cognibench = pytest.mark.skipif(
+    not (PUBLIC / "cognibench" / "dialogues.json").is_file(),
+    reason="the public CogniBench turns are not beside the checkout",
+)
+
+
+@needs_fect
+def test_the_public_fect_rows(tmp_path: Path) -> None:
+    gold = Gold.load(PUBLIC / "fect", FECT)
+    found = describe(gold)
+    assert found["cases"] == found["groups"] == 247
+    assert found["labels"] == {"factual": 208, "non_factual": 39}
+    assert (
+        gold.sha256 == import_gold(PUBLIC / "fect" / "fect_benchmark.csv", FECT, tmp_path / "x.jsonl").sha256
+    )
+    assert Gold.load(tmp_path / "x.jsonl", FECT).sha256 == gold.sha256
+    for seed in range(5):
+        check_leaks(gold.split(seed))
+
+
+@needs_cognibench
+def test_the_public_cognibench_turns(tmp_path: Path) -> None:
+    gold = import_gold(PUBLIC / "cognibench", COGNIBENCH, tmp_path / "x.jsonl")
+    found = describe(gold)
+    assert (found["cases"], found["groups"], found["units"], found["unlabelled"]) == (84, 69, 784, 25)
+    assert found["labels"] == {
+        "irrelevant": 4,
+        "faithful": 417,
+        "invented": 69,
+        "misleading": 0,
+        "speculative": 153,
+        "reliable": 96,
+        "irrefutable": 20,
+    }
+    assert found["skipped"] == 101
+    assert Gold.load(tmp_path / "x.jsonl", COGNIBENCH).sha256 == gold.sha256
+    assert len(Gold.load(PUBLIC / "cognibench", COGNIBENCH, labelled=False).cases) == 185
+    for case in gold.cases:
+        assert not all(sentence in case.inputs["dialogue"] for sentence in case.inputs["sentences"])
+    for seed in range(5):
+        check_leaks(gold.split(seed))

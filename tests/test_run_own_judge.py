@@ -1,0 +1,92 @@
+"""A user's own judge from a file works in every command, by its file and then by its name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from small import FAST, OWN, cli, read_jsonl, replies, write_jsonl
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    Path("own.py").write_text(OWN)
+    write_jsonl(Path("gold.jsonl"), replies())
+    write_jsonl(
+        Path("new.jsonl"), [{key: row[key] for key in ("policy", "reply")} for row in replies(20)[-6:]]
+    )
+
+
+def _compiled(judge: str, *more: str) -> dict[str, object]:
+    done = cli("compile", judge, "--gold", "gold.jsonl", *FAST, "--json", *more)
+    assert done.code == 0, done.err
+    found: dict[str, object] = done.json
+    return found
+
+
+def test_by_file_and_then_by_name() -> None:
+    card = _compiled("own.py:judge", "--force")
+    assert card["judge"] == "may-go"
+    assert card["labels"] == ["send", "hold"]
+    scores = card["scores"]
+    assert isinstance(scores, dict)
+    assert "share_right" in scores["basic"]  # its own metric, by the name of the function
+    assert scores["basic"]["share_right"]["value"] == scores["basic"]["accuracy"]["value"]
+    for number, reference in enumerate(
+        ["own.py", "own.py:judge", "may-go", "own.py@1", "may-go@latest", "may-go:basic"]
+    ):
+        done = cli("run", reference, "--input", "new.jsonl", "--output", f"o{number}.jsonl")
+        assert done.code == 0, done.err
+        lines = read_jsonl(Path(f"o{number}.jsonl"))
+        assert len(lines) == 6
+        assert {line["label"] for line in lines} <= {"send", "hold"}
+        assert {line["judge"] for line in lines} == {"may-go:basic" if "basic" in reference else "may-go@1"}
+    for pair in (("own.py", "own.py:basic"), ("may-go", "may-go:basic"), ("may-go@1", "own.py:judge:basic")):
+        compared = cli("compare", *pair, "--gold", "gold.jsonl", "--json")
+        assert compared.code == 0, compared.err
+        assert compared.json["metric"] == "share_right"
+    for reference in ("own.py", "may-go", "own.py:basic", "may-go:basic"):
+        for target in ("messages", "markdown"):
+            assert "Say whether a reply" in cli("export", reference, "--to", target).out
+    shown = cli("artifacts", "show", "may-go")
+    assert (shown.code, "may-go@1" in shown.out) == (0, True)
+    assert cli("artifacts", "verify", "may-go").code == 0
+    assert cli("gold", "check", "may-go", "gold.jsonl", "--json").json["judge"] == "may-go"
+
+
+def test_compiled_again_by_its_name_it_still_knows_its_file() -> None:
+    _compiled("own.py:judge")  # not made latest
+    _compiled("may-go", "--force")
+    third = _compiled("may-go")
+    assert (third["version"], third["parent"], third["judge_ref"]) == (3, 2, "own.py:judge")
+    for version in (1, 2, 3):
+        assert cli("artifacts", "show", f"may-go@{version}").code == 0
+        done = cli("run", f"may-go@{version}", "--input", "new.jsonl", "--output", f"{version}.jsonl")
+        assert done.code == 0, done.err
+
+
+def test_another_judge_of_the_same_file() -> None:
+    card = _compiled("own.py:other", "--force")
+    decision = card["decision"]
+    assert isinstance(decision, dict)
+    assert (card["judge"], decision["metric"]) == ("other-go", "accuracy")
+    assert cli("run", "other-go", "--input", "new.jsonl", "--output", "o.jsonl").code == 0
+
+
+def test_an_artifact_does_not_fit_a_judge_that_was_changed() -> None:
+    _compiled("own.py:judge", "--force")
+    Path("own.py").write_text(OWN.replace('"send", "hold"', '"send", "hold", "ask"'))
+    done = cli("run", "may-go", "--input", "new.jsonl", "--output", "o.jsonl")
+    assert done.code == 1
+    assert done.lines[0].startswith("error: may-go@1 was compiled for labels ['send', 'hold']")
+
+
+def test_its_own_metric_that_breaks_says_so_in_one_line() -> None:
+    Path("own.py").write_text(OWN.replace("return sum(", "return 7 + sum("))
+    done = cli("compile", "own.py", "--gold", "gold.jsonl", *FAST)
+    assert done.code in (1, 2), json.dumps(done.err)
+    assert done.lines[-1].startswith("error: ")
+    assert "Traceback" not in done.err

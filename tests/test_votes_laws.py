@@ -1,0 +1,117 @@
+"""Votes: exhaustive tables and laws of thresholds, majorities and abstentions."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jurist.errors import UsageError
+from jurist.programs.asking import Sampling
+from jurist.programs.votes import check_threshold, decide, majority, tally
+
+ORDER = ("bad", "worse", "good", "fine")
+POSITIVE = frozenset({"bad", "worse"})
+
+
+def brute(answers: tuple[str | None, ...], threshold: int) -> str | None:
+    """Decide by trying every way to fill in the unusable votes: only what they all agree on is decided."""
+    options = [(answer,) if answer else ORDER for answer in answers]
+    found = {
+        sum(label in POSITIVE for label in filled) >= threshold for filled in itertools.product(*options)
+    }
+    if len(found) == 2:
+        return None
+    side = [label for label in ORDER if (label in POSITIVE) in found]
+    counts = [sum(answer == label for answer in answers) for label in side]
+    return side[counts.index(max(counts))]
+
+
+def verdict(answers: tuple[str | None, ...], threshold: int) -> str | None:
+    votes = tally([(answer,) for answer in answers], 0)
+    return decide(votes, samples=len(answers), threshold=threshold, positive=POSITIVE, order=ORDER)
+
+
+@pytest.mark.parametrize("samples", range(1, 6))
+def test_every_ballot_up_to_five_samples(samples: int) -> None:
+    for answers in itertools.combinations_with_replacement((*ORDER, None), samples):
+        for threshold in range(1, samples + 1):
+            assert verdict(answers, threshold) == brute(answers, threshold), (answers, threshold)
+
+
+ballots = st.lists(st.sampled_from((*ORDER, None)), min_size=1, max_size=11).map(tuple)
+
+
+@given(ballots, st.data())
+def test_filling_in_an_abstention_never_changes_the_side(
+    answers: tuple[str | None, ...], data: st.DataObject
+) -> None:
+    threshold = data.draw(st.integers(1, len(answers)))
+    before = verdict(answers, threshold)
+    if before is None:
+        return
+    filled = tuple(answer or data.draw(st.sampled_from(ORDER)) for answer in answers)
+    after = verdict(filled, threshold)
+    assert after is not None
+    assert (after in POSITIVE) == (before in POSITIVE)
+
+
+@given(ballots, st.data())
+def test_the_order_of_samples_does_not_matter(answers: tuple[str | None, ...], data: st.DataObject) -> None:
+    threshold = data.draw(st.integers(1, len(answers)))
+    shuffled = tuple(data.draw(st.permutations(answers)))
+    assert verdict(answers, threshold) == verdict(shuffled, threshold)
+
+
+@given(ballots)
+def test_a_higher_threshold_is_never_more_positive(answers: tuple[str | None, ...]) -> None:
+    positive = [verdict(answers, t) in POSITIVE for t in range(1, len(answers) + 1)]
+    assert positive == sorted(positive, reverse=True)
+
+
+@given(ballots)
+def test_full_ballots_are_always_decided_and_a_verdict_got_a_vote(answers: tuple[str | None, ...]) -> None:
+    for threshold in range(1, len(answers) + 1):
+        found = verdict(answers, threshold)
+        if None not in answers:
+            assert found is not None
+        assert found is None or found in answers
+
+
+@pytest.mark.parametrize(("samples", "needed"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (6, 4), (7, 4)])
+def test_majority_is_more_than_half(samples: int, needed: int) -> None:
+    assert majority(samples) == needed == Sampling(samples=samples).needed
+    assert needed * 2 > samples >= (needed - 1) * 2
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (("worse", "bad"), "bad"),  # a tie goes to the first in the order
+        (("worse", "bad", "worse"), "worse"),
+        (("fine", "good"), "good"),
+        (("bad", "worse", "good", "good", "good"), "good"),
+        (("bad", "worse", "bad", "good", "good"), "bad"),  # the side wins first, then the label
+        (("bad", "worse", None, "good", "good"), None),
+        (("a",), None),  # a label that is not in the set is no vote
+        (("a", "a", "good"), None),
+    ],
+)
+def test_ties_and_sides(answers: tuple[str | None, ...], expected: str | None) -> None:
+    assert verdict(answers, majority(len(answers))) == expected
+
+
+def test_labels_are_compared_as_they_are() -> None:
+    votes = tally([("A",), ("a",), ("A",)], 0)
+    assert votes == {"A": 2, "a": 1}
+    assert decide(votes, samples=3, threshold=2, positive={"A"}, order=("a", "A")) == "A"
+
+
+@pytest.mark.parametrize(("samples", "threshold"), [(0, 1), (-1, 1), (3, 0), (3, 4), (1, 2)])
+def test_impossible_thresholds_are_refused(samples: int, threshold: int) -> None:
+    with pytest.raises(UsageError):
+        check_threshold(samples, threshold)
+    with pytest.raises(UsageError):
+        Sampling(samples=samples, threshold=threshold)
