@@ -239,7 +239,7 @@ class Store:
         if not have:
             return ArtifactError(
                 f"no compiled artifact of judge {judge!r} in {self.root}",
-                hint="compile it first, or name another folder with --store",
+                hint=f"compile it first, use {judge}:basic, or name another folder with --store",
             )
         exist = f"versions {', '.join(map(str, have))} exist" + (f", tags {', '.join(tags)}" if tags else "")
         if selector == "latest":

@@ -8,11 +8,11 @@ import jurist
 
 
 class MaySend(dspy.Signature):
-    """Decide whether a drafted reply may be sent to the customer: send it if the policy supports it."""
+    """Decide what happens to a drafted reply: send if the policy supports it, hold if it is not supported."""
 
     policy: str = dspy.InputField(desc="the product's policy")
     reply: str = dspy.InputField(desc="one drafted sentence")
-    verdict: Literal["send", "hold"] = dspy.OutputField(desc="send if the policy supports it, else hold")
+    verdict: Literal["send", "hold"] = dspy.OutputField()
 
 
 judge = jurist.Judge(name="may-send", signature=MaySend, positive=frozenset({"hold"}), metric="accuracy")

@@ -35,6 +35,9 @@ sample_number: contextvars.ContextVar[int | None] = contextvars.ContextVar(
 """The sample number of the calls made in this context, for requests that do not carry one themselves."""
 
 
+_STRIDE = 1_000_003  # apart from any sample number in use
+
+
 class Inner(Protocol):
     """What really answers."""
 
@@ -94,7 +97,7 @@ class Channel:
         for attempt in range(self.attempts):
             self.desk.meter.reserve()
             try:
-                answered = self.inner.complete(request)
+                answered = self.inner.complete(_drawn(request, call.occurrence))
             except LMError as error:
                 time.sleep(self._wait(error, attempt))
             except KeyboardInterrupt:
@@ -168,7 +171,7 @@ class AsyncChannel:
         for attempt in range(channel.attempts):
             channel.desk.meter.reserve()
             try:
-                answered = await channel.inner.acomplete(request)
+                answered = await channel.inner.acomplete(_drawn(request, call.occurrence))
             except LMError as error:
                 await asyncio.sleep(channel._wait(error, attempt))
             except (asyncio.CancelledError, KeyboardInterrupt):
@@ -184,6 +187,14 @@ def _numbered(request: Request) -> Request:
     if number is None or request.config.seed is not None:
         return request
     return replace(request, config=replace(request.config, seed=number))
+
+
+def _drawn(request: Request, occurrence: int) -> Request:
+    """Return the request of the n-th draw: DSPy's ``n`` sends equal requests, which are meant as other draws."""
+    if occurrence == 1:
+        return request
+    seed = (request.config.seed or 0) + _STRIDE * (occurrence - 1)
+    return replace(request, config=replace(request.config, seed=seed))
 
 
 def without_seed(request: Request) -> Request:

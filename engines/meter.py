@@ -52,6 +52,11 @@ class Meter:
         self._held = 0
         self._lock, self._start = threading.Lock(), time.monotonic()
 
+    @property
+    def held(self) -> int:
+        """The calls that are kept back."""
+        return self._held
+
     def hold(self, calls: int) -> None:
         """Keep ``calls`` of the budget back for later work; ``hold(0)`` gives them free.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import OptimizerError
+from ..errors import BudgetExhausted, OptimizerError
 from .base import Job, Optimizer
 from .board import Board, Candidate
 from .fewshot import FewShot
@@ -24,7 +24,7 @@ OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {"opro": Opro, "fewshot": F
 
 @dataclass(frozen=True, kw_only=True)
 class Chain:
-    """Optimizers in turn, each starting from the best so far."""
+    """Optimizers in turn, each starting from the best so far, with an equal share of the calls that are left."""
 
     parts: tuple[Optimizer, ...]
 
@@ -38,9 +38,21 @@ class Chain:
         return self.parts[0].minimum(job)
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Run the parts."""
-        for part in self.parts:
-            start = part.run(job, board, start)
+        """Run the parts; one that has used up its share makes way for the next."""
+        meter = job.desk.meter
+        held = meter.held
+        for later in reversed(range(len(self.parts))):
+            left = meter.left()
+            kept_back = 0 if left is None else left * later // (later + 1)
+            meter.hold(held + kept_back)
+            try:
+                start = self.parts[-1 - later].run(job, board, start)
+            except BudgetExhausted as stop:
+                if not kept_back or stop.limit != "calls":
+                    raise
+                start = board.best(job.dev) or start
+            finally:
+                meter.hold(held)
         return start
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import dspy
 import pytest
 from fakes import Scripted, desk_with, lm_of, reply
 from hypothesis import given
@@ -17,8 +18,11 @@ from hypothesis import strategies as st
 from loopback import Loopback, truth_of
 
 import jurist
+from jurist.engines.channel import Desk
 from jurist.engines.journal import Answer, Journal, request_key
-from jurist.engines.models import Model, connect
+from jurist.engines.ledger import Ledger
+from jurist.engines.meter import Meter
+from jurist.engines.models import Model, adapter, connect
 from jurist.errors import CheckpointError
 from jurist.programs.asking import Asker, Sampling
 from jurist.programs.catalogue import find
@@ -241,3 +245,27 @@ def test_neither_key_nor_address_is_in_the_journal(tmp_path: Path, fake_key: str
     assert fake_key not in text
     assert "127.0.0.1" not in text
     assert jurist.__name__ not in text
+
+
+def test_equal_requests_are_other_draws_and_replay_as_such(tmp_path: Path) -> None:
+    """DSPy's ``n`` sends equal requests one after the other: they are draws, not copies."""
+
+    def texts() -> list[str]:
+        desk = Desk(ledger=Ledger(), meter=Meter(), journal=Journal(tmp_path / "journal.jsonl"))
+        lm = connect(Model(temperature=2.0), desk)
+        judge = find("fect")
+        values = judge.values(
+            {
+                "conversation": "Agent: Hello.\nCustomer: My bill is too high.",
+                "claim": "The customer likes the bill.",
+            }
+        )
+        with dspy.context(lm=lm, adapter=adapter("chat")):
+            many = dspy.Predict(judge.signature, n=24)(**values)
+        desk.journal.close()
+        return [str(value) for value in many.completions.factual]
+
+    first = texts()
+    assert len(first) == 24
+    assert len(set(first)) == 2
+    assert texts() == first
