@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -24,7 +25,16 @@ from .journal import Answer, Journal, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Meter
 
-__all__ = ["AsyncChannel", "Channel", "Desk", "Inner", "case_spend", "sample_number", "without_seed"]
+__all__ = [
+    "AsyncChannel",
+    "Channel",
+    "Desk",
+    "Inner",
+    "case_spend",
+    "sample_draws",
+    "sample_number",
+    "without_seed",
+]
 
 case_spend: contextvars.ContextVar[Spend | None] = contextvars.ContextVar("jurist_case_spend", default=None)
 """Where the calls of the case in hand are counted too, if someone wants them apart."""
@@ -34,6 +44,11 @@ sample_number: contextvars.ContextVar[int | None] = contextvars.ContextVar(
 )
 """The sample number of the calls made in this context, for requests that do not carry one themselves."""
 
+
+sample_draws: contextvars.ContextVar[Counter[str] | None] = contextvars.ContextVar(
+    "jurist_sample_draws", default=None
+)
+"""How often the sample in hand has asked each thing, by request key."""
 
 _STRIDE = 1_000_003  # apart from any sample number in use
 
@@ -70,6 +85,7 @@ class _Call:
 
     key: str
     occurrence: int
+    draw: int
     kept: Answer | None
 
 
@@ -97,7 +113,7 @@ class Channel:
         for attempt in range(self.attempts):
             self.desk.meter.reserve()
             try:
-                answered = self.inner.complete(_drawn(request, call.occurrence))
+                answered = self.inner.complete(_drawn(request, call.draw))
             except LMError as error:
                 time.sleep(self._wait(error, attempt))
             except KeyboardInterrupt:
@@ -114,7 +130,7 @@ class Channel:
             self.desk.meter.reserve()
             self._count(replayed=1)
             self.desk.meter.settle(tokens=kept.input_tokens + kept.output_tokens, cost=kept.cost)
-        return _Call(key=key, occurrence=occurrence, kept=kept)
+        return _Call(key=key, occurrence=occurrence, draw=_draw(key, occurrence), kept=kept)
 
     def _paid(self, call: _Call, request: Request, response: Response, cost: float | None) -> Response:
         answer = _answer(response, cost)
@@ -171,7 +187,7 @@ class AsyncChannel:
         for attempt in range(channel.attempts):
             channel.desk.meter.reserve()
             try:
-                answered = await channel.inner.acomplete(_drawn(request, call.occurrence))
+                answered = await channel.inner.acomplete(_drawn(request, call.draw))
             except LMError as error:
                 await asyncio.sleep(channel._wait(error, attempt))
             except (asyncio.CancelledError, KeyboardInterrupt):
@@ -189,11 +205,24 @@ def _numbered(request: Request) -> Request:
     return replace(request, config=replace(request.config, seed=number))
 
 
-def _drawn(request: Request, occurrence: int) -> Request:
+def _draw(key: str, occurrence: int) -> int:
+    """Return which draw of its question this is: counted within the sample in hand, else over the whole job.
+
+    Two cases may come to ask the same thing (a second stage that sees a summary only): that is no other draw,
+    and must not depend on which of them was first.
+    """
+    counter = sample_draws.get()
+    if counter is None:
+        return occurrence
+    counter[key] += 1
+    return counter[key]
+
+
+def _drawn(request: Request, draw: int) -> Request:
     """Return the request of the n-th draw: DSPy's ``n`` sends equal requests, which are meant as other draws."""
-    if occurrence == 1:
+    if draw == 1:
         return request
-    seed = (request.config.seed or 0) + _STRIDE * (occurrence - 1)
+    seed = (request.config.seed or 0) + _STRIDE * (draw - 1)
     return replace(request, config=replace(request.config, seed=seed))
 
 

@@ -10,6 +10,7 @@ every row would meet, such as a wrong key, ends the work instead.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -18,7 +19,7 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 
 from ..cases import Case, Label, Labels
-from ..engines.channel import case_spend, sample_number
+from ..engines.channel import case_spend, sample_draws, sample_number
 from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
 from ..engines.models import adapter as adapter_named
@@ -172,6 +173,7 @@ class Asker:
         failed = False
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
             sample_number.set(draw)  # this task's own context; the program need not know of it
+            sample_draws.set(Counter())
             try:
                 prediction = await self._call(inputs)
             except AdapterParseError as bad:
