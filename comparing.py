@@ -1,55 +1,84 @@
-"""Comparing judges on the same gold rows: scores with intervals, and paired tests.
+"""From the answers of an experiment to its result: scores with both kinds of interval, consistency, and tests.
 
-Rows on which one of the artifacts was trained or selected are left out and
-counted, so that no judge is flattered. The first judge is tested against each
-other one; several tests are corrected together (Holm).
+Per contender every metric is the mean over the repeats, with the t-interval over repeats (FECT Tables 2, 4, 5) and
+the bootstrap interval clustered by conversation or document. Contenders are tested in pairs on the same cases, the
+first against each other one or all against all, and corrected together (Holm).
 """
 
 from __future__ import annotations
 
-import dataclasses
-import statistics
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
-from .cases import Case
 from .errors import UsageError
-from .evaluation.measured import Measured, measure
-from .evaluation.paired import holm
-from .evaluation.proof import Decision, prove
-from .evaluation.rows import Row
-from .gold import Gold
-from .loading import LoadedJudge
-from .optimizers.objective import row_of
+from .evaluation.confusion import encode
+from .evaluation.consistency import Consistency, consistency
+from .evaluation.contrasts import Contrast, contrast, corrected
+from .evaluation.intervals import Interval, group_weights, measure_interval
+from .evaluation.metrics import METRICS, resolve
+from .evaluation.repeats import MeanMeasure, Spread, spread, stack
+from .evaluation.rows import Counts, Row, Tally, tally
+from .evaluation.scoring import Score, applicable
+from .experiment import Answers
+from .programs.judge import Judge
 
-__all__ = ["Comparison", "Contender", "compare"]
+__all__ = ["Comparison", "Contender", "Pairs", "compare"]
+
+Pairs = Literal["first", "all"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """One judge's results.
+    """One contender's results.
 
     Attributes:
-        name: its reference.
-        measured: every metric with its interval, on the first repeat.
-        values: the judge's metric on each repeat.
-        against: the first judge tested against this one; ``None`` for the first itself.
-        p_corrected: McNemar's p after Holm's correction.
+        name: its name in the experiment.
+        judge: ``JUDGE@VERSION`` or ``JUDGE:basic``.
+        model: the model's name.
+        temperature: of the draws; ``None`` is the provider's own.
+        scores: every metric over the answered units, mean over repeats, with worst and best cases.
+        intervals: the clustered 95 % interval of each.
+        repeats: each metric's values, mean, standard deviation and t-interval over repeats.
+        consistency: how far the repeats agree; ``None`` for one repeat.
+        counts: units and cases by how they ended, summed over repeats.
         spend: calls, tokens and cost of all repeats.
     """
 
     name: str
-    measured: Measured
-    values: tuple[float, ...]
-    against: Decision | None
-    p_corrected: float | None
-    spend: dict[str, Any]
+    judge: str
+    model: str
+    temperature: float | None
+    scores: Mapping[str, Score]
+    intervals: Mapping[str, Interval]
+    repeats: Mapping[str, Spread]
+    consistency: Consistency | None
+    counts: Tally
+    spend: Mapping[str, Any]
 
-    @property
-    def spread(self) -> float:
-        """The standard deviation of the metric over the repeats; 0 for one."""
-        return statistics.stdev(self.values) if len(self.values) > 1 else 0.0
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return {
+            "name": self.name,
+            "judge": self.judge,
+            "model": self.model,
+            "temperature": self.temperature,
+            "scores": {
+                name: {
+                    "value": score.value,
+                    "low": self.intervals[name].low,
+                    "high": self.intervals[name].high,
+                    "worst": score.worst,
+                    "best": score.best,
+                }
+                for name, score in self.scores.items()
+            },
+            "counts": {**asdict(self.counts), "coverage": self.counts.units.coverage},
+            "repeats": {name: one.to_json() for name, one in self.repeats.items()},
+            "consistency": self.consistency.to_json() if self.consistency else None,
+            "spend": dict(self.spend),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,123 +86,127 @@ class Comparison:
     """All contenders on the same rows.
 
     Attributes:
-        metric: the metric that is tested.
+        metric: the metric that is tested: the first judge's own.
+        gold: the gold's name.
         cases: rows compared.
         left_out: rows left out because an artifact was compiled on them.
-        contenders: in the order given; the first is the one tested.
+        repeats: times everything was asked.
+        contenders: in the order given.
+        tests: paired, corrected together; empty for a single contender.
     """
 
     metric: str
+    gold: str
     cases: int
     left_out: int
+    repeats: int
     contenders: tuple[Contender, ...]
+    tests: tuple[Contrast, ...]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that are shown: the tested one, then F1, precision and recall of the positive class."""
+        own = self.contenders[0].scores
+        return tuple(
+            dict.fromkeys(name for name in (self.metric, "f1", "precision", "recall") if name in own)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         return {
             "metric": self.metric,
+            "gold": self.gold,
             "cases": self.cases,
             "left_out": self.left_out,
-            "judges": [
-                {
-                    "name": one.name,
-                    **one.measured.to_card(),
-                    "repeats": list(one.values),
-                    "first_against_this": one.against.to_card() if one.against else None,
-                    "p_holm": one.p_corrected,
-                    "spend": one.spend,
-                }
-                for one in self.contenders
-            ],
+            "repeats": self.repeats,
+            "judges": [one.to_json() for one in self.contenders],
+            "tests": [one.to_json() for one in self.tests],
         }
 
 
 def compare(
-    judges: Sequence[LoadedJudge],
-    gold: Gold,
+    answers: Sequence[Answers],
     *,
-    repeats: int = 1,
+    gold: str = "gold",
+    left_out: int = 0,
+    pairs: Pairs = "first",
     seed: int = 0,
-    on_case: Callable[[], None] = lambda: None,
+    alpha: float = 0.05,
 ) -> Comparison:
-    """Ask every judge about every row, and test the first against the others.
+    """Score and test what the contenders of one experiment said.
 
     Args:
-        judges: two or more versions or variants of one judge.
-        gold: labelled cases.
-        repeats: times everything is asked, each time with other draws; at least 1.
-        seed: of the bootstrap.
-        on_case: called after each row of each judge.
+        answers: of every contender, on the same cases with the same number of repeats.
+        gold: the gold's name, for reports.
+        left_out: rows left out before, for reports.
+        pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
+        seed: of the bootstrap and of the permutation test.
+        alpha: the level of all tests together.
 
     Raises:
-        UsageError: fewer than two judges, different label sets, or no row is left.
-        ModelError: a model cannot be used at all.
+        UsageError: there are no answers, or they do not fit each other.
+        JuristError: nothing is labelled.
     """
-    if len(judges) < 2 or repeats < 1:
-        raise UsageError(
-            "a comparison needs two judges and one repeat",
-            hint="name at least two, for example fect fect:basic",
-        )
-    for what in ("labels", "input_fields"):
-        if len({getattr(judge.judge, what) for judge in judges}) > 1:
-            raise UsageError(
-                f"these judges have different {what.replace('_', ' ')}",
-                hint="compare versions or variants of one judge",
-            )
-    cases = _unseen(judges, gold)
-    rows = [[_ask(judge, cases, repeat, on_case) for repeat in range(repeats)] for judge in judges]
-    judge = judges[0].judge
-    measured = [measure(one[0], judge.metric, judge.labels, judge.positive, seed=seed) for one in rows]
-    decisions = {
-        f"{number} {other.name}": prove(
-            rows[number][0], rows[0][0], judge.metric, judge.labels, judge.positive, seed=seed
-        ).decision
-        for number, other in enumerate(judges[1:], 1)
-    }
-    corrected = holm({name: decision.mcnemar.p for name, decision in decisions.items()})
-    contenders = []
-    for number, one in enumerate(judges):
-        key = f"{number} {one.name}"
-        contenders.append(
-            Contender(
-                name=one.name,
-                measured=measured[number],
-                values=tuple(_value(judges[0], repeat, seed) for repeat in rows[number]),
-                against=decisions.get(key),
-                p_corrected=corrected.get(key),
-                spend=one.desk.ledger.to_json()["total"],
-            )
-        )
+    if not answers:
+        raise UsageError("there is nothing to compare", hint="give the answers of one contender or more")
+    judge = answers[0].judge.judge
+    contenders = tuple(_contender(one, judge, seed) for one in answers)
+    every = itertools.combinations(answers, 2)
+    chosen = [(one, two) for one, two in every if pairs == "all" or one is answers[0]]
+    own = resolve(judge.metric, encode(answers[0].repeats[0], judge.labels, judge.positive))
     return Comparison(
-        metric=measured[0].metric,
-        cases=len(cases),
-        left_out=len(gold.cases) - len(cases),
-        contenders=tuple(contenders),
+        metric=own.name,
+        gold=gold,
+        cases=len(answers[0].repeats[0]),
+        left_out=left_out,
+        repeats=len(answers[0].repeats),
+        contenders=contenders,
+        tests=corrected([_contrast(one, two, seed, alpha) for one, two in chosen]),
     )
 
 
-def _unseen(judges: Sequence[LoadedJudge], gold: Gold) -> list[Case]:
-    seen = {
-        id_
-        for judge in judges
-        if judge.artifact
-        for id_ in (judge.artifact.card.get("gold") or {}).get("seen", ())
-    }
-    cases = [case for case in gold.cases if case.id not in seen]
-    if not cases:
-        raise UsageError(
-            f"all {len(gold.cases)} rows of {gold.name} were used to compile one of these judges",
-            hint="compare on rows that no artifact was compiled on",
-        )
-    return cases
+def _contrast(one: Answers, two: Answers, seed: int, alpha: float) -> Contrast:
+    judge = one.judge.judge
+    first, second = (one.name, one.repeats), (two.name, two.repeats)
+    return contrast(first, second, judge.metric, judge.labels, judge.positive, seed=seed, alpha=alpha)
 
 
-def _ask(judge: LoadedJudge, cases: Sequence[Case], repeat: int, on_case: Callable[[], None]) -> list[Row]:
-    asker = dataclasses.replace(judge.asker(), first_draw=repeat * judge.sampling.samples)
-    verdicts = asker.ask_all(cases, lambda index, verdict: on_case())
-    return [row_of(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
+def _contender(answers: Answers, judge: Judge, seed: int) -> Contender:
+    parts = [encode(rows, judge.labels, judge.positive) for rows in answers.repeats]
+    units, weights = stack(parts), group_weights(parts[0].groups, seed=seed)
+    scores, intervals, repeats = {}, {}, {}
+    wanted = applicable(units)
+    if resolve(judge.metric, units).name not in METRICS:
+        wanted = [*wanted, judge.metric]
+    for metric in wanted:
+        one = resolve(metric, units)
+        mean = MeanMeasure(measure=one, repeats=len(parts))
+        worst, best = mean.bounds(units)
+        scores[one.name] = Score(value=mean.of(units), worst=worst, best=best)
+        intervals[one.name] = measure_interval(units, mean, weights)
+        repeats[one.name] = spread([one.of(part) for part in parts])
+    return Contender(
+        name=answers.name,
+        judge=answers.judge.name,
+        model=answers.judge.model.name,
+        temperature=answers.judge.model.temperature,
+        scores=scores,
+        intervals=intervals,
+        repeats=repeats,
+        consistency=consistency(answers.repeats) if len(parts) > 1 else None,
+        counts=_summed(answers.repeats),
+        spend=answers.spend.to_json(),
+    )
 
 
-def _value(judge: LoadedJudge, rows: Sequence[Row], seed: int) -> float:
-    found = measure(rows, judge.judge.metric, judge.judge.labels, judge.judge.positive, seed=seed)
-    return found.scores[found.metric].value
+def _summed(repeats: Sequence[Sequence[Row]]) -> Tally:
+    tallies = [tally(rows) for rows in repeats]
+    return Tally(
+        units=_total([one.units for one in tallies]),
+        cases=_total([one.cases for one in tallies]),
+    )
+
+
+def _total(counts: Sequence[Counts]) -> Counts:
+    names = ("total", "answered", "abstained", "failed", "unlabelled")
+    return Counts(**{name: sum(getattr(one, name) for one in counts) for name in names})

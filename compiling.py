@@ -186,13 +186,13 @@ def _compile(
     sampling = _fitted(plan, job, result)
     job.note(f"proving on {len(split.test)} sealed cases", kind="step")
     try:
-        proof = _prove(job, split, result, sampling)
+        proof, counted = _prove(job, split, result, sampling)
     except BudgetExhausted as stop:
         raise _interrupted(checkpoint, result, f"no proof: {stop}; raise it") from stop
     except KeyboardInterrupt:
         raise _interrupted(checkpoint, result, "stopped by Ctrl-C in the proof") from None
     better = proof.decision.verdict == "better"
-    card = {**_card(plan, split, desk, result, proof, sampling), "parent": _parent(plan, store)}
+    card = {**_card(plan, split, desk, result, proof, sampling), **counted, "parent": _parent(plan, store)}
     artifact = store.save(
         plan.judge,
         result.best.state,
@@ -248,21 +248,35 @@ def _fitted(plan: Plan, job: Job, result: Result) -> Sampling:
     return Sampling(samples=samples, threshold=best)
 
 
-def _prove(job: Job, split: Split, result: Result, sampling: Sampling) -> Proof:
-    basic = _rows(job.asker(job.judge.basic()), split)
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """A program on the sealed test: its rows, and how many of its answers contradicted themselves."""
+
+    rows: list[Row]
+    inconsistent: int
+
+
+def _prove(
+    job: Job, split: Split, result: Result, sampling: Sampling
+) -> tuple[Proof, dict[str, dict[str, int]]]:
+    """Return the proof, and what the card says about answers that contradicted themselves."""
+    basic = _asked(job.asker(job.judge.basic()), split)
     basic_id = result.board.basic_state().id
     if result.best.id == basic_id and sampling == job.sampling:
         compiled = basic
     else:
         program = result.best.state.apply(job.judge.basic())
-        compiled = _rows(dataclasses.replace(job.asker(program), sampling=sampling), split)
+        compiled = _asked(dataclasses.replace(job.asker(program), sampling=sampling), split)
     judge = job.judge
-    return prove(basic, compiled, judge.metric, judge.labels, judge.positive, seed=job.seed)
+    proof = prove(basic.rows, compiled.rows, judge.metric, judge.labels, judge.positive, seed=job.seed)
+    counts = {"basic": basic.inconsistent, "compiled": compiled.inconsistent}
+    return proof, {"inconsistent": counts}
 
 
-def _rows(asker: Asker, split: Split) -> list[Row]:
+def _asked(asker: Asker, split: Split) -> _Asked:
     verdicts = asker.ask_all(split.test)
-    return [row_of(case, verdict) for case, verdict in zip(split.test, verdicts, strict=True)]
+    rows = [row_of(case, verdict) for case, verdict in zip(split.test, verdicts, strict=True)]
+    return _Asked(rows=rows, inconsistent=sum(verdict.inconsistent for verdict in verdicts))
 
 
 def _card(

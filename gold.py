@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +17,13 @@ from typing import TYPE_CHECKING, Any
 from .cases import Case, text_hash
 from .errors import GoldError
 from .leaks import check_leaks
+from .merging import Rule, merge_gold, named_ambiguity
 from .reading.goldrows import canonical_row, label_keys, make_case, prepared
+from .reading.joining import joined, with_second
 from .reading.readers import Reading, bundled_names, read
 from .reading.rowfiles import Row
+from .reading.sheets import answered, is_sheet
+from .reading.writing import write_jsonl, write_whole
 from .splits import PARTS, Split, split_gold
 
 if TYPE_CHECKING:
@@ -48,8 +51,10 @@ class Gold:
         cases: in the order of the source; no two with equal inputs.
         source: where it was read from, as the user named it.
         card: source, licence, how labelled, by how many raters; empty if there is none.
-        rows: case id -> the row it was read from.
-        skipped: rows left out because they carry no label.
+        rows: case id -> the row it was read from, those of ``aside`` included.
+        aside: cases that raters labelled and that have no gold label, such as ambiguous ones: they are in no
+            part of a split and in no score, and are reported beside it.
+        skipped: rows left out because they carry no gold label, those of ``aside`` included.
         merged: rows left out because an equal row came before.
     """
 
@@ -59,6 +64,7 @@ class Gold:
     source: str = ""
     card: Mapping[str, Any] = field(default_factory=dict, repr=False)
     rows: Mapping[str, Row] = field(default_factory=dict, repr=False)
+    aside: tuple[Case, ...] = field(default=(), repr=False)
     skipped: int = 0
     merged: int = 0
 
@@ -69,11 +75,12 @@ class Gold:
         return text_hash(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 
     @classmethod
-    def load(cls, source: str | Path, judge: Judge, *, labelled: bool = True) -> Gold:
+    def load(cls, source: str | Path | Sequence[str | Path], judge: Judge, *, labelled: bool = True) -> Gold:
         """Read and check a gold set.
 
         Args:
-            source: see :func:`jurist.readers.read`.
+            source: see :func:`jurist.readers.read`; several are read as one, equal rows joined with the
+                ratings of all of them. Annotation sheets are recognised; see :mod:`jurist.sheets`.
             judge: whose rows they are.
             labelled: True leaves out rows without any label and demands both classes;
                 False is for new data, where labels are optional.
@@ -81,7 +88,8 @@ class Gold:
         Raises:
             GoldError: the source or one of its rows cannot be used, with file, line and field.
         """
-        return _build(read(source), judge, str(source), labelled)
+        sources = [source] if isinstance(source, str | Path) else list(source)
+        return _build([read(one) for one in sources], judge, " ".join(map(str, sources)), labelled)
 
     @classmethod
     def of(
@@ -93,7 +101,7 @@ class Gold:
             GoldError: a row cannot be used, or there is none.
         """
         numbered = [(number, dict(row)) for number, row in enumerate(rows, 1)]
-        return _build(Reading(name=name, path=name, rows=numbered), judge, name, labelled)
+        return _build([Reading(name=name, path=name, rows=numbered)], judge, name, labelled)
 
     def split(self, seed: int, shares: tuple[float, float, float] = (0.5, 0.2, 0.3)) -> Split:
         """Split by group into train, dev and test.
@@ -140,17 +148,59 @@ def describe(gold: Gold) -> dict[str, Any]:
     }
 
 
-def import_gold(source: str | Path, judge: Judge, path: str | Path, *, labelled: bool = True) -> Gold:
+def import_gold(
+    source: str | Path | Sequence[str | Path],
+    judge: Judge,
+    path: str | Path,
+    *,
+    labelled: bool = True,
+    merge: Rule | None = None,
+) -> Gold:
     """Read any source and write it as canonical JSONL: the judge's own fields, groups and ratings.
 
     Reading the file gives a gold set with the same ``sha256``.
 
+    Args:
+        source: as :meth:`Gold.load` takes it.
+        judge: whose rows they are.
+        path: the file to write.
+        labelled: as :meth:`Gold.load` takes it; without ``merge`` only.
+        merge: make the gold label of each unit from its ratings by this rule. Ambiguous units are written too:
+            with their ratings, without a label, and with their category in the field ``ambiguity``. Rows
+            that nobody labelled are left out. ``adjudicated`` then says of the file what ``merge`` said.
+
+    Returns:
+        What was written; cases without any label are in ``aside``.
+
     Raises:
-        GoldError: the source cannot be used, or the file cannot be written.
+        GoldError: the source cannot be used, no row in it has a label or a rating, or the file cannot be written.
     """
-    gold = Gold.load(source, judge, labelled=labelled)
-    write_jsonl((canonical_row(judge, gold.rows[case.id], case) for case in gold.cases), path)
+    gold = Gold.load(source, judge, labelled=labelled and merge is None)
+    if merge is not None:
+        gold = _by_rule(gold, merge)
+    known = {case.id: case for case in (*gold.cases, *gold.aside)}
+    order = [known[id_] for id_ in gold.rows if id_ in known] if merge is not None else gold.cases
+    write_jsonl((canonical_row(judge, gold.rows[case.id], case) for case in order), path)
     return gold
+
+
+def _by_rule(gold: Gold, rule: Rule) -> Gold:
+    """Return the gold set after a rule, without the rows that nobody labelled."""
+    if not label_keys(gold.judge):
+        hint = f"give its rows model the field {gold.judge.answer_shape.field!r}"
+        raise GoldError(f"the rows of judge {gold.judge.name!r} have no field for a label", hint=hint)
+    after, merged = merge_gold(gold, rule)
+    cases = tuple(case for case in after.cases if _labels([case]))
+    aside = tuple(case for case in after.cases if not _labels([case]) and _rated(case))
+    if not cases and not aside:
+        raise GoldError(
+            f"none of the {len(after.cases)} rows has a label or a rating",
+            path=gold.source,
+            hint="fill in the column rater:NAME of a sheet, or give rows with labels or ratings",
+        )
+    rows = named_ambiguity(after.rows, merged, several=not hasattr(gold.judge.answer_shape, "values"))
+    left_out = len(after.cases) - len(cases)
+    return replace(after, cases=cases, aside=aside, rows=rows, skipped=gold.skipped + left_out)
 
 
 def write_split(split: Split, folder: str | Path) -> None:
@@ -169,122 +219,57 @@ def write_split(split: Split, folder: str | Path) -> None:
         )
     sizes = {name: len(split.part(name)) for name in PARTS}
     about = {"seed": split.seed, "shares": list(split.shares), "sizes": sizes, "test_hash": split.test_hash}
-    _write(json.dumps(about, indent=2, sort_keys=True) + "\n", place / "split.json")
+    write_whole(json.dumps(about, indent=2, sort_keys=True) + "\n", place / "split.json")
 
 
-def write_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
-    """Write rows as JSONL in UTF-8, whole or not at all, and return how many there are.
-
-    Raises:
-        GoldError: the file cannot be written.
-    """
-    lines = [_line(row) for row in rows]
-    _write("".join(lines), Path(path))
-    return len(lines)
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    text = json.dumps(dict(row), ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a lone surrogate, which only an escape can carry
-        text = json.dumps(dict(row))
-    return text + "\n"
-
-
-def _write(text: str, path: Path) -> None:
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        hint = "name a file in a folder that can be written"
-        raise GoldError(f"cannot write: {error.strerror or error}", path=str(path), hint=hint) from error
-
-
-def _build(reading: Reading, judge: Judge, source: str, labelled: bool) -> Gold:
-    if not reading.rows:
-        raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
+def _build(readings: Sequence[Reading], judge: Judge, source: str, labelled: bool) -> Gold:
     found: dict[str, tuple[Case, Row]] = {}
     skipped = merged = 0
-    for number, (line, raw) in enumerate(reading.rows):
-        row = prepared(judge, raw, reading.kind)
-        if number in reading.second:
-            row = _with_second(judge, row, reading, number)
-        case = make_case(judge, row, path=reading.path, line=line)
-        if labelled and not _labels([case]):
-            skipped += 1
-        elif case.id in found:
-            merged += 1
-            found[case.id] = _merged(found[case.id], (case, row))
-        else:
-            found[case.id] = case, row
+    for reading in readings:
+        for case, row in _cases(reading, judge):
+            if labelled and not _labels([case]) and not _rated(case):
+                skipped += 1
+            elif case.id in found:
+                merged += 1
+                found[case.id] = joined(found[case.id], (case, row))
+            else:
+                found[case.id] = case, row
+    aside = tuple(case for case, _ in found.values() if labelled and not _labels([case]))
+    out = {case.id for case in aside}
     gold = Gold(
-        name=reading.name,
+        name=" ".join(reading.name for reading in readings),
         judge=judge,
-        cases=tuple(case for case, _ in found.values()),
+        cases=tuple(case for case, _ in found.values() if case.id not in out),
         source=source,
-        card=reading.card,
+        card=readings[0].card if len(readings) == 1 else {},
         rows={key: row for key, (_, row) in found.items()},
-        skipped=skipped,
+        aside=aside,
+        skipped=skipped + len(aside),
         merged=merged,
     )
     if labelled:
-        _check_classes(gold, reading.path)
+        _check_classes(gold, " ".join(reading.path for reading in readings))
     return gold
+
+
+def _cases(reading: Reading, judge: Judge) -> Iterator[tuple[Case, Row]]:
+    if not reading.rows:
+        raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
+    if is_sheet(reading):
+        reading = answered(judge, reading)
+    for number, (line, raw) in enumerate(reading.rows):
+        row = prepared(judge, raw, reading.kind)
+        if number in reading.second:
+            row = with_second(judge, row, reading, number)
+        yield make_case(judge, row, path=reading.path, line=line), row
+
+
+def _rated(case: Case) -> bool:
+    return any(label is not None for labels in case.ratings.values() for label in labels)
 
 
 def _labels(cases: Iterable[Case]) -> set[str]:
     return {label for case in cases for label in case.gold or () if label is not None}
-
-
-def _with_second(judge: Judge, row: Row, reading: Reading, number: int) -> Row:
-    """Return the row with the ratings ``first`` (its own labels) and ``second`` (the second rater's)."""
-    line, other = reading.second[number]
-    keys, ratings = label_keys(judge), row.get("ratings", {})
-    if not isinstance(ratings, Mapping):
-        return row  # reading the row will say so
-    rated = next((key for key in keys if key in other), None)
-    if rated is None:
-        names = " or ".join(repr(key) for key in keys) or "the labels"
-        hint = f"write the row's number and {names}, as in gold.jsonl"
-        raise GoldError(
-            "the second rater's labels are missing", path=reading.second_path, line=line, hint=hint
-        )
-    # read it once by itself, so that a fault is reported in the second rater's file
-    second = prepared(judge, {**row, keys[0]: other[rated]})
-    make_case(judge, {k: v for k, v in second.items() if k != "ratings"}, path=reading.second_path, line=line)
-    own = next((row[key] for key in keys if key in row), None)
-    pair = {"first": own, "second": second[keys[0]], **ratings}
-    return {**row, "ratings": {rater: value for rater, value in pair.items() if value is not None}}
-
-
-def _merged(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]:
-    """Return the one case, with its row, for two rows with equal inputs."""
-    (one, _), (two, _) = first, again
-    places = f"{one.source} and {two.source}"
-    if one.gold != two.gold and None not in (one.gold, two.gold):
-        raise GoldError(
-            f"{places} have equal inputs and different labels ({_shown(one)} and {_shown(two)})",
-            hint="decide on one label, and keep the other rater's under ratings",
-        )
-    if one.group != two.group:
-        raise GoldError(
-            f"{places} have equal inputs and different groups ({one.group!r} and {two.group!r})",
-            hint="give both the same group",
-        )
-    (case, row), (other, other_row) = (first, again) if one.gold is not None else (again, first)
-    if not other.ratings:
-        return case, row
-    row = {**row, "ratings": {**other_row["ratings"], **row.get("ratings", {})}}
-    return replace(case, ratings={**other.ratings, **case.ratings}), row
-
-
-def _shown(case: Case) -> str:
-    return ", ".join(str(label) for label in case.gold or ())[:60]
 
 
 def _check_classes(gold: Gold, path: str) -> None:
@@ -296,7 +281,8 @@ def _check_classes(gold: Gold, path: str) -> None:
             f"none of the {gold.skipped} rows has a label",
             path=path,
             field=key,
-            hint=f"add the column {key!r} with one of: {', '.join(judge.labels)}",
+            hint=f"add the column {key!r} with one of: {', '.join(judge.labels)}"
+            + ("; or make gold of the ratings with jurist gold import --merge" if gold.aside else ""),
         )
     for missing, kind in ((judge.positive, "positive"), (judge.negative, "negative")):
         if not labels & missing:

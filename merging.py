@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from .cases import Case, Label
 from .errors import GoldError
 from .reading.goldrows import label_keys
+from .reading.units import CATEGORIES, Category
 
 if TYPE_CHECKING:
     from .gold import Gold
@@ -31,17 +32,15 @@ __all__ = [
     "merge",
     "merge_cases",
     "merge_gold",
+    "named_ambiguity",
     "unit_ratings",
 ]
 
 Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated"]
 """``unanimous``: all raters who labelled the unit agree. ``majority``: more than half of them do.
 ``adjudicated``: the row's own gold label where it has one, else unanimous."""
-Category: TypeAlias = Literal["sentiment", "relation", "other", "unknown"]
-"""Why a unit is ambiguous, as people said in the row; ``unknown`` where nobody did. It is never guessed."""
 
 RULES: tuple[Rule, ...] = get_args(Rule)
-CATEGORIES: tuple[Category, ...] = get_args(Category)
 _UNKNOWN: tuple[Category, ...] = ("unknown",)
 
 
@@ -194,6 +193,8 @@ def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
         GoldError: a category is unknown, or there is not one per unit, with the row's place.
     """
     count, given = len(unit_ratings(case)), row.get("ambiguity")
+    if not count:
+        return ()  # nobody labelled it yet
     names = list(given) if isinstance(given, list | tuple) else [given] * count
     if len(names) != count:
         raise GoldError(
@@ -214,6 +215,33 @@ def ambiguity(row: Mapping[str, Any], case: Case) -> tuple[Category, ...]:
             )
         found.append(known)
     return tuple(found)
+
+
+def named_ambiguity(
+    rows: Mapping[str, Mapping[str, Any]], merged: Merged, *, several: bool
+) -> dict[str, dict[str, Any]]:
+    """Return rows whose field ``ambiguity`` names a category for every ambiguous unit.
+
+    What people wrote stays; where nobody said why, it is ``unknown``.
+
+    Args:
+        rows: case id -> row; those without an ambiguous unit stay as they are.
+        merged: what the rule made of them.
+        several: the judge's rows hold a list of labels, one per unit.
+    """
+    result = {id_: dict(row) for id_, row in rows.items()}
+    sizes = {case.id: len(unit_ratings(case)) for case in merged.cases}
+    for one in merged.ambiguous:
+        row = result.get(one.case)
+        given = None if row is None else row.get("ambiguity")
+        if row is None or (isinstance(given, str) and given):
+            continue
+        if not several:
+            row["ambiguity"] = one.category
+            continue
+        row["ambiguity"] = list(given) if given else [None] * sizes[one.case]
+        row["ambiguity"][one.unit] = one.category
+    return result
 
 
 def _relabelled(row: Mapping[str, Any], case: Case, keys: Sequence[str]) -> dict[str, Any]:

@@ -2,61 +2,148 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from argparse import Namespace
+from pathlib import Path
+from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
+from ..artifacts import Store
 from ..comparing import Comparison, compare
+from ..engines.meter import Budget
+from ..errors import UsageError
+from ..experiment import Answers, Experiment, Running, StoppedError, running
+from ..forecast import Forecast, foresee
 from ..gold import Gold
-from .common import human, judge_of, print_json, progress, store_of
-from .tables import counts_line, plain_table, scores_table
+from ..loading import LoadedJudge, load_judge
+from .common import human, model_of, print_json, progress, store_of, write_text
+from .compared import cost_line, sheets
+from .people import People
+from .tables import markdown_table, sheet_table
 
 __all__ = ["run"]
+
+_ASK_ABOVE = 1000
+"""Calls to a real model above which a person is asked."""
 
 
 def run(arguments: Namespace) -> int:
     """Compare judges on gold."""
-    store = store_of(arguments)
-    judges = [judge_of(arguments, reference, store) for reference in arguments.judges]
-    gold = Gold.load(arguments.gold, judges[0].judge)
-    with progress(len(gold.cases) * len(judges) * arguments.repeats, "asking") as bar:
-        comparison = compare(
-            judges,
-            gold,
-            repeats=arguments.repeats,
-            seed=arguments.seed,
-            on_case=lambda: bar.advance(bar.task_ids[0]),
+    if arguments.json and arguments.markdown:
+        raise UsageError(
+            "--json and --markdown both write to standard output", hint="use --output F.json for the JSON"
         )
-    if arguments.json:
-        print_json(comparison.to_json())
-    _report(comparison, gold.name)
+    store, console = store_of(arguments), human()
+    experiment = _experiment(arguments, store)
+    root = Path(arguments.checkpoint) if arguments.checkpoint else store.checkpoints
+    with running(experiment, root, resume=arguments.resume, fresh=arguments.fresh) as job:
+        forecast = foresee(experiment)
+        _announce(console, forecast, job)
+        _approve(arguments, forecast, job)
+        answers = _asked(job)
+        comparison = compare(
+            answers,
+            gold=experiment.gold.name,
+            left_out=experiment.left_out,
+            pairs=arguments.pairs,
+            seed=arguments.seed,
+        )
+        people = People.of(experiment, answers, arguments.seed)
+        found = {**comparison.to_json(), **people.to_json(), "forecast": forecast.to_json()}
+        if arguments.output:
+            _written(found, arguments.output)
+    _report(console, arguments, comparison, people, found)
     return 0
 
 
-def _report(comparison: Comparison, gold: str) -> None:
-    console = human()
-    left_out = (
-        f", {comparison.left_out} left out because a judge was compiled on them"
-        if comparison.left_out
-        else ""
+def _experiment(arguments: Namespace, store: Store) -> Experiment:
+    models = list(dict.fromkeys(arguments.model or ["offline"]))
+    contenders = [
+        contender
+        for reference in arguments.judges
+        for contender in _contenders(arguments, reference, store, models)
+    ]
+    return Experiment(
+        contenders=tuple(contenders),
+        gold=Gold.load(arguments.gold, contenders[0].judge),
+        repeats=arguments.repeats,
+        budget=Budget(calls=arguments.max_calls, cost=arguments.max_cost),
     )
-    parts = {one.name: one.measured.to_card()["scores"] for one in comparison.contenders}
-    console.print(scores_table(f"{gold}: {comparison.cases} cases{left_out}", parts, comparison.metric))
-    for one in comparison.contenders:
-        console.print(Text(counts_line(one.name, one.measured.to_card()["counts"])))
-    first = comparison.contenders[0]
-    for one in comparison.contenders[1:]:
-        if one.against is None:
-            continue
-        words = one.against.words.replace("compiled is", f"{first.name} against {one.name}:", 1)
-        console.print(Text(f"{words}; p after Holm {one.p_corrected:.3g}"))
-    if len(first.values) > 1:
-        rows = [
-            [one.name, f"{sum(one.values) / len(one.values):.3f}", f"{one.spread:.3f}"]
-            for one in comparison.contenders
-        ]
+
+
+def _contenders(arguments: Namespace, reference: str, store: Store, models: list[str]) -> list[LoadedJudge]:
+    loaded = load_judge(
+        reference,
+        store=store,
+        samples=arguments.samples,
+        threshold=arguments.threshold,
+        concurrency=arguments.concurrency,
+    )
+    samples = loaded.sampling.samples
+    # Repeats need a temperature at which draws differ, as samples do; a 0 that the user gave is left alone for
+    # repeats, because what an endpoint still varies at 0 is worth measuring.
+    draws = samples if arguments.temperature == 0 else samples * max(1, arguments.repeats)
+    return [loaded.with_model(model_of(arguments, draws, name)) for name in models]
+
+
+def _announce(console: Console, forecast: Forecast, job: Running) -> None:
+    kept = f"; {job.paid_before} answers are paid already" if job.paid_before else ""
+    console.print(Text(f"before: {forecast.words}{kept}"))
+    limit = job.experiment.budget.calls
+    if limit is not None and limit < forecast.calls:
+        console.print(Text(f"--max-calls {limit} will stop it before the end; --resume continues from there"))
+    if job.experiment.repeats > 1 and any(one.model.temperature == 0 for one in job.experiment.contenders):
+        console.print(Text("at temperature 0, repeats differ only by what the model itself still varies"))
+
+
+def _approve(arguments: Namespace, forecast: Forecast, job: Running) -> None:
+    """Ask before many calls are paid; where nobody can answer, refuse."""
+    limit = job.experiment.budget.calls
+    calls = forecast.billed if limit is None else min(forecast.billed, limit)
+    calls -= job.paid_before
+    if arguments.yes or calls <= _ASK_ABOVE:
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(f"this makes about {calls} calls to a real model", hint="add --yes to go on")
+    sys.stderr.write(f"make about {calls} calls? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise StoppedError("nothing was sent", hint="answer y, or add --yes")
+
+
+def _asked(job: Running) -> list[Answers]:
+    experiment = job.experiment
+    rows = len(experiment.cases) * experiment.repeats + len(experiment.gold.aside)
+    with progress(rows * len(experiment.contenders), "asking") as bar:
+        return job.ask(lambda: bar.advance(bar.task_ids[0]))
+
+
+def _written(found: dict[str, Any], path: str) -> None:
+    write_text(json.dumps(found, ensure_ascii=False, indent=2), path)
+
+
+def _report(
+    console: Console, arguments: Namespace, comparison: Comparison, people: People, found: dict[str, Any]
+) -> None:
+    tables = sheets(comparison)
+    if arguments.json:
+        print_json(found)
+    if arguments.markdown:
+        sys.stdout.write("\n".join(markdown_table(table) for table in tables))
+    else:
+        for table in tables:
+            console.print(sheet_table(table), "")
+    for line in people.lines():
+        console.print(Text(line))
+    for one in comparison.tests:
+        console.print(Text(one.words))
+    for warning in dict.fromkeys(text for one in comparison.tests for text in one.warnings):
+        console.print(Text(f"warning: {warning}"))
+    console.print(Text(cost_line(comparison)))
+    if all(one.model == "offline" for one in comparison.contenders):
         console.print(
-            plain_table(
-                f"{comparison.metric} over {len(first.values)} repeats", ["judge", "mean", "sd"], rows
-            )
+            Text("engine: offline, an evidence reader and not a language model; --model names a real one")
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -12,13 +13,17 @@ from rich.text import Text
 from ..compiling import Compiled, Interrupted, Plan, compile_judge
 from ..engines.meter import Budget
 from ..errors import UsageError
+from ..evaluation.ceiling import Ceiling
 from ..evaluation.metrics import METRICS
 from ..gold import Gold
 from ..loading import locate
 from ..optimizers.base import Event
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
+from ..strata import Strata, ceiling_of, strata
 from .common import human, model_of, print_json, sampling_of, shares_of, store_of
+from .raters import ceiling_card
+from .strata import ceiling_line, strata_lines
 from .tables import counts_line, scores_table
 
 __all__ = ["run"]
@@ -49,18 +54,20 @@ def run(arguments: Namespace) -> int:
     except Interrupted as stop:
         _interrupted(console, stop)
         return 1
+    raters = _Raters.of(plan)
     if arguments.json:
-        print_json(
-            {"artifact": str(compiled.artifact.path), "latest": compiled.latest, **compiled.artifact.card}
-        )
-    _report(console, compiled, plan)
+        about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
+        print_json({**about, **compiled.artifact.card, **raters.to_json()})
+    _report(console, compiled, plan, raters)
     return 0
 
 
 def _plan(arguments: Namespace, judge: Judge, reference: str) -> Plan:
     sampling = sampling_of(arguments)
     model = model_of(arguments, sampling.samples)
-    gold = arguments.gold or f"{judge.name}-mini"
+    gold = arguments.gold or judge.bundled
+    if not gold:
+        raise UsageError(f"no gold is bundled for {judge.name}", hint="name labelled rows with --gold")
     proposer = None
     if arguments.prompt_model is not None:
         proposer = model_of(arguments, sampling.samples, arguments.prompt_model)
@@ -132,12 +139,36 @@ def _interrupted(console: Console, stop: Interrupted) -> None:
     console.print(Text("run the same command with --resume to continue without paying again"))
 
 
-def _report(console: Console, compiled: Compiled, plan: Plan) -> None:
+@dataclass(frozen=True, kw_only=True)
+class _Raters:
+    """How far people agree on the rows of the proof, to stand beside its scores."""
+
+    strata: Strata
+    ceiling: Ceiling | None
+
+    @classmethod
+    def of(cls, plan: Plan) -> _Raters:
+        test = {case.id for case in plan.gold.split(plan.seed, plan.shares).test}
+        ceiling = ceiling_of(plan.gold, only=test, seed=plan.seed)
+        return cls(strata=strata(plan.gold, only=test), ceiling=ceiling)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"strata": self.strata.to_json(), "ceiling": self.ceiling and ceiling_card(self.ceiling)}
+
+    def lines(self) -> list[str]:
+        return [line for line in (ceiling_line(self.ceiling), *strata_lines(self.strata)) if line]
+
+
+def _report(console: Console, compiled: Compiled, plan: Plan, raters: _Raters) -> None:
     card = compiled.artifact.card
     decision = compiled.proof.decision
     console.print(scores_table(f"sealed test, {card['gold']['test']} cases", card["scores"], decision.metric))
     for name, counts in card["counts"].items():
         console.print(Text(counts_line(name, counts)))
+    if any(card["inconsistent"].values()):
+        console.print(Text(f"answers that contradicted themselves: {card['inconsistent']}"))
+    for line in raters.lines():
+        console.print(Text(line))
     console.print(Text(f"decision: {decision.words}"))
     for warning in decision.warnings:
         console.print(Text(f"warning: {warning}"))

@@ -11,13 +11,15 @@ from rich.text import Text
 
 from ..errors import GoldError
 from ..evaluation.agreement import rater_agreement
-from ..evaluation.ceiling import Ceiling, human_ceiling
+from ..evaluation.ceiling import human_ceiling
 from ..gold import Gold, describe, import_gold, write_split
 from ..leaks import check_leaks
 from ..loading import find_judge
-from ..merging import RULES, Merged, merge_gold, unit_ratings
+from ..merging import RULES, Merged, merge_gold
+from ..strata import rating_columns, strata
 from .common import human, print_json, shares_of, store_of
-from .raters import agreement_tables, ambiguous_table, ceiling_table, rules_table
+from .raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table
+from .strata import strata_lines
 from .tables import plain_table
 
 __all__ = ["agreement", "check", "import_", "split"]
@@ -46,9 +48,20 @@ def check(arguments: Namespace) -> None:
 
 def import_(arguments: Namespace) -> None:
     """Write canonical JSONL."""
-    judge = find_judge(arguments.judge, store_of(arguments))
-    gold = import_gold(arguments.gold, judge, Path(arguments.output))
-    human().print(Text(f"{len(gold.cases)} cases written to {arguments.output}"))
+    judge, console = find_judge(arguments.judge, store_of(arguments)), human()
+    gold = import_gold(arguments.gold, judge, Path(arguments.output), merge=arguments.merge)
+    if arguments.merge is None:
+        console.print(Text(f"{len(gold.cases)} cases written to {arguments.output}"))
+        return
+    left_out = gold.skipped - len(gold.aside)
+    console.print(
+        Text(
+            f"{len(gold.cases) + len(gold.aside)} cases written to {arguments.output}, {len(gold.aside)} of them "
+            f"without any label; {left_out} that nobody labelled are left out"
+        )
+    )
+    for line in strata_lines(strata(gold)):
+        console.print(Text(line))
 
 
 def split(arguments: Namespace) -> None:
@@ -80,7 +93,7 @@ def agreement(arguments: Namespace) -> None:
                 "gold": gold.name,
                 "judge": judge.name,
                 **asdict(found),
-                "ceiling": ceiling and _ceiling_card(ceiling),
+                "ceiling": ceiling and ceiling_card(ceiling),
                 "rules": {rule: _rule_card(one) for rule, one in merged.items()},
                 **({"ambiguous": [asdict(one) for one in chosen.ambiguous]} if chosen else {}),
             }
@@ -110,20 +123,7 @@ def _ratings(gold: Gold) -> tuple[dict[str, list[str | None]], list[str]]:
             f"{gold.name} has the labels of {len(raters)} raters {raters}",
             hint="agreement is of two raters or more: columns rater:NAME, or 'ratings' in each row",
         )
-    units = [(case.group, labels) for case in gold.cases if case.ratings for labels in unit_ratings(case)]
-    ratings = {rater: [labels.get(rater) for _, labels in units] for rater in raters}
-    return ratings, [group for group, _ in units]
-
-
-def _ceiling_card(ceiling: Ceiling) -> dict[str, Any]:
-    return {
-        "metric": ceiling.metric,
-        "mean": {name: asdict(mean) for name, mean in ceiling.mean.items()},
-        "raters": {
-            one.rater: {"units": one.units, "left_out": one.left_out, "scores": one.measured.score_card()}
-            for one in ceiling.raters
-        },
-    }
+    return rating_columns(gold.cases)
 
 
 def _rule_card(merged: Merged) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
 from rich.table import Table
 
@@ -12,7 +14,14 @@ from ..evaluation.raters import Estimate
 from ..merging import CATEGORIES, Ambiguous, Merged
 from .tables import plain_table
 
-__all__ = ["agreement_tables", "ambiguous_table", "ceiling_table", "estimate_cell", "rules_table"]
+__all__ = [
+    "agreement_tables",
+    "ambiguous_table",
+    "ceiling_card",
+    "ceiling_table",
+    "estimate_cell",
+    "rules_table",
+]
 
 _SHOWN = 20  # ambiguous units that a terminal shows; --json has all
 
@@ -66,6 +75,18 @@ def agreement_tables(found: Agreement) -> list[Table]:
         plain_table("Pairs", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
         plain_table("Each label against the rest", ["label", *found.raters, *last], by_label),
     ]
+
+
+def ceiling_card(found: Ceiling) -> dict[str, Any]:
+    """Return the ceiling as plain JSON types."""
+    return {
+        "metric": found.metric,
+        "mean": {name: asdict(mean) for name, mean in found.mean.items()},
+        "raters": {
+            one.rater: {"units": one.units, "left_out": one.left_out, "scores": one.measured.score_card()}
+            for one in found.raters
+        },
+    }
 
 
 def ceiling_table(found: Ceiling) -> Table:

@@ -41,6 +41,7 @@ def run(arguments: Namespace) -> int:
         f"{counts['rows']} rows ({counts['resumed']} done before)",
         f"{counts['verdict']} verdicts, {counts['abstained']} abstained, {counts['failed']} failed",
         f"{counts['positive']} rows with a positive label",
+        *([f"{counts['inconsistent']} answers contradicted themselves"] if counts["inconsistent"] else []),
         f"{spend['calls']} calls, {spend['input_tokens'] + spend['output_tokens']} tokens, {spend['cost']:.4f} USD",
     )
     console.print(Text(f"{loaded.name}: " + "; ".join(parts)))

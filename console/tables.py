@@ -3,12 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["counts_line", "metric_cell", "plain_table", "scores_table"]
+__all__ = [
+    "Sheet",
+    "counts_line",
+    "markdown_table",
+    "metric_cell",
+    "plain_table",
+    "scores_table",
+    "sheet_table",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """A table before it is printed: a title, the names of the columns, and rows of cells."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def sheet_table(sheet: Sheet) -> Table:
+    """Return a sheet for the terminal."""
+    return plain_table(sheet.title, sheet.columns, sheet.rows)
+
+
+def markdown_table(sheet: Sheet) -> str:
+    """Return a sheet as Markdown, its title in bold above it."""
+    lines = [sheet.columns, ["---"] * len(sheet.columns), *sheet.rows]
+    body = ["| " + " | ".join(_escaped(cell) for cell in line) + " |" for line in lines]
+    return "\n".join([f"**{sheet.title}**", "", *body, ""])
+
+
+def _escaped(cell: str) -> str:
+    return " ".join(cell.replace("|", "\\|").split())
 
 
 def plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:

@@ -15,8 +15,8 @@ from .target import Subject
 __all__ = ["MarkdownExporter"]
 
 _PROVENANCE = (
-    *("created", "parent", "optimizer", "model", "prompt_model", "adapter", "gold", "spend"),
-    *("thresholds", "versions", "judge_ref"),
+    *("variant", "created", "parent", "optimizer", "model", "prompt_model", "adapter", "gold", "spend"),
+    *("thresholds", "inconsistent", "versions", "judge_ref"),
 )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import dspy
 
     from ..programs.judge import Judge
+    from ..programs.shapes import Verified
 
 __all__ = ["FORMAT", "MessagesExporter", "fill"]
 
@@ -36,6 +37,15 @@ _VOTING = (
     "one filling is one sample; with thresholds.samples over 1, ask so often: a unit is positive if at least "
     "thresholds.threshold samples give it a positive label"
 )
+_RULE = (
+    "the label must be all_verified if there is an item and every item's verified is true, and otherwise the "
+    "other one; a reply that contradicts this is counted, and the policy says what becomes of it"
+)
+_POLICIES = {
+    "abstain": "the reply has no usable answer",
+    "units": "the label that follows from the items",
+    "label": "the label as it was given",
+}
 _OTHERWISE = "a reply without a usable answer is an abstention, to be counted, never a default label"
 
 
@@ -188,11 +198,11 @@ def _not_text(judge: Judge) -> UsageError:
 
 
 def _input(judge: Judge, predictor: dspy.Predict, name: str, placeholder: str) -> dict[str, str]:
-    from ..programs.shapes import OneLabel, Sentences
+    from ..programs.shapes import OneLabel, Sentences, Verified
 
     shape = judge.answer_shape
     render = "custom"
-    if type(shape) is OneLabel:
+    if type(shape) in (OneLabel, Verified):
         render = "as-is"
     elif type(shape) is Sentences:
         render = "numbered" if name == shape.unit else "as-is"
@@ -205,14 +215,29 @@ def _input(judge: Judge, predictor: dspy.Predict, name: str, placeholder: str) -
     }
 
 
+def _check(shape: Verified) -> dict[str, Any]:
+    return {
+        "items": shape.parts,
+        "all_verified": shape.holds,
+        "otherwise": shape.fails,
+        "policy": shape.policy,
+        "policies": _POLICIES,
+        "rule": _RULE,
+    }
+
+
 def _parser(judge: Judge, predictor: dspy.Predict) -> dict[str, Any]:
     from pydantic import TypeAdapter
+
+    from ..programs.shapes import Verified
 
     shape = judge.answer_shape
     values = getattr(shape, "values", None)
     answer = {"field": shape.field, "label_of_value": None if values is None else dict(values)}
     if values is None:
         answer["labels"] = "each item's label belongs to the sentence with its number n; numbers start at 1"
+    if isinstance(shape, Verified):
+        answer["check"] = _check(shape)
     return {
         "sections": _SECTIONS,
         "header": r"\[\[ ## (\w+) ## \]\]",

@@ -122,12 +122,28 @@ class Board:
             asker = self._asker(candidate.state.apply(self._basic))
 
             def keep(index: int, verdict: Verdict) -> None:
-                case = open_cases[index]
-                self._verdicts[candidate.id, case.id] = verdict
-                self._outcomes[candidate.id, case.id] = self.objective.outcome(case, verdict)
+                self.record(candidate, open_cases[index], verdict)
 
             asker.ask_all(open_cases, keep)
         return [self._outcomes[candidate.id, case.id] for case in cases]
+
+    def record(self, candidate: Candidate, case: Case, verdict: Verdict) -> Outcome:
+        """Keep a verdict that was asked elsewhere as this board would ask it; a known pair keeps its first."""
+        pair = candidate.id, case.id
+        if pair not in self._outcomes:
+            self._verdicts[pair] = verdict
+            self._outcomes[pair] = self.objective.outcome(case, verdict)
+        return self._outcomes[pair]
+
+    def outcome(self, candidate: Candidate, case: Case) -> Outcome | None:
+        """Return the outcome of a pair, ``None`` if it was never asked."""
+        return self._outcomes.get((candidate.id, case.id))
+
+    def outcomes(self, candidate: Candidate) -> dict[str, Outcome]:
+        """Return all outcomes of a candidate by the case's id."""
+        return {
+            case_id: outcome for (owner, case_id), outcome in self._outcomes.items() if owner == candidate.id
+        }
 
     def value(self, candidate: Candidate, cases: Sequence[Case]) -> float:
         """Return the objective's value over the cases that were scored."""

@@ -1,35 +1,33 @@
-"""``opro``: optimisation by prompting (Yang et al., 2023), for judges.
+"""``opro``: optimisation by prompting (Yang et al., 2023), for judges, with racing.
 
 A proposer model sees the instructions tried so far with their scores, in
-ascending order, and exemplars of the incumbent's errors, and writes several new
-instructions a step. Each is scored on a sample of train; one that beats the
-incumbent there is scored on dev, and the choice is made on dev. Differences
-from the paper's loop, measured in the notes of its authors' code: exemplars are
-errors and not random rows, and instructions are deduplicated on normalised
-Unicode text, so that Chinese works.
+ascending order, and exemplars of the leader's errors, and writes several new
+instructions a step. All instructions race on train (:mod:`jurist.optimizers.racing`);
+the one that leads by its lower bound is scored on dev, and the choice is made
+there. Differences from the paper's loop, measured in the notes of its authors'
+code: instructions are not all scored on every case, the scores shown are
+shrunken, exemplars are errors and not random rows, and instructions are
+deduplicated on normalised Unicode text, so that Chinese works. The paper's own
+loop is :mod:`jurist.optimizers.opro_paper`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import random
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import dspy
-from dspy.utils.exceptions import AdapterParseError, LMError
 
 from ..cases import Case
-from ..engines.failures import fatal, model_error, our_own
-from ..engines.models import adapter
-from ..hostile import defuse
-from ..programs.asking import collect
 from .base import Job
 from .board import Board, Candidate
-from .drawing import draw
+from .proposing import Entrance, propose, scored, task, wrong
+from .racing import Credit, Race, blocks, decided, stratified
 
 __all__ = ["Opro", "ProposeInstruction"]
+
+_SURE = 2.0  # standard errors behind the best on dev by which a leader is dropped for now
 
 
 class ProposeInstruction(dspy.Signature):
@@ -56,140 +54,105 @@ class Opro:
         steps: at most this many rounds (the paper runs up to 200).
         candidates: instructions proposed a step (the paper: 8).
         shown: scored instructions kept in the meta-prompt (the paper: 20).
-        exemplars: errors of the incumbent shown (the paper: 3 cases).
-        sample: train cases on which each instruction is scored.
-        patience: rounds without a better instruction before it stops.
+        exemplars: errors of the leader shown (the paper: 3 cases).
+        sample: train cases of the race; no instruction is scored on more.
+        block: cases in a block of the race; each new instruction runs one.
+        extra: further blocks a step, for the instructions with the highest upper bounds.
+        reach: standard errors of the upper bound, and of the lower bound by which one leads.
+        shrink: cases for which the mean of all instructions counts beside an instruction's own.
+        patience: rounds without a new leader or a better instruction on dev before it stops.
         longest: characters an instruction may have.
+        copied: the share of an instruction's text that may be copied from train.
         temperature: of the proposer (the paper: 1.0).
     """
 
-    steps: int = 12
+    steps: int = 20
     candidates: int = 4
     shown: int = 20
     exemplars: int = 3
-    sample: int = 40
-    patience: int = 4
+    sample: int = 200
+    block: int = 6
+    extra: int = 10
+    reach: float = 0.7
+    shrink: float = 10.0
+    patience: int = 6
     longest: int = 4000
+    copied: float = 0.2
     temperature: float = 1.0
     name: str = "opro"
 
     def minimum(self, job: Job) -> int:
-        """Return the calls for the basic prompt on dev and train, one proposal, and its scoring."""
-        sample = min(self.sample, len(job.train))
-        return (2 * sample + 2 * len(job.dev)) * job.sampling.samples + 1
+        """Return the calls for the basic prompt and one other on dev and a block of train, and one proposal."""
+        first = min(max(1, self.block), self.sample, len(job.train))
+        return (2 * first + 2 * len(job.dev)) * job.sampling.samples + 1
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve the instruction of ``start``, predictor by predictor in turn."""
-        sample = draw(job.train, self.sample, job.judge.positive, random.Random(f"sample/{job.seed}"))
-        board.score(start, sample)
-        incumbent, waited = start, 0
+        race = self._race(job, board, start)
+        entrance = Entrance.of(job, board, self.name, longest=self.longest, copied=self.copied)
+        incumbent, leader, waited = start, start, 0
         names = tuple(start.state.predictors)
         for step in range(1, self.steps + 1):
             name = names[(step - 1) % len(names)]
-            texts = self._propose(job, board, sample, name, step)
-            # A proposer may echo field markers; in an instruction they would be read as structure.
-            texts = [defuse(text, [*job.judge.signature.fields]) for text in texts]
-            fresh = self._enter(board, incumbent, name, texts, step)
+            texts = propose(job, ProposeInstruction, self._asked(job, race, name, step), self.temperature)
+            fresh = entrance.enter(leader, name, texts, step)
             for candidate in fresh:
-                board.score(candidate, sample)
-                if board.value(candidate, sample) >= board.value(incumbent, sample):
-                    board.score(candidate, job.dev)
-                job.note(f"step {step}: {candidate.id}", board.value(candidate, sample), kind="candidate")
+                race.enter(candidate)
+                job.note(f"step {step}: {candidate.id}", board.value(candidate, race.order), kind="candidate")
+            race.advance(self.extra, self.reach)
+            found = race.leader(self.reach)
+            self._to_dev(job, race, found.candidate)
             best = board.best(job.dev) or incumbent
-            waited = 0 if best.id != incumbent.id else waited + 1
-            incumbent = best
+            still = (best.id, found.candidate.id) == (incumbent.id, leader.id)
+            waited = waited + 1 if still else 0
+            incumbent, leader = best, found.candidate
             job.note(f"step {step}: best on dev {incumbent.id}", board.value(incumbent, job.dev), kind="step")
             if waited >= self.patience:
                 break
         return incumbent
 
-    def _propose(self, job: Job, board: Board, sample: Sequence[Case], name: str, step: int) -> list[str]:
-        values = {
-            "task": _task(job),
-            "scored_instructions": self._scored(board, sample, name),
-            "errors": self._errors(board, board.ranking(sample)[0], sample, step),
-        }
-        values = defuse(values, ProposeInstruction.fields)
-        predict = dspy.Predict(ProposeInstruction)
-        failed: list[LMError] = []
+    def _race(self, job: Job, board: Board, start: Candidate) -> Race:
+        random_ = random.Random(f"race/{job.seed}")
+        cases = [case for case in job.train if case.id not in start.demo_ids]
+        order = stratified(cases, job.judge.positive, random_)[: self.sample]
+        credit = Credit(board, board.score(board.basic, job.dev))
+        race = Race(board, order, block=self.block, credit=credit, shrink=self.shrink)
+        race.enter(board.basic)
+        race.enter(start)
+        return race
 
-        async def ask(draw: int) -> str | None:
-            config = {"seed": draw, "temperature": self.temperature}
-            try:
-                return str((await predict.acall(**values, config=config)).instruction)
-            except AdapterParseError:
-                return None  # an unusable proposal is no proposal; the call is on the ledger
-            except LMError as error:
-                ours = our_own(error)
-                if ours is not None:
-                    raise ours from error
-                if fatal(error):
-                    raise model_error(error) from error
-                failed.append(error)
-                return None
+    def _asked(self, job: Job, race: Race, name: str, step: int) -> list[dict[str, str]]:
+        best = [(found.candidate, found.mean) for found in race.ranking()[: self.shown]]
+        leader = race.leader(self.reach).candidate
+        errors = wrong(race.board, leader, race.seen(leader))
+        values = {"task": task(job), "scored_instructions": scored(name, best)}
+        return [
+            {**values, "errors": _slice(errors, self.exemplars, (step - 1) * self.candidates + draw)}
+            for draw in range(self.candidates)
+        ]
 
-        async def ask_all() -> list[str | BaseException | None]:
-            with dspy.context(lm=job.proposer_lm, adapter=adapter("chat"), disable_history=True, trace=None):
-                # What is in flight when the budget ends is paid for, and kept.
-                return await asyncio.gather(
-                    *(ask(draw) for draw in range(self.candidates)), return_exceptions=True
-                )
-
-        texts: list[str] = []
-        for text in collect(ask_all()):
-            if isinstance(text, BaseException):
-                raise text
-            texts.extend([text] if text else [])
-        if failed and len(failed) == self.candidates:
-            # Searching on without a proposer would only waste the judge's calls.
-            raise model_error(failed[0]) from failed[0]
-        return texts
-
-    def _enter(
-        self, board: Board, incumbent: Candidate, name: str, texts: Sequence[str], step: int
-    ) -> list[Candidate]:
-        known = {_normal(c.state.predictors[name].instructions) for c in board.candidates.values()}
-        fresh: list[Candidate] = []
-        for text in texts:
-            cleaned = text.strip()
-            if not cleaned or len(cleaned) > self.longest or _normal(cleaned) in known:
+    def _to_dev(self, job: Job, race: Race, leader: Candidate) -> None:
+        """Score the leader on dev, as long as it may still win against the best there."""
+        board = race.board
+        best = board.best(job.dev) or board.basic
+        order = stratified(job.dev, job.judge.positive, random.Random(f"dev/{job.seed}"))
+        # The board's choice rests on every case that both the basic prompt and the leader were scored on.
+        race.catch_up(board.basic, len(race.seen(leader)))
+        done: list[Case] = []
+        for block in blocks(order, self.block):
+            done += block
+            if board.scored(leader, block):
                 continue
-            known.add(_normal(cleaned))
-            state = incumbent.state.with_instruction(name, cleaned)
-            fresh.append(board.add(state, parent=incumbent, source="opro", step=step))
-        return fresh
-
-    def _scored(self, board: Board, sample: Sequence[Case], name: str) -> str:
-        done = board.ranking(sample)[: self.shown]
-        shown = (
-            (candidate.state.predictors[name].instructions, round(100 * board.value(candidate, sample)))
-            for candidate in reversed(done)
-        )
-        return "\n\n".join(f"text:\n{text}\nscore: {score}" for text, score in shown)
-
-    def _errors(self, board: Board, shown_best: Candidate, sample: Sequence[Case], step: int) -> str:
-        outcomes = board.score(shown_best, sample)
-        wrong = [pair for pair in zip(sample, outcomes, strict=True) if pair[1].feedback]
-        # Another few errors each step: the proposer should not fit the same three cases for ever.
-        offset = ((step - 1) * self.exemplars) % max(1, len(wrong))
-        chosen = (wrong[offset:] + wrong[:offset])[: self.exemplars]
-        return "\n\n".join(_exemplar(case, outcome.feedback) for case, outcome in chosen) or "none"
+            # At least one more block: a prompt that goes on leading is not dropped for ever.
+            board.score(leader, block)
+            ours, theirs = (
+                [race.credit(outcome) for outcome in board.score(one, done)] for one in (leader, best)
+            )
+            if decided(ours, theirs, _SURE):
+                return
 
 
-def _task(job: Job) -> str:
-    judge = job.judge
-    inputs = "\n".join(
-        f"- {name}: {info.json_schema_extra['desc']}" for name, info in judge.signature.input_fields.items()
-    )
-    return f"inputs:\n{inputs}\nlabels: {', '.join(judge.labels)}\ncounts as found: {', '.join(sorted(judge.positive))}"
-
-
-def _exemplar(case: Case, feedback: str) -> str:
-    evidence = "\n".join(
-        f"{name}: {str(value)[:600]}" for name, value in case.inputs.items() if isinstance(value, str)
-    )
-    return f"{evidence}\n{feedback}"
-
-
-def _normal(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+def _slice(errors: Sequence[str], count: int, turn: int) -> str:
+    """Return the ``turn``-th few errors: each proposal sees others, so that none is fitted for ever."""
+    offset = (turn * count) % max(1, len(errors))
+    return "\n\n".join([*errors[offset:], *errors[:offset]][:count]) or "none"

@@ -13,13 +13,34 @@ from typing import Any
 from ..errors import BudgetExhausted, OptimizerError
 from .base import Job, Optimizer
 from .board import Board, Candidate
+from .cfaith import CFaith
+from .contrastive import Contrastive
+from .dspy_bootstrap import Bootstrap
+from .dspy_copro import Copro
+from .dspy_gepa import Gepa
+from .dspy_mipro import Mipro
+from .dspy_rules import InferRules
+from .dspy_simba import Simba
 from .fewshot import FewShot
 from .opro import Opro
+from .opro_paper import OproPaper
 
 __all__ = ["DEFAULT", "OPTIMIZERS", "Chain", "make"]
 
 DEFAULT = "opro+fewshot"
-OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {"opro": Opro, "fewshot": FewShot}
+OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {
+    "opro": Opro,
+    "fewshot": FewShot,
+    "opro-paper": OproPaper,
+    "cfaith": CFaith,
+    "contrastive": Contrastive,
+    "bootstrap": Bootstrap,
+    "copro": Copro,
+    "mipro": Mipro,
+    "gepa": Gepa,
+    "simba": Simba,
+    "infer-rules": InferRules,
+}
 
 
 @dataclass(frozen=True, kw_only=True)

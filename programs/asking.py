@@ -25,6 +25,7 @@ from ..engines.ledger import Spend
 from ..engines.models import adapter as adapter_named
 from ..errors import BudgetExhausted, JudgeError, UsageError
 from .judge import Judge
+from .shapes import Answer
 from .votes import check_threshold, decide, majority, tally
 
 __all__ = ["Asker", "Sampling", "Status", "Verdict", "collect"]
@@ -65,6 +66,7 @@ class Verdict:
         votes: label -> votes, per unit.
         samples: the labels of each sample that answered, for thresholds fitted later.
         reasoning: the first sample's reasoning, if the judge gives one.
+        inconsistent: samples whose answer contradicted itself (units against label), whatever was made of them.
         error: what went wrong, redacted; empty if nothing did.
         usage: the calls and tokens this case took.
     """
@@ -75,6 +77,7 @@ class Verdict:
     votes: tuple[Mapping[Label, int], ...] = ()
     samples: tuple[Labels, ...] = ()
     reasoning: str = ""
+    inconsistent: int = 0
     error: str = ""
     usage: Spend = field(default_factory=Spend, compare=False)
 
@@ -167,17 +170,14 @@ class Asker:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _judge(self, case: Case) -> Verdict:
-        inputs, units = self.judge.values(case.inputs), len(self.judge.answer_shape.units(case.inputs))
-        answers: list[Labels] = []
-        reasoning = error = ""
-        failed = False
+        inputs, heard = self.judge.values(case.inputs), _Heard()
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
             sample_number.set(draw)  # this task's own context; the program need not know of it
             sample_draws.set(Counter())
             try:
                 prediction = await self._call(inputs)
             except AdapterParseError as bad:
-                error = error or "unusable reply: " + redact(bad.message or str(bad))[:200]
+                heard.error = heard.error or "unusable reply: " + redact(bad.message or str(bad))[:200]
                 continue
             except LMError as bad:
                 ours = our_own(bad)
@@ -185,11 +185,10 @@ class Asker:
                     raise ours from bad
                 if fatal(bad) or (isinstance(bad, LMTransportError) and not self._reached()):
                     raise model_error(bad) from bad
-                failed, error = True, f"{type(bad).__name__}: {brief(bad)[:200]}"
+                heard.failed, heard.error = True, f"{type(bad).__name__}: {brief(bad)[:200]}"
                 break
-            answers.append(self.judge.read(prediction, case.inputs))
-            reasoning = reasoning or str(prediction.get("reasoning") or "")
-        return self._verdict(case, units, answers, reasoning, error, failed)
+            heard.take(self.judge.read(prediction, case.inputs))
+        return self._verdict(case, len(self.judge.answer_shape.units(case.inputs)), heard)
 
     async def _call(self, inputs: Mapping[str, Any]) -> Any:
         try:
@@ -207,24 +206,27 @@ class Asker:
         """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing."""
         if verdict.status == "failed":
             return verdict
-        units = len(verdict.labels)
-        return self._verdict(
-            case, units, list(verdict.samples), verdict.reasoning, verdict.error, failed=False
+        heard = _Heard(
+            answers=list(verdict.samples),
+            reasoning=verdict.reasoning,
+            inconsistent=verdict.inconsistent,
+            error=verdict.error,
         )
+        return self._verdict(case, len(verdict.labels), heard)
 
-    def _verdict(
-        self, case: Case, units: int, answers: list[Labels], reasoning: str, error: str, failed: bool
-    ) -> Verdict:
-        if failed:
-            return Verdict(
-                id=case.id,
-                status="failed",
-                labels=(None,) * units,
-                samples=tuple(answers),
-                reasoning=reasoning,
-                error=error,
-            )
-        votes = tuple(tally(answers, unit) for unit in range(units))
+    def _verdict(self, case: Case, units: int, heard: _Heard) -> Verdict:
+        kept = Verdict(
+            id=case.id,
+            status="failed",
+            labels=(None,) * units,
+            samples=tuple(heard.answers),
+            reasoning=heard.reasoning,
+            inconsistent=heard.inconsistent,
+            error=heard.error,
+        )
+        if heard.failed:
+            return kept
+        votes = tuple(tally(heard.answers, unit) for unit in range(units))
         labels = tuple(
             decide(
                 vote,
@@ -236,25 +238,37 @@ class Asker:
             for vote in votes
         )
         status: Status = "abstained" if None in labels else "verdict"
-        if status == "verdict":
-            error = ""
-        elif not error:
-            error = f"no usable label for {labels.count(None)} of {units} units"
-        return Verdict(
-            id=case.id,
-            status=status,
-            labels=labels,
-            votes=votes,
-            samples=tuple(answers),
-            reasoning=reasoning,
-            error=error,
-        )
+        error = "" if status == "verdict" else heard.error or _unusable(labels, heard)
+        return replace(kept, status=status, labels=labels, votes=votes, error=error)
 
     def _reached(self) -> bool:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""
         desk = getattr(getattr(self.lm, "_engine_spec", None), "desk", None)
         spend = desk.ledger.spend() if desk else None
         return spend is None or spend.calls > spend.failures + spend.retries or spend.replayed > 0
+
+
+@dataclass(kw_only=True)
+class _Heard:
+    """What the samples of one case have said so far."""
+
+    answers: list[Labels] = field(default_factory=list)
+    reasoning: str = ""
+    inconsistent: int = 0
+    error: str = ""
+    failed: bool = False
+
+    def take(self, answer: Answer) -> None:
+        self.answers.append(answer.labels)
+        self.reasoning = self.reasoning or answer.reasoning
+        self.inconsistent += answer.inconsistent
+
+
+def _unusable(labels: Labels, heard: _Heard) -> str:
+    error = f"no usable label for {labels.count(None)} of {len(labels)} units"
+    if not heard.inconsistent:
+        return error
+    return f"{error}; {heard.inconsistent} of {len(heard.answers)} answers contradict themselves"
 
 
 def collect(work: Any) -> Any:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from ..errors import JudgeError
 from .cognibench import COGNIBENCH
-from .fect import FECT
+from .fect import FECT_JUDGES
 from .judge import Judge
 
 __all__ = ["JUDGES", "find"]
 
-JUDGES: tuple[Judge, ...] = (COGNIBENCH, FECT)
+JUDGES: tuple[Judge, ...] = (COGNIBENCH, *FECT_JUDGES)
 """Every built-in judge."""
 
 

@@ -95,4 +95,5 @@ COGNIBENCH = Judge(
     rows=CogniBenchRow,
     to_case=_case,
     details=_details,
+    bundled="cognibench-mini",
 )

@@ -1,17 +1,18 @@
-"""The judge of interpretive claims about contact-centre conversations (FECT)."""
+"""The judges of interpretive claims about contact-centre conversations (FECT): four prompts, one task."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias
 
 import pydantic
 
 from ..cases import Case, text_hash
-from ..signatures.fect import FectBasic
+from ..signatures.fect import Fect3D, Fect3DReasoning, FectBasic, FectBasicReasoning
 from .judge import Judge
-from .shapes import OneLabel
+from .shapes import OneLabel, Policy, Verified
 
-__all__ = ["FECT", "FectRow"]
+__all__ = ["FECT", "FECT_3D", "FECT_3D_REASONING", "FECT_JUDGES", "FECT_REASONING", "FectRow", "settling"]
 
 Factual: TypeAlias = bool | Literal["factual", "non_factual"] | None
 """A label as files write it."""
@@ -50,6 +51,8 @@ def _case(row: FectRow) -> Case:
     )
 
 
+_VALUES: Final = {"factual": True, "non_factual": False}
+
 FECT = Judge(
     name="fect",
     variant="basic",
@@ -57,7 +60,54 @@ FECT = Judge(
     signature=FectBasic,
     labels=("factual", "non_factual"),
     positive=frozenset({"non_factual"}),
-    shape=OneLabel(field="factual", values={"factual": True, "non_factual": False}, unit="claim"),
+    shape=OneLabel(field="factual", values=_VALUES, unit="claim"),
     rows=FectRow,
     to_case=_case,
+    bundled="fect-mini",
 )
+FECT_REASONING = replace(
+    FECT,
+    name="fect-reasoning",
+    variant="basic-reasoning",
+    description="FECT, with reasoning before the label",
+    signature=FectBasicReasoning,
+)
+FECT_3D = replace(
+    FECT,
+    name="fect-3d",
+    variant="3d",
+    description="FECT, 3D: decompose, decouple, detach",
+    signature=Fect3D,
+)
+FECT_3D_REASONING = replace(
+    FECT,
+    name="fect-3d-reasoning",
+    variant="3d-reasoning",
+    description="FECT, 3D, with every unit's reasoning and verdict, checked against the label",
+    signature=Fect3DReasoning,
+    shape=Verified(
+        field="factual", values=_VALUES, unit="claim", parts="units", holds="factual", fails="non_factual"
+    ),
+)
+FECT_JUDGES: Final = (FECT, FECT_REASONING, FECT_3D, FECT_3D_REASONING)
+"""The four prompts of section 3.1: the same rows, labels and metric."""
+
+
+def settling(policy: Policy) -> Judge:
+    """Return ``fect-3d-reasoning`` with another policy for replies whose units contradict their label.
+
+    It has a name of its own, ``fect-3d-reasoning-POLICY``, so that versions proven under different policies
+    are never taken for each other. In every command: a file with ``judge = settling("units")``.
+
+    Args:
+        policy: ``units`` (the label follows from the units), ``label`` (the label is kept) or ``abstain``
+            (the sample is unusable), which is what ``fect-3d-reasoning`` itself does.
+
+    Raises:
+        JudgeError: an unknown policy.
+    """
+    shape = FECT_3D_REASONING.shape
+    assert isinstance(shape, Verified)
+    return replace(
+        FECT_3D_REASONING, name=f"{FECT_3D_REASONING.name}-{policy}", shape=replace(shape, policy=policy)
+    )

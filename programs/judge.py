@@ -17,10 +17,10 @@ from typing import Any, Literal, get_args, get_origin
 import dspy
 import pydantic
 
-from ..cases import Case, Label, Labels
+from ..cases import Case, Label
 from ..errors import GoldError, JudgeError
 from ..hostile import defuse
-from .shapes import OneLabel, Shape
+from .shapes import Answer, OneLabel, Shape
 from .state import Demo
 
 __all__ = ["Judge", "Metric"]
@@ -47,6 +47,7 @@ class Judge:
         labels: the closed set, in a fixed order; default: read from the signature.
         unit: the input field whose text gets the label; default: the last input.
         details: what else a label says about its unit, for the output of ``jurist run``.
+        bundled: the bundled gold set that goes with it, if there is one.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Judge:
     unit: str = ""
     to_case: Callable[[Any], Case] | None = field(default=None, repr=False)
     details: Callable[[Label], Mapping[str, Any]] | None = field(default=None, repr=False)
+    bundled: str = ""
 
     def __post_init__(self) -> None:
         """Fill in what the signature says, and refuse what cannot work."""
@@ -113,13 +115,15 @@ class Judge:
         rendered = self.answer_shape.render(defuse(dict(inputs), fields))
         return {name: rendered[name] for name in self.input_fields}
 
-    def read(self, prediction: dspy.Prediction, inputs: Mapping[str, Any]) -> Labels:
-        """Return the labels of a prediction, ``None`` for each unit on which it is unusable."""
+    def read(self, prediction: dspy.Prediction, inputs: Mapping[str, Any]) -> Answer:
+        """Return what a prediction says: labels, ``None`` for each unit on which it is unusable, and why."""
         count = len(self.answer_shape.units(inputs))
-        return self.answer_shape.read(prediction.get(self.answer_shape.field), count)
+        return self.answer_shape.read(dict(prediction.items()), count)
 
     def demo(self, case: Case) -> Demo:
-        """Return a labelled case as a few-shot demonstration.
+        """Return a labelled case as a few-shot demonstration: its inputs and the answer that gold gives.
+
+        Other output fields (reasoning, units) are not in gold and left out; DSPy shows them as not supplied.
 
         Raises:
             ValueError: the case has no gold.

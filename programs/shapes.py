@@ -1,24 +1,50 @@
 """The shape of an answer: how a program's output becomes one label per unit, and back.
 
-Two shapes serve every judge so far: one label for the whole case, and one label
-for each numbered sentence. A reply that does not fit its shape yields ``None``
-(abstained) for the units it fails, never a guessed label.
+Three shapes serve every judge so far: one label for the whole case, one label
+together with the units of text that it rests on, and one label for each numbered
+sentence. A reply that does not fit its shape yields ``None`` (abstained) for the
+units it fails, never a guessed label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Literal, Protocol, get_args
 
 from ..cases import Label, Labels
+from ..errors import JudgeError
 from ..hostile import one_line
 
-__all__ = ["OneLabel", "Sentences", "Shape", "numbered"]
+__all__ = ["Answer", "OneLabel", "Policy", "Sentences", "Shape", "Verified", "numbered"]
+
+Policy = Literal["abstain", "units", "label"]
+"""What an answer counts for whose label and units contradict each other: nothing, its units, its label."""
+
+_SETTLE: Final[Mapping[Policy, Callable[[Label, Label], Label | None]]] = {
+    "abstain": lambda said, shown: None,
+    "units": lambda said, shown: shown,
+    "label": lambda said, shown: said,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What one reply says.
+
+    Attributes:
+        labels: one label per judged unit, ``None`` where the reply gives none that can be used.
+        reasoning: what the reply gives as its reasons, or nothing.
+        inconsistent: whether its parts contradict each other, whatever was made of it.
+    """
+
+    labels: Labels
+    reasoning: str = ""
+    inconsistent: bool = False
 
 
 class Shape(Protocol):
-    """How labels are read from a prediction and written into a demonstration."""
+    """How labels are read from a reply and written into a demonstration."""
 
     @property
     def field(self) -> str:
@@ -33,12 +59,12 @@ class Shape(Protocol):
         """Return the values of the signature's input fields."""
         ...
 
-    def read(self, answer: Any, count: int) -> Labels:
-        """Return ``count`` labels, ``None`` where the answer gives none that can be used."""
+    def read(self, reply: Mapping[str, Any], count: int) -> Answer:
+        """Return what a reply (output field -> value) says: ``count`` labels, and why."""
         ...
 
     def answer(self, labels: Sequence[Label | None]) -> Any:
-        """Return the output field's value that says ``labels``: the inverse of :meth:`read`."""
+        """Return the value of :attr:`field` that says ``labels``: :meth:`read` gives them back."""
         ...
 
 
@@ -64,16 +90,70 @@ class OneLabel:
         """Return the inputs as they are."""
         return dict(inputs)
 
-    def read(self, answer: Any, count: int) -> Labels:
+    def read(self, reply: Mapping[str, Any], count: int) -> Answer:
         """Return the label whose value was answered."""
-        return (
-            next((label for label, value in self.values.items() if value is answer or value == answer), None),
-        )
+        return Answer(labels=(self._label(reply),), reasoning=_reasoning(reply))
 
     def answer(self, labels: Sequence[Label | None]) -> Any:
         """Return the value of the one label."""
         label = labels[0]
         return None if label is None else self.values[label]
+
+    def _label(self, reply: Mapping[str, Any]) -> Label | None:
+        said = reply.get(self.field)
+        return next((label for label, value in self.values.items() if value is said or value == said), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified(OneLabel):
+    """One closed label for the whole case, with the parts of the judged text that it rests on.
+
+    Every part has a verdict of its own (FECT section 2.2), so a reply can contradict itself: its
+    label must be ``holds`` if there are parts and all of them were verified, and ``fails`` otherwise.
+    A demonstration made from gold has the label only, because gold has no parts: DSPy shows the
+    parts as not supplied.
+
+    Attributes:
+        parts: the output field with the parts, a list of items with ``text``, ``kind``, ``reasoning`` and
+            ``verified``.
+        holds: the label that says that everything was verified.
+        fails: the label that says that something was not.
+        policy: what becomes of a reply that contradicts itself. It is counted in any case.
+
+    Raises:
+        JudgeError: ``policy``, ``holds`` or ``fails`` is not known.
+    """
+
+    parts: str
+    holds: Label
+    fails: Label
+    policy: Policy = "abstain"
+
+    def __post_init__(self) -> None:
+        """Refuse what would only come out in the middle of a run."""
+        if self.policy not in _SETTLE:
+            raise JudgeError(
+                f"{self.policy!r} is no policy for replies that contradict themselves",
+                hint=f"use one of {', '.join(get_args(Policy))}",
+            )
+        if not {self.holds, self.fails} <= set(self.values):
+            raise JudgeError(
+                f"{self.holds!r} and {self.fails!r} are not both among the labels {list(self.values)}",
+                hint="name two of the labels",
+            )
+
+    def read(self, reply: Mapping[str, Any], count: int) -> Answer:
+        """Return the label if it agrees with the parts, else what the policy makes of the two.
+
+        A reply whose parts cannot be read says nothing that can be checked: it gives no label.
+        """
+        parts, said = _parts(reply.get(self.parts)), self._label(reply)
+        if parts is None or said is None:
+            return Answer(labels=(None,))
+        shown = self.holds if parts and all(part["verified"] for part in parts) else self.fails
+        label = said if said == shown else _SETTLE[self.policy](said, shown)
+        reasoning = "\n".join(map(_rendered, parts))
+        return Answer(labels=(label,), reasoning=reasoning, inconsistent=said != shown)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,15 +178,17 @@ class Sentences:
         """Return the inputs with the sentences numbered."""
         return {**inputs, self.unit: numbered(inputs[self.unit])}
 
-    def read(self, answer: Any, count: int) -> Labels:
+    def read(self, reply: Mapping[str, Any], count: int) -> Answer:
         """Return each sentence's label; ``None`` where its number is missing or was given two labels."""
         found: dict[int, Label | None] = {}
-        for item in answer if isinstance(answer, list | tuple) else ():
+        items = reply.get(self.field)
+        for item in items if isinstance(items, list | tuple) else ():
             number, label = _pair(item)
             if number is None or label not in self.labels:
                 continue
             found[number] = label if found.get(number, label) == label else None
-        return tuple(found.get(number) for number in range(1, count + 1))
+        labels = tuple(found.get(number) for number in range(1, count + 1))
+        return Answer(labels=labels, reasoning=_reasoning(reply))
 
     def answer(self, labels: Sequence[Label | None]) -> Any:
         """Return the items of the labelled sentences."""
@@ -119,9 +201,28 @@ def numbered(sentences: Sequence[str]) -> str:
 
 
 def _pair(item: Any) -> tuple[int | None, Any]:
-    number, label = (
-        (item.get("n"), item.get("label"))
-        if isinstance(item, Mapping)
-        else (getattr(item, "n", None), getattr(item, "label", None))
-    )
+    number, label = _get(item, "n"), _get(item, "label")
     return (number if isinstance(number, int) else None), label
+
+
+def _get(item: Any, name: str) -> Any:
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+
+def _reasoning(reply: Mapping[str, Any]) -> str:
+    return str(reply.get("reasoning") or "")
+
+
+def _parts(items: Any) -> list[dict[str, Any]] | None:
+    """Return the parts of a reply as plain values, or ``None`` if one has no verdict that can be read."""
+    if not isinstance(items, list | tuple):
+        return None
+    parts = [{name: _get(item, name) for name in ("text", "kind", "reasoning", "verified")} for item in items]
+    return parts if all(isinstance(part["verified"], bool) for part in parts) else None
+
+
+def _rendered(part: Mapping[str, Any]) -> str:
+    """Return a part on one line: ``verified: concrete "the plan": the agent names it``."""
+    verdict = "verified" if part["verified"] else "not verified"
+    why = one_line(str(part["reasoning"] or ""))
+    return f'{verdict}: {part["kind"]} "{one_line(str(part["text"]))}"' + (f": {why}" if why else "")

@@ -12,6 +12,8 @@ from dataclasses import replace
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
+import pydantic
+
 from ..cases import Case, Labels, text_hash
 from ..errors import GoldError
 from ..leaks import normalised, unit_field
@@ -105,7 +107,16 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
     Raises:
         GoldError: the judge's row model does not read back what it writes.
     """
-    parsed = judge.row_model.model_validate(_without_ratings(row))
+    try:
+        parsed = judge.row_model.model_validate(_without_ratings(row))
+    except pydantic.ValidationError as error:  # it was read, so only its label can be gone
+        keys = label_keys(judge)
+        raise GoldError(
+            f"the row cannot be written without a label: {judge.row_model.__name__} demands one",
+            path=case.source,
+            field=keys[0] if keys else "",
+            hint="let the judge's rows model take None for the label",
+        ) from error
     dumped = parsed.model_dump(mode="json")
     result: Row = {}
     for name, info in judge.row_model.model_fields.items():

@@ -26,7 +26,8 @@ def line_of(judge: Judge, case: Case, verdict: Verdict, stamp: Mapping[str, Any]
 
     ``label`` is the verdict of a judge with one unit, ``units`` has one entry per
     unit with its text, label, votes, whether the label is positive, and what
-    else the label says (for CogniBench: verdict, type and tier).
+    else the label says (for CogniBench: verdict, type and tier). ``inconsistent``
+    is the number of samples whose answer contradicted itself.
     """
     units = []
     for index, text in enumerate(judge.answer_shape.units(case.inputs)):
@@ -48,6 +49,7 @@ def line_of(judge: Judge, case: Case, verdict: Verdict, stamp: Mapping[str, Any]
         "label": verdict.label,
         "units": units,
         "reasoning": verdict.reasoning,
+        "inconsistent": verdict.inconsistent,
         "error": verdict.error,
         "usage": verdict.usage.to_json(),
         **stamp,

@@ -33,12 +33,14 @@ class Summary:
         resumed: rows that an earlier run had done.
         verdicts: rows judged now, by status.
         positive: rows judged now with a positive label in them.
+        inconsistent: samples asked now whose answer contradicted itself, whatever was made of them.
     """
 
     rows: int
     resumed: int
     verdicts: Mapping[str, int]
     positive: int
+    inconsistent: int = 0
 
     @property
     def unusable(self) -> float:
@@ -55,6 +57,7 @@ class Summary:
             "abstained": self.verdicts.get("abstained", 0),
             "failed": self.verdicts.get("failed", 0),
             "positive": self.positive,
+            "inconsistent": self.inconsistent,
         }
 
 
@@ -123,18 +126,21 @@ def _run(
     on_row: Callable[[Verdict], None],
 ) -> Summary:
     counts: Counter[str] = Counter()
-    positive = 0
+    positive = inconsistent = 0
     for start in range(0, len(cases), _BATCH):
         batch = cases[start : start + _BATCH]
 
         def write(index: int, verdict: Verdict, batch: Sequence[Case] = batch) -> None:
-            nonlocal positive
+            nonlocal positive, inconsistent
             line = line_of(asker.judge, batch[index], verdict, stamp)
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")
             stream.flush()
             counts[verdict.status] += 1
             positive += any(label in asker.judge.positive for label in verdict.labels)
+            inconsistent += verdict.inconsistent
             on_row(verdict)
 
         asker.ask_all(batch, write)
-    return Summary(rows=len(cases), resumed=0, verdicts=dict(counts), positive=positive)
+    return Summary(
+        rows=len(cases), resumed=0, verdicts=dict(counts), positive=positive, inconsistent=inconsistent
+    )

@@ -92,7 +92,7 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (1, "gold.jsonl is not a folder", ("artifacts", "list", "--store", "gold.jsonl")),
     # gold
     (1, "gone.jsonl: there is no such file", ("compile", "fect", "--gold", "gone.jsonl")),
-    (1, "may-go-mini: there is no such file", ("compile", "own.py")),
+    (2, "no gold is bundled for may-go", ("compile", "own.py")),
     (1, "broken.jsonl:2: broken JSON", ("compile", "fect", "--gold", "broken.jsonl")),
     (
         1,

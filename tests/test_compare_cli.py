@@ -12,6 +12,7 @@ from loopback import field_of
 from small import FAST, OWN, claims, cli, write_jsonl
 
 from jurist.artifacts import Store
+from jurist.evaluation.power import smallest_net
 from jurist.gold import Gold
 from jurist.programs.catalogue import find
 
@@ -56,10 +57,15 @@ def test_the_scores_on_the_sealed_rows_are_those_of_the_card() -> None:
 def test_a_judge_against_itself_shows_nothing() -> None:
     done = cli("compare", "fect:basic", "fect:basic", "--gold", "gold.jsonl", "--json")
     first, second = done.json["judges"]
-    assert first["first_against_this"] is None
-    against = second["first_against_this"]
-    assert (against["p"], against["b"], against["c"], second["p_holm"]) == (1.0, 0, 0, 1.0)
-    assert against["verdict"] == "not shown to be better"
+    assert [first["name"], second["name"]] == ["fect:basic", "fect:basic (2)"]
+    (test,) = done.json["tests"]
+    assert (test["p"], test["mcnemar"]["b"], test["mcnemar"]["c"], test["p_holm"]) == (1.0, 0, 0, 1.0)
+    assert test["verdict"] == "not shown to differ"
+    assert (test["smallest"]["one_way"], test["smallest"]["correct"], test["smallest"]["net"]) == (
+        6,
+        None,
+        None,
+    )
     assert first["scores"] == second["scores"]
 
 
@@ -88,18 +94,43 @@ def test_a_better_judge_is_said_to_be_better_and_holm_corrects(serve: Callable[.
     done = cli(*argv, "--json")
     assert done.code == 0, done.err
     exact, basic, other = done.json["judges"]
-    assert (exact["scores"]["accuracy"]["value"], exact["repeats"]) == (1.0, [1.0, 1.0])
-    assert (basic["scores"]["recall"]["value"], basic["repeats"]) == (0.0, [0.0, 0.0])
-    wrong = sum(not row["factual"] for row in claims())
+    assert exact["scores"]["accuracy"]["value"] == 1.0
+    assert exact["repeats"]["f1"] == {"values": [1.0, 1.0], "mean": 1.0, "sd": 0.0, "low": 1.0, "high": 1.0}
+    assert basic["repeats"]["recall"]["values"] == [0.0, 0.0]
     for one in (basic, other):
-        against = one["first_against_this"]
-        assert (against["verdict"], against["c"], against["b"]) == ("better", wrong, 0)
-        assert against["p"] == pytest.approx(2 * 0.5**wrong)
-        assert one["p_holm"] == pytest.approx(2 * against["p"])
+        assert one["consistency"]["agreement"] == one["consistency"]["unanimous"] == 1.0
         assert one["spend"]["calls"] == 2 * 42
+    assert [test["second"] for test in done.json["tests"]] == ["fect:basic", "fect@2"]
+    for test in done.json["tests"]:
+        assert (test["verdict"], test["test"], test["mcnemar"]) == ("better", "clustered permutation", None)
+        assert test["permutation"]["exact"]
+        assert test["p"] == pytest.approx(2 / 2**14)  # 14 groups differ, all in one direction
+        assert test["p_holm"] == pytest.approx(2 * test["p"])
+        assert test["smallest"]["alpha"] == 0.025
     assert server.count == 3 * 2 * 42
     assert "fect@1 against fect:basic: better" in done.err
     assert "over 2 repeats" in done.err
+
+
+def test_one_repeat_is_tested_by_mcnemar(serve: Callable[..., Any]) -> None:
+    store = Store("compiled")
+    for text in ("Exact.", "Other."):
+        store.save(FECT, changed(FECT, text), {}, [], make_latest=False)
+    server = _server(serve)
+    model = ("--model", "openai/x", "--api-base", server.url)
+    argv = ("compare", "fect@1", "fect:basic", "fect@2", "--gold", "gold.jsonl", "--pairs", "all", *model)
+    done = cli(*argv, "--json")
+    wrong = sum(not row["factual"] for row in claims())
+    pairs = [("fect@1", "fect:basic"), ("fect@1", "fect@2"), ("fect:basic", "fect@2")]
+    tests = done.json["tests"]
+    assert [(test["first"], test["second"]) for test in tests] == pairs
+    for test in tests[:2]:
+        assert (test["verdict"], test["mcnemar"]["c"], test["mcnemar"]["b"]) == ("better", wrong, 0)
+        assert test["p"] == pytest.approx(2 * 0.5**wrong)
+        assert test["p_holm"] == pytest.approx(3 * test["p"])
+        assert test["smallest"]["net"] == smallest_net(wrong, 0.05 / 3)
+    assert (tests[2]["verdict"], tests[2]["p_holm"]) == ("not shown to differ", 1.0)
+    assert {hit.body["temperature"] for hit in server.hits} == {0.0}
 
 
 @pytest.mark.parametrize(
@@ -134,6 +165,7 @@ def test_samples_of_an_artifact_are_drawn_at_a_temperature() -> None:
     Store("compiled").save(FECT, changed(FECT), card, [], make_latest=True)
     found = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--json").json
     assert [judge["spend"]["calls"] for judge in found["judges"]] == [3 * 42, 42]
-    refused = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--temperature", "0")
+    judges = ("fect", "fect:basic")
+    refused = cli("compare", *judges, "--gold", "gold.jsonl", "--temperature", "0")
     assert refused.code == 2
     assert "samples at temperature 0" in refused.err

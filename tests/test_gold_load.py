@@ -177,7 +177,7 @@ def test_duplicates_that_agree_are_merged_and_counted() -> None:
     rows = [
         fect("c", "d", ratings={"ann": True}),
         *GOOD,
-        fect("c", "d", ratings={"bob": False, "ann": False}),
+        fect("c", "d", ratings={"bob": False, "ann": "factual"}),
     ]
     gold = Gold.of([*rows, *GOOD], FECT)
     assert (len(gold.cases), gold.merged) == (3, 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import random
 import re
 from collections.abc import Callable
 from functools import cache
@@ -15,6 +16,7 @@ from dspy.lm15 import Request
 from dspy.utils.exceptions import LMServerError
 from fakes import Scripted, desk_with, lm_of, reply, system_of, user_of
 from loopback import field_of
+from worlds import job_of, simulator
 
 from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
@@ -23,6 +25,7 @@ from jurist.errors import ModelError, OptimizerError
 from jurist.gold import Gold, Split
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.opro import Opro
+from jurist.optimizers.racing import stratified
 from jurist.optimizers.registry import Chain, make
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
@@ -33,7 +36,11 @@ OWN = {
     "opro": {name: OPTIONS[name] for name in ("steps", "candidates", "sample")},
     "fewshot": {name: OPTIONS[name] for name in ("sizes", "sets", "first", "sample")},
     "opro+fewshot": OPTIONS,
+    "opro-paper": {name: OPTIONS[name] for name in ("steps", "candidates", "sample")},
+    "cfaith": {"rounds": 3, "rewrites": 3, "sample": 12, "errors": 3},
+    "contrastive": {"sample": 20, "draws": 2, "pairs": 1},
 }
+ALL = ["opro", "fewshot", "opro+fewshot", "opro-paper", "cfaith", "contrastive"]
 
 
 @cache
@@ -106,7 +113,7 @@ def whole(name: str) -> Run:
     return Run(name)
 
 
-@pytest.mark.parametrize("name", ["opro", "fewshot", "opro+fewshot"])
+@pytest.mark.parametrize("name", ALL)
 def test_it_finishes_with_the_best_that_was_scored_on_all_of_dev(name: str) -> None:
     run = whole(name)
     board = run.result.board
@@ -115,7 +122,7 @@ def test_it_finishes_with_the_best_that_was_scored_on_all_of_dev(name: str) -> N
     assert board.scored(run.result.best, split().dev)
     assert run.value() >= board.value(board.basic, split().dev)
     assert run.history[0]["source"] == "basic"
-    assert len({row["candidate"] for row in run.history}) == len(run.history) > 3
+    assert len({row["candidate"] for row in run.history}) == len(run.history) > 2
     assert run.desk.ledger.spend().calls == run.sent == run.desk.meter.calls
 
 
@@ -125,7 +132,7 @@ def test_something_better_is_found_where_there_is_something_better() -> None:
     assert run.value() > run.result.board.value(run.result.board.basic, split().dev)
 
 
-@pytest.mark.parametrize("name", ["opro", "fewshot", "opro+fewshot"])
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("extra", [0, 13, 40])
 def test_the_budget_is_exact_and_the_best_so_far_is_returned(name: str, extra: int) -> None:
     least = make(name, OWN[name]).minimum(whole(name).job)
@@ -139,7 +146,7 @@ def test_the_budget_is_exact_and_the_best_so_far_is_returned(name: str, extra: i
         assert str(calls) in run.result.reason
 
 
-@pytest.mark.parametrize("name", ["opro", "fewshot", "opro+fewshot"])
+@pytest.mark.parametrize("name", ALL)
 def test_a_budget_below_the_minimum_is_refused_before_any_call(name: str) -> None:
     least = make(name, OWN[name]).minimum(whole(name).job)
     with pytest.raises(OptimizerError, match=f"at least {least} calls"):
@@ -169,13 +176,13 @@ def test_ctrl_c_while_proposing() -> None:
     assert len(run.proposer.requests) == 5
 
 
-@pytest.mark.parametrize("name", ["opro", "fewshot", "opro+fewshot"])
+@pytest.mark.parametrize("name", ALL)
 def test_the_same_seed_gives_the_same_history(name: str) -> None:
     assert Run(name, concurrency=1).history == whole(name).history
     assert Run(name, seed=4).history != whole(name).history
 
 
-@pytest.mark.parametrize("name", ["opro", "fewshot", "opro+fewshot"])
+@pytest.mark.parametrize("name", ALL)
 def test_a_finished_job_is_replayed_for_nothing(name: str, tmp_path: Path) -> None:
     journal = tmp_path / "j"
     first = Run(name, journal=journal)
@@ -186,7 +193,16 @@ def test_a_finished_job_is_replayed_for_nothing(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "after"), [("opro", 7), ("opro", 60), ("opro+fewshot", 33), ("fewshot", 30)]
+    ("name", "after"),
+    [
+        ("opro", 7),
+        ("opro", 60),
+        ("opro+fewshot", 33),
+        ("fewshot", 30),
+        ("opro-paper", 50),
+        ("cfaith", 40),
+        ("contrastive", 41),
+    ],
 )
 def test_an_interrupted_job_goes_on_where_it_was(name: str, after: int, tmp_path: Path) -> None:
     journal = tmp_path / "j"
@@ -268,8 +284,15 @@ def test_only_so_many_instructions_are_shown_and_they_are_the_best() -> None:
     scored = field_of(user_of(run.proposer.requests[-1]), "scored_instructions")
     scores = [int(score) for score in re.findall(r"^score: (\d+)$", scored, re.M)]
     assert len(scores) == 4
-    values = sorted(round(100 * (row["train"]["value"] or 0)) for row in run.history if row["step"] < 4)
-    assert scores == values[-4:]
+    assert scores == sorted(scores)
+    values = {
+        row["prompt"]["self"]["instructions"]: 100 * (row["train"]["value"] or 0) for row in run.history
+    }
+    shown = [values[text] for text in re.findall(r"text:\n(.*?)\nscore:", scored, re.S)]
+    left_out = [values[row["prompt"]["self"]["instructions"]] for row in run.history if row["step"] < 4]
+    assert sum(shown) / 4 > sum(left_out) / len(left_out)
+    # Shrunken: no score is as high as the best mean on a few cases.
+    assert scores[-1] < max(shown)
 
 
 def test_hostile_training_text_does_not_forge_the_meta_prompt() -> None:
@@ -411,3 +434,30 @@ def test_the_offline_engine_can_be_compiled(name: str) -> None:
     histories = [result.board.history(split().train, split().dev) for result in (first, second)]
     assert histories[0] == histories[1]
     assert len(histories[0]) > 1
+
+
+def test_a_leader_that_was_unlucky_on_dev_is_not_dropped_for_ever() -> None:
+    """One bad block of dev must not keep the best prompt from being chosen."""
+    world = simulator.World(seed=2)
+    order = stratified(world.cases(30, "dev"), simulator.JUDGE.positive, random.Random("dev/0"))
+    unlucky = {case.inputs["item"] for case in order[:6]}
+    helping = [name for name, strength in world.strengths.items() if strength > 0]
+    good = " ".join(f"Check the {name}." for name in helping)
+    middling = " ".join(f"Check the {name}." for name in helping[:5])
+
+    def judge(request: Request) -> str:
+        item = field_of(user_of(request), "item")
+        ideal = good in system_of(request)
+        right = not ideal if item in unlucky else ideal or _hash(item) % 10 < 6
+        gold = world.gold(item)
+        return reply("chat", verdict=gold if right else {"accept": "reject", "reject": "accept"}[gold])
+
+    drawn = iter([middling, good, *(f"Read {number} times." for number in range(99))])
+    job = job_of(world)
+    for name, engine in (
+        ("judge_lm", judge),
+        ("proposer_lm", lambda r: reply("chat", instruction=next(drawn))),
+    ):
+        object.__setattr__(job, name, lm_of(Scripted(engine), job.desk))
+    result = optimize(Opro(candidates=2, steps=12, patience=12), job)
+    assert good in result.best.state.predictors["self"].instructions

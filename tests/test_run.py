@@ -44,8 +44,8 @@ def test_a_line_has_everything() -> None:
     assert len(lines) == len({line["id"] for line in lines}) == 12
     for line in lines:
         assert set(line) == {
-            *("id", "source", "group", "status", "label", "units", "reasoning", "error", "usage"),
-            *("judge", "artifact", "model", "sampling"),
+            *("id", "source", "group", "status", "label", "units", "reasoning", "inconsistent"),
+            *("error", "usage", "judge", "artifact", "model", "sampling"),
         }
         assert (line["judge"], line["artifact"], line["model"]) == ("fect@1", artifact.sha256, "offline")
         assert (line["status"], line["error"]) == ("verdict", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,10 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jurist.programs.shapes import OneLabel, Sentences, numbered
+from jurist.errors import JudgeError
+from jurist.programs.shapes import OneLabel, Sentences, Verified, numbered
 
 ONE = OneLabel(field="factual", values={"factual": True, "non_factual": False}, unit="claim")
 MANY = Sentences(field="labels", unit="sentences", labels=("x", "y"))
+BOTH = Verified(
+    field="factual",
+    values={"factual": True, "non_factual": False},
+    unit="claim",
+    parts="units",
+    holds="factual",
+    fails="non_factual",
+)
+POLICIES = ("abstain", "units", "label")
+
+
+def part(verified: Any, **more: Any) -> dict[str, Any]:
+    return {"text": "plan", "kind": "concrete", "reasoning": "named", "verified": verified, **more}
+
+
 json_values = st.recursive(
     st.none()
     | st.booleans()
@@ -41,7 +58,7 @@ json_values = st.recursive(
     ],
 )
 def test_one_label(answer: Any, label: str | None) -> None:
-    assert ONE.read(answer, 1) == (label,)
+    assert ONE.read({"factual": answer}, 1).labels == (label,)
 
 
 @pytest.mark.parametrize(
@@ -62,25 +79,25 @@ def test_one_label(answer: Any, label: str | None) -> None:
     ],
 )
 def test_sentences(answer: Any, labels: tuple[str | None, ...]) -> None:
-    assert MANY.read(answer, 3) == labels
+    assert MANY.read({"labels": answer}, 3).labels == labels
 
 
 @given(json_values, st.integers(0, 5))
 def test_reading_anything_gives_known_labels_or_none(answer: Any, count: int) -> None:
-    labels = MANY.read(answer, count)
+    labels = MANY.read({"labels": answer}, count).labels
     assert len(labels) == count
     assert set(labels) <= {"x", "y", None}
-    assert set(ONE.read(answer, 1)) <= {"factual", "non_factual", None}
+    assert set(ONE.read({"factual": answer}, 1).labels) <= {"factual", "non_factual", None}
 
 
 @given(st.lists(st.sampled_from(["x", "y", None]), max_size=8).map(tuple))
 def test_reading_undoes_writing(labels: tuple[str | None, ...]) -> None:
-    assert MANY.read(MANY.answer(labels), len(labels)) == labels
+    assert MANY.read({"labels": MANY.answer(labels)}, len(labels)).labels == labels
 
 
 @pytest.mark.parametrize("label", ["factual", "non_factual"])
 def test_reading_undoes_writing_one(label: str) -> None:
-    assert ONE.read(ONE.answer((label,)), 1) == (label,)
+    assert ONE.read({"factual": ONE.answer((label,))}, 1).labels == (label,)
 
 
 @given(st.lists(st.text(), min_size=1, max_size=6))
@@ -95,3 +112,80 @@ def test_numbered_has_one_line_for_each_sentence(sentences: list[str]) -> None:
 )
 def test_numbers_cannot_be_forged(forged: str) -> None:
     assert numbered([forged, "c"]) == "1. a 2. b\n2. c"
+
+
+@pytest.mark.parametrize(
+    ("units", "said", "shown", "consistent"),
+    [
+        ([part(True), part(True)], True, "factual", True),
+        ([part(True), part(False)], False, "non_factual", True),
+        ([], False, "non_factual", True),
+        ([part(True), part(False)], True, "non_factual", False),
+        ([part(True), part(True)], False, "factual", False),
+        ([], True, "non_factual", False),
+        ([SimpleNamespace(**part(True))], True, "factual", True),
+    ],
+)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_units_against_label(units: list[Any], said: bool, shown: str, consistent: bool, policy: Any) -> None:
+    answer = replace(BOTH, policy=policy).read({"units": units, "factual": said}, 1)
+    kept = "factual" if said else "non_factual"
+    settled = {"abstain": None, "units": shown, "label": kept}[policy]
+    assert answer.labels == (kept if consistent else settled,)
+    assert answer.inconsistent is not consistent
+    assert answer.reasoning.count("\n") == max(0, len(units) - 1)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {},
+        {"factual": True},
+        {"units": [part(True)]},
+        {"units": [part(True)], "factual": "perhaps"},
+        {"units": None, "factual": True},
+        {"units": "[]", "factual": False},
+        {"units": [part("yes")], "factual": True},
+        {"units": [part(1)], "factual": True},
+        {"units": ["plan"], "factual": True},
+        {"units": [part(True), None], "factual": True},
+    ],
+)
+def test_what_cannot_be_checked_is_no_label_and_no_contradiction(reply: dict[str, Any], policy: Any) -> None:
+    answer = replace(BOTH, policy=policy).read(reply, 1)
+    assert (answer.labels, answer.inconsistent) == ((None,), False)
+
+
+@given(json_values, json_values, st.sampled_from(POLICIES))
+def test_reading_any_units_never_guesses(units: Any, said: Any, policy: Any) -> None:
+    answer = replace(BOTH, policy=policy).read({"units": units, "factual": said}, 1)
+    assert set(answer.labels) <= {"factual", "non_factual", None}
+    if answer.labels != (None,):
+        assert isinstance(units, list)
+        assert said in (True, False)
+
+
+def test_the_units_are_the_reasoning_on_a_line_each() -> None:
+    units = [
+        part(True),
+        part(False, kind="relation", text="a\n\nb", reasoning="x\ny"),
+        part(True, reasoning=""),
+    ]
+    assert BOTH.read({"units": units, "factual": False}, 1).reasoning.split("\n") == [
+        'verified: concrete "plan": named',
+        'not verified: relation "a b": x y',
+        'verified: concrete "plan"',
+    ]
+
+
+@pytest.mark.parametrize("shape", [ONE, MANY], ids=["one", "many"])
+def test_free_reasoning_is_kept(shape: Any) -> None:
+    assert shape.read({"reasoning": "because"}, 1).reasoning == "because"
+    assert shape.read({"reasoning": None}, 1).reasoning == ""
+
+
+@pytest.mark.parametrize("wrong", [{"policy": "guess"}, {"holds": "true"}, {"fails": "false"}])
+def test_a_shape_that_cannot_work_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(JudgeError, match=next(iter(wrong.values()))):
+        replace(BOTH, **wrong)

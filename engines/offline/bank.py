@@ -4,7 +4,8 @@ A block per criterion. ``cue`` lines are alternatives of one pattern over a lowe
 ``shift`` entries are axis.feature and a delta; ``en`` and ``zh`` are the proposer's sentences.
 ``fixes`` says which error it answers: ``over`` (something unsupported was let pass) or ``under``;
 ``feature`` which mark of a claim calls for it. ``evergreen``: a negating word in front does not flip
-it. ``instead_of``: a criterion in like words that the same clause then does not state.
+it. ``instead_of``: a criterion in like words that the same clause then does not state. ``read``: it
+is recognised, and never proposed.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ en: Be lenient: ignore minor differences and give the benefit of the doubt.
 zh: 从宽判断：忽略细微差别，存疑时判为支持。
 
 [every-part] fixes=over feature=cov_low
-cue: every (?:part|detail|element|word|aspect)|all (?:parts|details|elements|aspects)
+cue: every (?:part|detail|element|word|aspect|unit)|all (?:parts|details|elements|aspects)
 cue: each (?:part|detail)|any part|everything it says|all of it\b|entire (?:claim|sentence|statement)
 cue: whole (?:claim|sentence|statement)|partly|partial|每个部分|所有细节|全部内容|每一处|整句
 shift: support.cov_all+1 support.cov_worst+0.5 support.bias-1.25
@@ -195,4 +196,28 @@ cue: combin(?:e|ing)|several (?:sentences|passages)|全文|整个(?:对话|文�
 shift: support.cov_all+0.5 support.cov_best-0.5 support.bias+0.25
 en: Read the whole evidence and combine its passages before deciding.
 zh: 通读全部证据并综合各处后再判断。
+
+[concrete-words] fixes=over instead_of=explicit read
+cue: concrete (?:word|noun|term|thing|meaning)|具体(?:词|名词|事物|内容)
+shift: support.cov_all+0.5 support.cov_low-0.5 support.bias-0.25
+en: Concrete words need an explicit mention.
+zh: 具体词需要明确提及。
+
+[either-evidence] fixes=under instead_of=explicit read
+cue: explicit(?:ly)?(?: mention| evidence)? or (?:clearly )?impli|明确或隐含|明示或暗示
+shift: support.cov_pairs-0.25
+en: Evidence may be explicit or implicit.
+zh: 证据可以是明确或隐含的。
+
+[interpretive-words] fixes=under instead_of=subjective read
+cue: (?:subjectiv|interpret)[^.;]{0,160}impli|(?:主观|解读)[^。；]{0,60}(?:隐含|暗示)
+shift: support.subjective+0.25
+en: Words of subjective interpretation need implicit evidence at least.
+zh: 主观解读的词至少需要隐含的证据。
+
+[relation] fixes=over feature=causal read
+cue: \brelations?\b|who did what|(?<!人际)关系|谁对谁
+shift: support.cause_missing-0.5 support.cov_best+0.25 support.bias-0.25
+en: Verify the relation on its own: who did what to whom, why and how.
+zh: 单独核实关系：谁对谁做了什么，为什么，怎样做。
 """

@@ -2,7 +2,8 @@
 
 Each criterion is recognised by cue patterns in any instruction, whoever wrote it, sentence by
 sentence, in English and Chinese. A negation in front of the cue in its sentence flips the shift.
-A criterion counts once however often it is said. The same bank gives the proposer its sentences.
+A criterion counts once however often it is said. The same bank gives the proposer its sentences,
+those criteria excepted that are only read.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 
 from .bank import BANK_TEXT
 
-__all__ = ["BANK", "RIVALS", "Criterion", "active", "instruction_sentences", "shifts_for"]
+__all__ = ["BANK", "KNOWN", "RIVALS", "Criterion", "active", "instruction_sentences", "shifts_for"]
 
 _NEGATION: Final = re.compile(
     r"\b(?:do not|don't|does not|never|without|no need|need not|not required|not necessary|avoid|"
@@ -41,7 +42,8 @@ class Criterion:
         feature: the feature whose presence in an error calls for this criterion ("" for any).
         fixes: "over" if it makes the judge stricter (fewer supported), "under" if more lenient, "" other.
         evergreen: whether negating words are part of the cue itself, so that they do not flip it.
-        instead_of: a criterion that the same clause then does not state (the opposite in like words).
+        instead_of: a criterion that the same clause then does not state (another one in like words).
+        read_only: whether it is recognised, and never proposed.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Criterion:
     fixes: str = ""
     evergreen: bool = False
     instead_of: str = ""
+    read_only: bool = False
 
 
 def _parse(block: str) -> Criterion:
@@ -74,10 +77,12 @@ def _parse(block: str) -> Criterion:
         fixes=options.get("fixes", ""),
         evergreen="evergreen" in rest.split(),
         instead_of=options.get("instead_of", ""),
+        read_only="read" in rest.split(),
     )
 
 
-BANK: Final[tuple[Criterion, ...]] = tuple(_parse(block) for block in BANK_TEXT.strip().split("\n\n"))
+KNOWN: Final[tuple[Criterion, ...]] = tuple(_parse(block) for block in BANK_TEXT.strip().split("\n\n"))
+BANK: Final = tuple(criterion for criterion in KNOWN if not criterion.read_only)
 
 
 def instruction_sentences(text: str) -> list[str]:
@@ -95,9 +100,9 @@ def active(instruction: str) -> tuple[tuple[str, int], ...]:
     """Return the criteria an instruction states: (name, +1), or (name, -1) where it negates one."""
     found: dict[str, int] = {}
     for sentence in _CLAUSE.split(instruction[:20000].lower()):
-        matches = {c.name: m for c in BANK if (m := _cue(c.cues).search(sentence))}
-        beaten = {c.instead_of for c in BANK if c.name in matches}
-        for criterion in BANK:
+        matches = {c.name: m for c in KNOWN if (m := _cue(c.cues).search(sentence))}
+        beaten = {c.instead_of for c in KNOWN if c.name in matches}
+        for criterion in KNOWN:
             match = matches.get(criterion.name)
             if not match or criterion.name in beaten:
                 continue
@@ -112,7 +117,7 @@ def shifts_for(instruction: str) -> dict[tuple[str, str], float]:
     """Return what an instruction adds to the prior directions: (axis, feature or bias) -> delta."""
     signs = dict(active(instruction))
     total: dict[tuple[str, str], float] = {}
-    for criterion in BANK:
+    for criterion in KNOWN:
         sign = signs.get(criterion.name, 0)
         for axis, feature, delta in criterion.shifts:
             if sign:

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .features import GROUPS
-from .judge import Decision, Manner, decide
+from .judge import Decision, Manner, decide, scene_of
+from .pieces import pieces
 from .proposer import advice, propose, propose_raw
 from .request import Ask, Field, parse_request
-from .roles import assign_roles
+from .roles import Roles, assign_roles
+from .shapes import Shape
 from .text import count_tokens, neutralise
-from .writer import text_value, value_of, write_reply
+from .writer import pieces_value, text_value, value_of, write_reply
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request, Response
@@ -100,11 +103,25 @@ def answer(system: str, messages: list[tuple[str, str]], manner: Manner) -> str:
     judged = {
         field.name: decide(ask, field, roles, manner)
         for field in ask.outputs
-        if field.shape.kind not in ("text", "map")
+        if field.shape.kind not in ("text", "map", "pieces")
     }
     main = next(iter(judged.values()), [])
-    values = {field.name: _value(ask, field, judged, main, manner) for field in ask.outputs}
+    values = {
+        field.name: _pieces(ask, field, roles, main, manner)
+        if field.shape.kind == "pieces"
+        else _value(ask, field, judged, main, manner)
+        for field in ask.outputs
+    }
     return write_reply(ask.adapter, values)
+
+
+def _pieces(ask: Ask, field: Field, roles: Roles, main: list[Decision], manner: Manner) -> Any:
+    """Render the request's verdict in pieces; without one, decide first whether the claim is supported."""
+    whole = replace(field, name="supported", shape=Shape(kind="bool", labels=("True", "False")))
+    decisions = main or decide(ask, whole, roles, manner)
+    scene, _ = scene_of(ask.values, roles, per_unit=False)
+    found = pieces(ask.values.get(roles.judged, ""), scene.evidence, holds=all(d.holds for d in decisions))
+    return pieces_value(field.shape, found)
 
 
 def _value(

@@ -54,6 +54,8 @@ class Decision:
         unit: what was judged.
         label: one of the shape's labels.
         support: probability of the labels that mean supported (or of the label, if none does).
+        holds: whether the label means that the evidence supports the unit; for a label whose meaning is
+            not known, whether its own probability is at least a half.
         quote: the evidence sentence that fits best, or "".
         reasons: names of the features that decided, strongest first.
     """
@@ -61,6 +63,7 @@ class Decision:
     unit: Unit
     label: str
     support: float
+    holds: bool
     quote: str
     reasons: tuple[str, ...]
 
@@ -100,11 +103,14 @@ def decide(ask: Ask, field: Field, roles: Roles, manner: Manner) -> list[Decisio
     decisions = []
     for row, (unit, quote) in enumerate(zip(units, reading.quotes, strict=True)):
         chosen = _pick(probabilities[row], model.groups, manner)
+        support = _support(probabilities[row], model.known, chosen)
+        meaning = model.known[chosen]
         decisions.append(
             Decision(
                 unit=unit,
                 label=labels[chosen],
-                support=_support(probabilities[row], model.known, chosen),
+                support=support,
+                holds=meaning.group == "supported" if meaning.known else support >= 0.5,
                 quote=quote,
                 reasons=_reasons(model, x[row], chosen, probabilities[row]),
             )

@@ -121,6 +121,12 @@ LEXICONS: Final[dict[str, str]] = {
         生气|愤怒|不满|担心|担忧|困惑|失望|沮丧|满意|感谢|高兴|着急|焦虑|犹豫|惊讶|疑惑|抱怨|麻烦|方便|
         感兴趣
     """,
+    "stance": """
+        choose*|chose|chosen|opt|opts|opted|decid*|decision|want*|wish*|intend*|intent*|plan to|plans to|
+        agree*|disagree*|accept*|reject*|refus*|declin*|insist*|reluctan*|willing*|unwilling*|eager*|keen|
+        trust*|doubt*|expect*|hope|hopes|hoped|curious|cautious|patient|impatient|polite*|rude*|
+        选择|决定|想要|打算|愿意|不愿|同意|接受|拒绝|坚持|信任|怀疑|期望|倾向
+    """,
     "filler": """
         of course|certainly|sure|sure thing|absolutely|great question|good question|hello|hi|hey|welcome|
         you're welcome|thank you|thanks|happy to help|glad to help|let me know|hope this helps|i hope|

@@ -1,7 +1,8 @@
 """The shape of an output field: what values it takes, read from its type, its note and description.
 
 ``bool``, a closed label set (``Literal`` or an enum), a list of labels (one per numbered line), a
-list of objects that carry a number and a label, a list of line numbers, a number, or free text.
+list of objects that carry a number and a label, a list of pieces of the claim (text, kind of wording,
+verified or not), a list of line numbers, a number, or free text.
 The XML adapter shows no enum for objects; then the labels come from the field's description,
 written as ``one of: a; b; c``.
 """
@@ -11,12 +12,16 @@ from __future__ import annotations
 import ast
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
+
+from .pieces import wording_kind
 
 __all__ = ["Kind", "Shape", "parse_shape"]
 
-Kind = Literal["bool", "label", "labels", "tags", "tag", "bools", "indices", "texts", "number", "map", "text"]
+Kind = Literal[
+    "bool", "label", "labels", "tags", "tag", "pieces", "bools", "indices", "texts", "number", "map", "text"
+]  # fmt: skip
 
 _ONE_OF: Final = re.compile(r"one of:?\s*(.+?)(?:[.。\n]|$)|其中之一[:：]?\s*(.+?)(?:[。\n]|$)", re.I)
 _LITERAL: Final = re.compile(r"Literal\[(.*)\]", re.S)
@@ -26,6 +31,8 @@ _NUMBER_NAMES: Final = (
     "n", "number", "index", "idx", "i", "id", "no", "num", "sentence_number", "line", "position",
     "序号", "编号",
 )  # fmt: skip
+_LABEL_NAMES: Final = ("label", "verdict", "tag", "category", "type", "kind", "class", "标签", "类型")
+_FLAG_NAMES: Final = ("verified", "已核实")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +41,8 @@ class Shape:
 
     Attributes:
         kind: which shape.
-        labels: the closed set, for labels and tags; empty when the request does not show it.
-        parts: for tags, (property name, role) in order, role one of number, label, flag, score, text.
+        labels: the closed set, for labels, tags and pieces; empty when the request does not show it.
+        parts: for tags and pieces, (property name, role) in order, role one of number, label, flag, score, text.
         low, high: the range of a number.
         whole: whether a number must be an integer.
     """
@@ -79,7 +86,15 @@ def parse_shape(type_text: str, note: str, description: str) -> Shape:
         return Shape(kind="labels", labels=labels)
     if kind == "list[str]":
         return Shape(kind="labels", labels=described) if len(described) > 1 else Shape(kind="texts")
-    return _objects(note, described, "tags")
+    return _as_pieces(_objects(note, described, "tags"))
+
+
+def _as_pieces(shape: Shape) -> Shape:
+    """Objects without a number, with a flag, whose label says what sort of wording a text is, are pieces."""
+    roles = [role for _, role in shape.parts]
+    sorts = [wording_kind(label) for label in shape.labels]
+    asked = "number" not in roles and {"text", "label", "flag"} <= set(roles)
+    return replace(shape, kind="pieces") if asked and len(sorts) > 1 and None not in sorts else shape
 
 
 def _plain_type(text: str) -> str:
@@ -138,13 +153,10 @@ def _objects(note: str, described: tuple[str, ...], kind: Kind) -> Shape:
 
 
 def _role_by_name(name: str) -> str:
-    if name.lower() in _NUMBER_NAMES:
+    lowered = name.lower()
+    if lowered in _NUMBER_NAMES:
         return "number"
-    return (
-        "label"
-        if name.lower() in ("label", "verdict", "tag", "category", "type", "class", "标签")
-        else "text"
-    )
+    return "label" if lowered in _LABEL_NAMES else "flag" if lowered in _FLAG_NAMES else "text"
 
 
 def _from_schema(schema: dict[str, Any], described: tuple[str, ...], kind: Kind) -> Shape:

@@ -16,6 +16,8 @@ from .lexicons import NUMBER_WORDS, STOP_WORDS
 from .memory import by_length, characters
 
 __all__ = [
+    "CJK",
+    "CJK_STOP",
     "content_terms",
     "count_tokens",
     "is_cjk",
@@ -29,17 +31,17 @@ __all__ = [
     "terms",
 ]
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{_CJK}]+|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)?")
-_CJK_CHAR = re.compile(rf"[{_CJK}]")
-_CJK_ONLY = re.compile(rf"[{_CJK}]+")
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_TOKEN = re.compile(rf"\d+(?:[.,]\d+)*|[{CJK}]+|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?")
+_CJK_CHAR = re.compile(rf"[{CJK}]")
+_CJK_ONLY = re.compile(rf"[{CJK}]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"[A-Z][\w'’&-]*[A-Za-z0-9]|[A-Z]{2,}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)|(?<=[。！？；])|\n+")
 _MARKER = re.compile(r"\[\[\s*##|##\s*\]\]")
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _VOWEL = re.compile(r"[aeiouy]")
-_CJK_STOP = frozenset("的了是在和与及也就都而或于被把对为以之其这那他她它们我你您吗呢吧啊呀着过地得个")
+CJK_STOP = frozenset("的了是在和与及也就都而或于被把对为以之其这那他她它们我你您吗呢吧啊呀着过地得个")
 
 
 def is_cjk(text: str) -> bool:
@@ -93,9 +95,9 @@ def _term(token: str) -> tuple[str, ...]:
         return (_plain_number(token),)
     if _CJK_ONLY.match(token):
         if len(token) == 1:
-            return () if token in _CJK_STOP else (token,)
+            return () if token in CJK_STOP else (token,)
         pairs = (token[i : i + 2] for i in range(len(token) - 1))
-        return tuple(p for p in pairs if p[0] not in _CJK_STOP and p[1] not in _CJK_STOP)
+        return tuple(p for p in pairs if p[0] not in CJK_STOP and p[1] not in CJK_STOP)
     word = token.lower().replace("’", "'").removesuffix("'s").split("'")[0]
     return () if word in STOP_WORDS or len(word) < 2 else (stem(word),)
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .judge import Decision
+from .pieces import Piece, wording_kind
 from .request import Adapter, Field
 from .shapes import Shape
 from .text import neutralise, shorten
 
-__all__ = ["NO_TEXT", "explain", "value_of", "write_reply"]
+__all__ = ["NO_TEXT", "explain", "pieces_value", "value_of", "write_reply"]
 
 NO_TEXT: Final = (
     "The offline engine is an evidence reader and does not write text; use a language model for this field."
@@ -48,6 +49,21 @@ def explain(decisions: list[Decision]) -> str:
     )
     why = f" Decided by {', '.join(doubtful.reasons)}." if doubtful.reasons else ""
     return shorten(neutralise(f"{found}{why} Verdict: {doubtful.label}."), _REASON_LIMIT)
+
+
+def pieces_value(shape: Shape, found: list[Piece]) -> list[dict[str, Any]]:
+    """Return the value of a field of pieces; a kind that the closed set lacks gets its first label."""
+    kinds = {wording_kind(label): label for label in reversed(shape.labels)}
+    value = []
+    for piece in found:
+        said = {
+            "label": kinds.get(piece.kind, shape.labels[0]),
+            "flag": piece.verified,
+            "score": round(piece.coverage, 3),
+        }
+        texts = iter((neutralise(piece.text), neutralise(piece.reasoning)))
+        value.append({name: next(texts, "") if role == "text" else said[role] for name, role in shape.parts})
+    return value
 
 
 def value_of(field: Field, decisions: list[Decision]) -> Any:

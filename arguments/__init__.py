@@ -1,0 +1,1 @@
+"""What the commands take: argparse only, so that ``jurist --help`` is immediate."""

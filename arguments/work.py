@@ -1,0 +1,212 @@
+"""The parsers of ``judges``, ``compile``, ``run``, ``compare`` and ``export``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .shared import add, common_options, handler, model_options, sampling_options
+
+__all__ = ["add_compare", "add_compile", "add_export", "add_judges", "add_run"]
+
+_COMPILE = """\
+Compile a judge against gold labels: split by conversation or document, let an optimizer rewrite the prompt on
+train and choose on dev, prove basic against compiled on the sealed test, and keep the result as an artifact.
+"""
+_COMPILE_EXAMPLES = """\
+examples:
+  jurist compile cognibench --gold cognibench-mini
+  jurist compile fect --gold labels.csv --optimizer fewshot --seed 1
+  jurist compile judge.py:judge --gold house-rule
+  jurist compile fect --gold labels.csv --model openai/gpt-4.1-mini --max-calls 2000 --max-cost 3
+  jurist compile fect --gold labels.csv --model openai/my-model --api-base http://localhost:8000/v1
+
+The default model, "offline", is an evidence reader that needs no key and no network. It is not a language model.
+A limit holds for the whole job, the proof included. After Ctrl-C or a crash, --resume continues and pays nothing
+twice.
+"""
+_RUN = "Judge new rows, one JSON line each: id, verdict, votes, reasoning, error, usage, artifact hash."
+_RUN_EXAMPLES = """\
+examples:
+  jurist run fect --input claims.jsonl --output verdicts.jsonl
+  jurist run cognibench@2 --input rows.csv --output out.jsonl --samples 5 --threshold 3
+  cat claims.jsonl | jurist run fect:basic --input - --output - > verdicts.jsonl
+"""
+_COMPARE = """\
+Score judges on the same gold: judges x models x repeats, with two kinds of 95 % interval (other rows; asked again),
+self-consistency, and paired tests corrected together (Holm).
+"""
+_COMPARE_EXAMPLES = """\
+examples:
+  jurist compare fect fect:basic --gold labels.csv
+  jurist compare fect:basic fect@2 --gold labels.csv --repeats 10 --pairs all --json
+  jurist compare fect:basic fect --gold labels.csv --repeats 10 \\
+    --model openai/gpt-4.1 --model openai/gpt-4.1-mini --max-cost 5 --yes --output result.json
+
+Rows that one of the artifacts was compiled on are left out, and counted. With one repeat the test is exact McNemar
+on units; with several, a permutation test of the mean metric that exchanges whole conversations. Calls, tokens and
+cost are estimated before anything is sent. After Ctrl-C, a limit or a crash, --resume continues and pays nothing
+twice.
+"""
+_EXPORT_EXAMPLES = """\
+examples:
+  jurist export fect --to messages --output fect.json
+  jurist export cognibench@1 --to markdown
+"""
+
+
+def add_judges(commands: Any) -> None:
+    """Add ``jurist judges``."""
+    command = add(commands, "judges", "The catalogue of judges.", handler("catalogue", "judges"))
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_compile(commands: Any) -> None:
+    """Add ``jurist compile``."""
+    command = add(commands, "compile", _COMPILE, handler("compile", "run"), _COMPILE_EXAMPLES)
+    command.add_argument("judge", metavar="JUDGE", help="a built-in judge, or path/to/file.py:judge")
+    command.add_argument(
+        "--gold",
+        metavar="PATH|NAME",
+        help="labelled rows: a bundled name, a file, a folder, hf:org/name; default: the judge's bundled set",
+    )
+    command.add_argument(
+        "--optimizer",
+        default=None,
+        metavar="NAME",
+        help="opro, fewshot, contrastive, cfaith, opro-paper, bootstrap, copro, mipro, gepa, simba, infer-rules, "
+        "or several joined by + (default: opro+fewshot)",
+    )
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the optimizer; may be repeated",
+    )
+    model_options(command)
+    command.add_argument(
+        "--prompt-model", metavar="M", help="model that writes prompts (default: the judge's)"
+    )
+    command.add_argument(
+        "--max-calls",
+        type=int,
+        metavar="N",
+        help="never make one call more, the proof included (default: 4000)",
+    )
+    command.add_argument("--max-cost", type=float, metavar="USD", help="stop before the cost goes over this")
+    command.add_argument(
+        "--max-tokens-total", type=int, metavar="N", help="stop before input and output tokens go over this"
+    )
+    command.add_argument("--max-seconds", type=float, metavar="S", help="stop when this much time has passed")
+    command.add_argument(
+        "--split",
+        default="50/20/30",
+        metavar="T/D/T",
+        help="shares of train, dev and test (default: 50/20/30)",
+    )
+    sampling_options(command)
+    command.add_argument(
+        "--adapter",
+        default="chat",
+        choices=("chat", "json", "xml"),
+        help="DSPy's prompt format (default: chat)",
+    )
+    command.add_argument("--metric", metavar="NAME", help="compile for another metric than the judge's own")
+    command.add_argument("--resume", action="store_true", help="continue an interrupted run of the same job")
+    command.add_argument("--fresh", action="store_true", help="forget an interrupted run of the same job")
+    command.add_argument(
+        "--force", action="store_true", help="make it the latest version even if it is not shown to be better"
+    )
+    common_options(command)
+
+
+def add_run(commands: Any) -> None:
+    """Add ``jurist run``."""
+    command = add(commands, "run", _RUN, handler("run", "run"), _RUN_EXAMPLES)
+    command.add_argument(
+        "judge", metavar="JUDGE[@VERSION]", help="latest version, a certain one, or JUDGE:basic"
+    )
+    command.add_argument(
+        "--input", required=True, metavar="F", help="rows to judge; - is standard input (JSONL)"
+    )
+    command.add_argument(
+        "--output", required=True, metavar="F.jsonl", help="where the lines go; - is standard output"
+    )
+    model_options(command)
+    sampling_options(command)
+    command.add_argument(
+        "--resume", action="store_true", help="continue the output file; failed rows are asked again"
+    )
+    command.add_argument(
+        "--max-unusable",
+        type=float,
+        default=0.05,
+        metavar="SHARE",
+        help="share of failed and abstained rows above which the exit code is 3 (default: 0.05)",
+    )
+    common_options(command)
+
+
+def add_compare(commands: Any) -> None:
+    """Add ``jurist compare``."""
+    command = add(commands, "compare", _COMPARE, handler("compare", "run"), _COMPARE_EXAMPLES)
+    command.add_argument(
+        "judges",
+        nargs="+",
+        metavar="JUDGE[@V]|JUDGE:basic",
+        help="judges, versions and variants with the same labels; each is asked with each model",
+    )
+    command.add_argument("--gold", required=True, metavar="PATH|NAME", help="labelled rows")
+    command.add_argument(
+        "--repeats",
+        type=int,
+        default=1,
+        metavar="N",
+        help="ask everything N times, with other draws (default: 1)",
+    )
+    command.add_argument(
+        "--pairs",
+        choices=("first", "all"),
+        default="first",
+        help="test the first against each other one, or all pairs (default: first)",
+    )
+    model_options(command, several=True)
+    sampling_options(command)
+    _experiment_options(command)
+    common_options(command)
+
+
+def _experiment_options(command: Any) -> None:
+    command.add_argument(
+        "--max-calls", type=int, metavar="N", help="never make one call more, over all judges and models"
+    )
+    command.add_argument("--max-cost", type=float, metavar="USD", help="stop before the cost goes over this")
+    command.add_argument("--resume", action="store_true", help="continue an unfinished run of the same job")
+    command.add_argument("--fresh", action="store_true", help="forget an unfinished run of the same job")
+    command.add_argument(
+        "--checkpoint", metavar="DIR", help="folder of unfinished work (default: .checkpoints in the store)"
+    )
+    command.add_argument(
+        "--yes", action="store_true", help="do not ask before more than 1000 calls to a real model"
+    )
+    command.add_argument("--output", metavar="FILE.json", help="write the JSON object to a file too")
+    command.add_argument(
+        "--markdown", action="store_true", help="print the tables as Markdown on standard output"
+    )
+
+
+def add_export(commands: Any) -> None:
+    """Add ``jurist export``."""
+    command = add(
+        commands,
+        "export",
+        "Write a judge's prompt for another system.",
+        handler("export", "run"),
+        _EXPORT_EXAMPLES,
+    )
+    command.add_argument(
+        "judge", metavar="JUDGE[@VERSION]", help="latest version, a certain one, or JUDGE:basic"
+    )
+    command.add_argument("--to", required=True, metavar="FORMAT", help="messages or markdown")
+    command.add_argument("--output", metavar="F", help="the file to write (default: standard output)")
+    command.add_argument("--store", metavar="DIR", help="folder of artifacts")

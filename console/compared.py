@@ -1,0 +1,180 @@
+"""The result of an experiment as tables: FECT's Tables 2, 4 and 5, then intervals, decisions and smallest effects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..comparing import Comparison, Contender
+from ..evaluation.contrasts import Contrast
+from ..evaluation.repeats import Spread
+from .tables import Sheet
+
+__all__ = ["cost_line", "sheets"]
+
+
+def sheets(comparison: Comparison) -> list[Sheet]:
+    """Return the tables of a comparison, in the order in which they are read."""
+    found = [_scores(comparison, metric) for metric in comparison.metrics]
+    found.append(_intervals(comparison))
+    found.append(_answers(comparison))
+    if comparison.tests:
+        found += [_decisions(comparison), _smallest(comparison)]
+    return found
+
+
+def cost_line(comparison: Comparison) -> str:
+    """Return what was spent, in words."""
+    spent = [one.spend for one in comparison.contenders]
+    calls, replayed = (sum(one[name] for one in spent) for name in ("calls", "replayed"))
+    tokens = sum(one["input_tokens"] + one["output_tokens"] for one in spent)
+    unpriced = sum(one["unpriced"] for one in spent)
+    parts = [f"spent: {calls} calls, {tokens} tokens, {sum(one['cost'] for one in spent):.4f} USD"]
+    if unpriced:
+        parts.append(f"the price of {unpriced} calls is not known")
+    if replayed:
+        parts.append(f"{replayed} answers were paid before and taken from the checkpoint")
+    return "; ".join(parts)
+
+
+def _scores(comparison: Comparison, metric: str) -> Sheet:
+    """Rows are models, columns are judges, cells are mean and sd, as in the paper's tables."""
+    judges = _distinct(one.judge for one in comparison.contenders)
+    cells: dict[tuple[str, str], list[str]] = {}
+    for one in comparison.contenders:
+        cells.setdefault((one.model, one.judge), []).append(_mean(one.repeats[metric]))
+    models = _distinct(one.model for one in comparison.contenders)
+    rows = [[model, *("; ".join(cells.get((model, judge), ["-"])) for judge in judges)] for model in models]
+    over = f" (mean ± sd over {comparison.repeats} repeats)" if comparison.repeats > 1 else ""
+    left = (
+        f", {comparison.left_out} left out because a judge was compiled on them"
+        if comparison.left_out
+        else ""
+    )
+    return Sheet(
+        title=f"{metric}{over}; {comparison.gold}: {comparison.cases} cases{left}",
+        columns=["model", *judges],
+        rows=rows,
+    )
+
+
+def _intervals(comparison: Comparison) -> Sheet:
+    columns = ["judge", "metric", "mean", "95 % over cases (bootstrap by group)"]
+    if comparison.repeats > 1:
+        columns.append(f"95 % over {comparison.repeats} repeats (t)")
+    missing = any(one.counts.units.coverage < 1.0 for one in comparison.contenders)
+    rows = []
+    for one in comparison.contenders:
+        for metric in comparison.metrics:
+            interval, runs = one.intervals[metric], one.repeats[metric]
+            row = [one.name, metric, f"{runs.mean:.3f}", _range(interval.low, interval.high)]
+            if runs.low is not None and runs.high is not None:
+                row.append(_range(runs.low, runs.high))
+            if missing:
+                row.append(f"{one.scores[metric].worst:.3f} to {one.scores[metric].best:.3f}")
+            rows.append(row)
+    return Sheet(
+        title="intervals: with other rows, and asked again",
+        columns=[*columns, "if all were answered"] if missing else columns,
+        rows=rows,
+    )
+
+
+def _answers(comparison: Comparison) -> Sheet:
+    several = comparison.repeats > 1
+    columns = ["judge", "answered", "abstained", "failed", "calls", "tokens", "USD"]
+    if several:
+        columns[1:1] = ["agree with the mode", "cases all agree on"]
+    return Sheet(
+        title="self-consistency, answers of units and spending"
+        if several
+        else "answers of units and spending",
+        columns=columns,
+        rows=[_answer_row(one) for one in comparison.contenders],
+    )
+
+
+def _answer_row(one: Contender) -> list[str]:
+    units, spend = one.counts.units, one.spend
+    agree = (
+        [f"{one.consistency.agreement:.1%}", f"{one.consistency.unanimous:.1%}"] if one.consistency else []
+    )
+    return [
+        one.name,
+        *agree,
+        *(str(number) for number in (units.answered, units.abstained, units.failed)),
+        str(spend["calls"]),
+        str(spend["input_tokens"] + spend["output_tokens"]),
+        f"{spend['cost']:.4f}",
+    ]
+
+
+def _decisions(comparison: Comparison) -> Sheet:
+    single = comparison.repeats == 1
+    columns = ["first", "against", "decision", f"{comparison.metric}", "difference", "95 %"]
+    rows = []
+    for one in comparison.tests:
+        row = [
+            one.first,
+            one.second,
+            one.verdict,
+            f"{one.values[0]:.3f}, {one.values[1]:.3f}",
+            f"{one.difference:+.3f}",
+            _range(one.interval.low, one.interval.high, "+.3f"),
+        ]
+        if one.mcnemar:
+            row.append(f"{one.mcnemar.c} / {one.mcnemar.b}")
+        rows.append([*row, f"{one.p:.3g}", f"{one.p_holm:.3g}"])
+    test, count = comparison.tests[0].test, f"{len(rows)} test{'s' if len(rows) > 1 else ''}"
+    return Sheet(
+        title=f"decisions: {test} on the same cases, {count}, Holm; unanswered units count as wrong",
+        columns=[*columns, *(["units only one has right"] if single else []), "p", "p after Holm"],
+        rows=rows,
+    )
+
+
+def _smallest(comparison: Comparison) -> Sheet:
+    columns = [
+        "first",
+        "against",
+        "differing units",
+        "exact test",
+        "in correct units",
+        f"in {comparison.metric}",
+    ]
+    return Sheet(
+        title=f"the smallest true difference that {comparison.tests[0].smallest.units} units can show "
+        f"({comparison.tests[0].smallest.power:.0%} power at level {comparison.tests[0].smallest.alpha:.2g}, "
+        "normal approximation)",
+        columns=columns,
+        rows=[_smallest_row(one) for one in comparison.tests],
+    )
+
+
+def _smallest_row(one: Contrast) -> list[str]:
+    small = one.smallest
+    if one.mcnemar is None:
+        exact = "-"
+    elif small.net is None:
+        exact = f"none: fewer than {small.one_way} differ"
+    else:
+        exact = f"{small.net} units"
+    return [
+        one.first,
+        one.second,
+        f"{small.discordant} of {small.units}",
+        exact,
+        "-" if small.correct is None else f"{small.correct:.1%}",
+        "-" if small.metric is None else f"{small.metric:.3f}",
+    ]
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _mean(runs: Spread) -> str:
+    return f"{runs.mean:.3f}" if runs.sd is None else f"{runs.mean:.3f} ± {runs.sd:.3f}"
+
+
+def _range(low: float, high: float, form: str = ".3f") -> str:
+    return f"[{low:{form}}, {high:{form}}]"

@@ -1,0 +1,137 @@
+"""The smallest effect that this many rows can show: exact for McNemar's test, approximate for the rest.
+
+Not a verdict on a judge but on the experiment: a difference below these sizes would not have been seen even if it
+were there, so "not shown" then says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from ..errors import UsageError
+from .confusion import Floats, Ints
+from .paired import mcnemar
+
+__all__ = ["POWER", "Smallest", "clustered_error", "detectable", "noncentrality", "one_way", "smallest_net"]
+
+POWER = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Smallest:
+    """What a paired comparison of this size can show.
+
+    Args:
+        alpha: the level used: that of Holm's first step, the whole level divided by the number of tests.
+        power: of the detectable differences.
+        units: labelled units compared.
+        discordant: units that one of the two has right (more often) and the other has not.
+        one_way: the least number of discordant units that is significant when all go one way.
+        net: with ``discordant`` units, the least difference in correct units that exact McNemar calls significant;
+            ``None`` if no split of them is, or with several repeats.
+        correct: the true difference in the share of correct units that is found with ``power``, by the normal
+            approximation with the clustered standard error seen here; ``None`` without any discordant unit.
+        metric: the same in the metric, with the bootstrap's standard error.
+    """
+
+    alpha: float
+    power: float
+    units: int
+    discordant: int
+    one_way: int
+    net: int | None
+    correct: float | None
+    metric: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as plain JSON types."""
+        return dict(self.__dict__)
+
+
+def one_way(alpha: float) -> int:
+    """Return the least number of discordant units that is significant when all of them go one way.
+
+    Raises:
+        UsageError: ``alpha`` is not in (0, 1).
+    """
+    _check(alpha)
+    units = 1
+    while mcnemar(0, units).p >= alpha:
+        units += 1
+    return units
+
+
+def smallest_net(discordant: int, alpha: float) -> int | None:
+    """Return the least \\|b - c\\| with b + c = ``discordant`` that exact McNemar calls significant, or ``None``.
+
+    Raises:
+        UsageError: ``alpha`` is not in (0, 1), or the count is negative.
+    """
+    _check(alpha)
+    if mcnemar(0, discordant).p >= alpha:
+        return None
+    low, high = 0, discordant // 2 + 1  # significant at b = low; p is 1 where b is half
+    while high - low > 1:
+        middle = (low + high) // 2
+        if mcnemar(middle, discordant - middle).p < alpha:
+            low = middle
+        else:
+            high = middle
+    return discordant - 2 * low
+
+
+def noncentrality(alpha: float, power: float = POWER) -> float:
+    """Return how many standard errors a true difference must be for a two-sided normal test to have ``power``.
+
+    Both tails count, as in statsmodels' ``NormalIndPower``.
+
+    Raises:
+        UsageError: not 0 < alpha < power < 1.
+    """
+    _check(alpha)
+    if not alpha < power < 1.0:
+        raise UsageError(f"a power of {power!r} at level {alpha!r}", hint="give a power between alpha and 1")
+    normal = NormalDist()
+    critical = -normal.inv_cdf(alpha / 2)
+    low, high = 0.0, critical + 40.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if normal.cdf(middle - critical) + normal.cdf(-middle - critical) < power:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def detectable(error: float, alpha: float, power: float = POWER) -> float | None:
+    """Return the true difference that is found with ``power``, given the standard error of the difference.
+
+    ``None`` for an error of 0: two judges that never differ say nothing about differences.
+
+    Raises:
+        UsageError: as :func:`noncentrality`.
+    """
+    return noncentrality(alpha, power) * error if error > 0.0 else None
+
+
+def clustered_error(values: Floats, group: Ints) -> float:
+    """Return the standard error of the mean of ``values`` (N,), robust to clusters; 0.0 with one group.
+
+    sqrt(G / (G - 1) * sum over groups of squared sums of residuals) / N: that of an intercept-only regression with
+    cluster-robust covariance.
+    """
+    groups = np.unique(group)
+    if len(groups) < 2:
+        return 0.0
+    sums = np.bincount(np.searchsorted(groups, group), weights=values - values.mean())
+    return math.sqrt(len(groups) / (len(groups) - 1) * float((sums**2).sum())) / len(values)
+
+
+def _check(alpha: float) -> None:
+    if not 0.0 < alpha < 1.0:
+        raise UsageError(f"alpha is {alpha!r}", hint="give a level between 0 and 1, usually 0.05")

@@ -1,0 +1,169 @@
+"""``contrastive``: demonstrations mined from the judge's own errors (CogniBench section 3.1).
+
+CogniBench puts examples of incorrect annotations with the right tag into its
+prompt, taken from errors the labelling model keeps making. Here: train is judged with the prompt as it
+is; the errors are grouped into recurring confusions (the label people gave -> the label judged);
+for each, corrected cases are added in pairs that mark the boundary: one that was
+confused, with the label people gave, and one that people did give the label it was
+confused with. Confusions are added in the order of their frequency, and each stays only
+if dev gets better by it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..cases import Case, Label
+from ..errors import OptimizerError
+from .base import Job
+from .board import Board, Candidate
+from .racing import stratified
+
+__all__ = ["Confusion", "Contrastive", "confusions"]
+
+_LENGTHS = 400  # characters; within one such length, cases count as equally long
+_CHOICE = 4  # times as many cases as are taken are drawn from: the clearest and shortest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confusion:
+    """Cases on which one label was taken for another.
+
+    Attributes:
+        gold: the label people gave.
+        judged: the label the judge gave.
+        cases: the cases where it happened, those with it most often first.
+        others: correctly labelled counterparts: cases to which people gave the label ``judged``.
+    """
+
+    gold: Label
+    judged: Label
+    cases: tuple[Case, ...]
+    others: tuple[Case, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrastive:
+    """Settings.
+
+    Attributes:
+        sample: train cases that are judged to find the confusions.
+        least: cases a confusion must show in to count as recurring.
+        most: confusions that are tried.
+        pairs: pairs of cases added for a confusion.
+        draws: sets of pairs tried for each confusion; the best on dev stays.
+    """
+
+    sample: int = 120
+    least: int = 2
+    most: int = 6
+    pairs: int = 2
+    draws: int = 2
+    name: str = "contrastive"
+
+    def minimum(self, job: Job) -> int:
+        """Return the calls for the basic prompt on train and dev, and one set on dev."""
+        sample = min(self.sample, len(job.train))
+        return (sample + 2 * len(job.dev)) * job.sampling.samples
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        """Add pairs of contrasting demonstrations to ``start``, confusion by confusion."""
+        random_ = random.Random(f"contrastive/{job.seed}/{start.id}")
+        pool = [case for case in job.train if case.gold is not None and any(case.gold)]
+        if not pool:
+            raise OptimizerError("no labelled training case", hint="give gold with more rows")
+        sample = stratified(pool, job.judge.positive, random_)[: self.sample]
+        found = confusions(board, start, sample, least=self.least)[: self.most]
+        current = start
+        board.score(current, job.dev)
+        for step, confusion in enumerate(found, 1):
+            label = f"{confusion.gold} taken for {confusion.judged}"
+            kept = current
+            for _ in range(self.draws):
+                fresh = self._with_pairs(job, board, current, confusion, random_, step)
+                if fresh is None:
+                    break
+                board.score(fresh, job.dev)
+                job.note(f"{label}: {fresh.id}", board.value(fresh, job.dev), kind="candidate")
+                if board.value(fresh, job.dev) > board.value(kept, job.dev):
+                    kept = fresh
+            current = kept
+            job.note(f"{label}: {len(current.demo_ids)} cases", board.value(current, job.dev), kind="step")
+        return board.best(job.dev) or start
+
+    def _with_pairs(
+        self,
+        job: Job,
+        board: Board,
+        current: Candidate,
+        confusion: Confusion,
+        random_: random.Random,
+        step: int,
+    ) -> Candidate | None:
+        """Return ``current`` with further pairs, each a confused case and its counterpart."""
+        confused, others = (
+            [case for case in cases if case.id not in current.demo_ids][: _CHOICE * self.pairs]
+            for cases in (confusion.cases, confusion.others)
+        )
+        count = min(self.pairs, len(confused), len(others))
+        if not count:
+            return None
+        pairs = zip(random_.sample(confused, count), random_.sample(others, count), strict=True)
+        added = list(dict.fromkeys(case.id for pair in pairs for case in pair))
+        known = {case.id: case for case in (*confused, *others)}
+        state = current.state
+        for name, prompt in state.predictors.items():
+            demos = tuple(job.judge.demo(known[one]) for one in added)
+            state = state.with_demos(name, (*prompt.demos, *demos))
+        source = f"contrastive, {confusion.gold} taken for {confusion.judged}"
+        ids = tuple(sorted({*current.demo_ids, *added}))
+        return board.add(state, parent=current, source=source, step=step, demo_ids=ids)
+
+
+def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, least: int) -> list[Confusion]:
+    """Return the recurring confusions of a candidate on ``cases``, the most frequent first.
+
+    Args:
+        board: scores the candidate where it was not scored yet.
+        candidate: whose errors are grouped.
+        cases: labelled cases.
+        least: cases in which a confusion must show.
+
+    An unusable answer is no confusion. Equal frequencies go by the labels' names.
+    """
+    counts: dict[tuple[Label, Label], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    right: dict[Label, list[Case]] = defaultdict(list)
+    for case, outcome in zip(cases, board.score(candidate, cases), strict=True):
+        for gold, judged in zip(outcome.row.gold, outcome.row.predicted, strict=True):
+            if gold is not None and judged is not None and gold != judged:
+                counts[gold, judged][case.id] += 1
+        for label in {gold for gold in outcome.row.gold if gold is not None}:
+            right[label].append(case)
+    known = {case.id: case for case in cases}
+    recurring = [pair for pair, where in counts.items() if len(where) >= least]
+    order = sorted(recurring, key=lambda pair: (-sum(counts[pair].values()), pair))
+    return [_confusion(pair, counts[pair], known, right) for pair in order]
+
+
+def _confusion(
+    pair: tuple[Label, Label],
+    where: Mapping[str, int],
+    known: Mapping[str, Case],
+    right: Mapping[Label, Sequence[Case]],
+) -> Confusion:
+    gold, judged = pair
+    confused = sorted(where, key=lambda one: (-where[one], _length(known[one]), one))
+    others = [case for case in right.get(judged, ()) if case.id not in where]
+    return Confusion(
+        gold=gold,
+        judged=judged,
+        cases=tuple(known[one] for one in confused),
+        others=tuple(sorted(others, key=lambda case: (_length(case), case.id))),
+    )
+
+
+def _length(case: Case) -> int:
+    return sum(len(str(value)) for value in case.inputs.values()) // _LENGTHS

@@ -1,0 +1,80 @@
+"""``bootstrap``: DSPy's BootstrapFewShotWithRandomSearch.
+
+Demonstrations are labelled cases, and cases that a teacher (the judge with
+labelled demonstrations) gets right, with the reasoning it gave. Several random
+sets are scored on dev. Calls: (C + 2) V for scores and (C + 1) bootstraps of at
+most T cases, for C random sets; the program without demonstrations is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import dspy
+
+from .base import Job
+from .board import Board, Candidate
+from .dspy_search import Purse, Search, labelled, passes, pool, search
+from .recorder import Judging, Recorder
+
+__all__ = ["Bootstrap"]
+
+_USUAL = 16  # DSPy's number of random sets
+_MOST = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bootstrap:
+    """Settings of BootstrapFewShotWithRandomSearch.
+
+    Attributes:
+        candidates: random sets; 0 fits them to the budget (16 without one).
+        demos: bootstrapped demonstrations of a set, at most.
+        labels: demonstrations of a set in all, at most.
+        accept: score of a case, in [0, 1], from which its answer may become a demonstration. DSPy takes any
+            score that is not 0.
+        finalists: prompts scored on all of dev at the end.
+    """
+
+    candidates: int = 0
+    demos: int = 4
+    labels: int = 16
+    accept: float = 0.5
+    finalists: int = 1
+    name: str = "bootstrap"
+
+    def minimum(self, job: Job) -> int:
+        """Return the calls of the basic prompt, labelled demonstrations and one bootstrapped set, on dev."""
+        return (3 * len(job.dev) + self._bootstrap(job)) * passes(job)
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        """Try demonstration sets on top of ``start``'s instructions."""
+        plan = Search(name=self.name, finalists=self.finalists, compile=lambda *way: self._compile(job, *way))
+        return search(job, board, start, plan)
+
+    def sets(self, job: Job, purse: Purse) -> int:
+        """Return the number of random sets that the purse pays for."""
+        if self.candidates or purse.left is None:
+            return self.candidates or _USUAL
+        dev, bootstrap = len(labelled(job.dev)), self._bootstrap(job)
+        left = purse.left // purse.run - 2 * dev - bootstrap
+        return max(0, min(_MOST, left // max(1, dev + bootstrap)))
+
+    def _bootstrap(self, job: Job) -> int:
+        return min(len(job.train), 2 * self.demos)  # a teacher that is right in one case of two
+
+    def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
+        optimizer = dspy.BootstrapFewShotWithRandomSearch(
+            metric=recorder.metric,
+            max_bootstrapped_demos=max(1, self.demos),
+            max_labeled_demos=self.labels,
+            num_candidate_programs=self.sets(job, purse),
+            num_threads=1,
+            metric_threshold=self.accept,
+        )
+        optimizer.compile(
+            student,
+            teacher=recorder.teacher(),
+            trainset=recorder.examples(pool(job, self.name)),
+            valset=recorder.examples(labelled(job.dev)),
+        )

@@ -1,0 +1,106 @@
+"""``copro``: DSPy's COPRO, coordinate ascent over instructions.
+
+A proposer sees the instructions tried so far with their scores, in ascending
+order, and writes several new ones a round. Calls: breadth x depth instructions
+on a sample of train, and (breadth - 1) + (depth - 1) breadth proposals for each
+predictor; with several predictors every round scores all instructions again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+
+from .base import Job
+from .board import Board, Candidate
+from .dspy_search import Purse, Search, labelled, passes, pool, proposer, search
+from .recorder import Judging, Recorder
+
+__all__ = ["Copro"]
+
+_DEEPEST, _USUAL = 30, 3
+_SMALLEST = 5  # cases on which an instruction is still worth scoring
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copro:
+    """COPRO's settings.
+
+    Attributes:
+        breadth: instructions a round, at most.
+        depth: rounds; 0 fits them to the budget (3 without one).
+        sample: train cases on which each instruction is scored, at most.
+        temperature: of the proposer. DSPy's 1.4 is more than some providers take.
+        finalists: prompts scored on all of dev at the end.
+    """
+
+    breadth: int = 10
+    depth: int = 0
+    sample: int = 40
+    temperature: float = 1.0
+    finalists: int = 3
+    name: str = "copro"
+
+    def minimum(self, job: Job) -> int:
+        """Return the calls of one round with one new instruction, and of two prompts on dev."""
+        run, predictors = passes(job), len(job.judge.basic().predictors())
+        sample = min(_SMALLEST, len(job.train))
+        return 2 * len(job.dev) * run + self.calls(2, 1, sample, run, predictors)
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        """Improve the instructions of ``start``."""
+        plan = Search(name=self.name, finalists=self.finalists, compile=lambda *way: self._compile(job, *way))
+        return search(job, board, start, plan)
+
+    @staticmethod
+    def calls(breadth: int, depth: int, sample: int, run: int, predictors: int) -> int:
+        """Return the calls that COPRO makes, at most."""
+        rounds = depth if predictors == 1 else depth * (depth + 1) // 2
+        return predictors * (breadth * rounds * sample * run + (breadth - 1) + (depth - 1) * breadth)
+
+    def shape(self, purse: Purse, cases: int) -> tuple[int, int, int]:
+        """Return (breadth, depth, sample): the most instructions that the purse pays for."""
+        breadth, sample = max(2, self.breadth), min(self.sample or cases, cases)
+        if purse.left is None:
+            return breadth, self.depth or _USUAL, sample
+        depths = [self.depth] if self.depth else range(1, _DEEPEST + 1)
+        while True:
+            paid = [
+                (wide, deep)
+                for deep in depths
+                for wide in range(2, breadth + 1)
+                if purse.pays(self.calls(wide, deep, sample, purse.run, purse.predictors))
+            ]
+            if paid:
+                # Between equal numbers of instructions, the one whose proposer learns more often.
+                return (*max(paid, key=lambda shape: (shape[0] * shape[1], shape[1])), sample)
+            if sample <= _SMALLEST:
+                return 2, self.depth or 1, sample
+            sample = max(_SMALLEST, sample // 2)
+
+    def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
+        breadth, depth, sample = self.shape(purse, len(labelled(job.train)))
+        optimizer = _Copro(
+            prompt_model=proposer(job),
+            metric=recorder.metric,
+            breadth=breadth,
+            depth=depth,
+            init_temperature=self.temperature,
+        )
+        optimizer.compile(
+            student,
+            trainset=recorder.examples(pool(job, self.name, sample)),
+            eval_kwargs={"num_threads": 1, "display_progress": False},
+        )
+
+
+class _Copro(dspy.COPRO):
+    """COPRO without its prefixes, which no adapter shows.
+
+    Each of them wraps the signature once more; from about the 64th on Python's recursion limit is met.
+    """
+
+    def _set_signature(self, predictor: Any, updated_signature: Any) -> None:
+        predictor.signature = predictor.signature.with_instructions(updated_signature.instructions)

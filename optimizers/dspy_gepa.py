@@ -1,0 +1,91 @@
+"""``gepa``: reflective prompt evolution (Agrawal et al., 2025), by DSPy's GEPA.
+
+A proposer reads what went wrong on a few training cases, in words, and rewrites
+one predictor's instruction; a rewrite that does better on these cases is scored
+on dev, where every candidate that is best on some case stays in the pool. Calls:
+2 b for each rewrite (b cases before and after) and one proposal, V for each one
+that is accepted.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
+
+from ..engines.models import adapter
+from .base import Job
+from .board import Board, Candidate
+from .drawing import draw
+from .dspy_search import Purse, Search, labelled, passes, pool, proposer, search
+from .recorder import Judging, Recorder
+
+__all__ = ["Gepa"]
+
+_REMEMBERED = 4  # metric calls to a paid one, at most: what was asked before costs nothing here
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gepa:
+    """GEPA's settings.
+
+    Attributes:
+        minibatch: training cases that a rewrite is made from and first tried on.
+        validation: dev cases that decide what stays in the pool, at most.
+        merges: attempts to merge two candidates of a program with several predictors.
+        temperature: of the proposer.
+        finalists: prompts scored on all of dev at the end.
+    """
+
+    minibatch: int = 3
+    validation: int = 60
+    merges: int = 5
+    temperature: float = 1.0
+    finalists: int = 2
+    name: str = "gepa"
+
+    def minimum(self, job: Job) -> int:
+        """Return the calls of one rewrite, accepted, and of two prompts on dev."""
+        run, dev = passes(job), len(job.dev)
+        return 2 * dev * run + self.rewrite(min(self.validation or dev, dev), run)
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        """Improve the instructions of ``start``."""
+        plan = Search(name=self.name, finalists=self.finalists, compile=lambda *way: self._compile(job, *way))
+        return search(job, board, start, plan)
+
+    def rewrite(self, validation: int, run: int) -> int:
+        """Return the calls of one rewrite that is accepted."""
+        return (2 * self.minibatch + validation) * run + 1
+
+    def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
+        dev = labelled(job.dev) or list(job.dev)
+        size = min(self.validation or len(dev), len(dev))
+        watched = draw(dev, size, job.judge.positive, random.Random(f"{self.name}/{job.seed}"))
+        settings: dict[str, Any] = {"auto": "light"}
+        if purse.left is not None:
+            settings = {"max_metric_calls": max(1, _REMEMBERED * purse.left // purse.run)}
+        meter, dearest = job.desk.meter, self.rewrite(size, purse.run)
+
+        def spent(state: Any) -> bool:
+            left = meter.left()
+            return left is not None and left < dearest
+
+        optimizer = dspy.GEPA(
+            metric=recorder.feedback,
+            **settings,
+            reflection_minibatch_size=max(1, self.minibatch),
+            reflection_lm=proposer(job).copy(temperature=self.temperature),
+            instruction_proposer=InstructionProposer(adapter=adapter("chat")),
+            use_merge=self.merges > 0,
+            max_merge_invocations=self.merges,
+            num_threads=1,
+            seed=job.seed,
+            gepa_kwargs={"stop_callbacks": [spent]},
+        )
+        optimizer.compile(
+            student, trainset=recorder.examples(pool(job, self.name)), valset=recorder.examples(watched)
+        )

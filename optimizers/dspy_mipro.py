@@ -1,0 +1,128 @@
+"""``mipro``: DSPy's MIPROv2, Bayesian search over instructions x demonstration sets.
+
+Instructions are proposed from a summary of train and from demonstrations; Optuna
+then searches their combinations with demonstration sets, scored on dev. Calls:
+N - 2 bootstraps; 2 + min(9, ceil(T / 10) - 1) for the summary and N proposals
+per predictor; then V a trial, or, with dev above 50, 35 a trial and V every
+fifth.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import dspy
+
+from .base import Job
+from .board import Board, Candidate
+from .dspy_search import Purse, Search, labelled, passes, pool, proposer, search
+from .recorder import Judging, Recorder
+
+__all__ = ["Mipro"]
+
+_MINIBATCH, _SMALL, _FULL_EVERY = 35, 50, 5
+_SIZES = (18, 12, 8, 6, 4, 3)
+_FEWEST, _USUAL, _MOST = 3, 6, 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mipro:
+    """MIPROv2's settings.
+
+    Attributes:
+        candidates: instructions, and demonstration sets, each; 0 fits them to the budget (6 without one).
+        demos: demonstrations of a set, bootstrapped and labelled each at most; 0 searches instructions only.
+        sample: train cases that are summarised and bootstrapped from, at most.
+        accept: score of a case, in [0, 1], from which its answer may become a demonstration.
+        temperature: of the proposer.
+        finalists: prompts scored on all of dev at the end.
+    """
+
+    candidates: int = 0
+    demos: int = 4
+    sample: int = 100
+    accept: float = 0.5
+    temperature: float = 1.0
+    finalists: int = 2
+    name: str = "mipro"
+
+    def minimum(self, job: Job) -> int:
+        """Return the calls of proposals, one bootstrap and one trial, and of two prompts on dev."""
+        run, dev = passes(job), len(job.dev)
+        purse = Purse(left=0, run=run, predictors=len(job.judge.basic().predictors()))
+        return 2 * dev * run + self.fixed(_FEWEST, len(job.train), purse) + self.trial(dev, purse)
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        """Improve the instructions and demonstrations of ``start``."""
+        plan = Search(
+            name=self.name,
+            finalists=self.finalists,
+            compile=lambda *way: self._compile(job, *way),
+            defects=(ValueError,),  # "No valid program found in param_score_dict"
+        )
+        return search(job, board, start, plan)
+
+    def fixed(self, candidates: int, cases: int, purse: Purse) -> int:
+        """Return the calls before the first trial, about."""
+        sample = min(self.sample or cases, cases)
+        bootstrap = min(sample, 2 * (self.demos or 3)) * (candidates - 2) * purse.run
+        summary = 2 + min(9, max(0, math.ceil(sample / 10) - 1))
+        return bootstrap + summary + candidates * purse.predictors
+
+    def trial(self, dev: int, purse: Purse) -> int:
+        """Return the calls of one trial, its share of the full evaluations included."""
+        return (dev if dev <= _SMALL else _MINIBATCH + math.ceil(dev / _FULL_EVERY)) * purse.run
+
+    def shape(self, purse: Purse, cases: int, dev: int) -> tuple[int, int]:
+        """Return (candidates, trials) that the purse pays for, in the proportion that DSPy recommends."""
+        if purse.left is None:
+            size = max(_FEWEST, self.candidates or _USUAL)
+            return size, min(self._recommended(size, purse), self._limit(size, purse))
+        for size in [self.candidates] if self.candidates >= _FEWEST else _SIZES:
+            left = purse.left - self.fixed(size, cases, purse) - (dev * purse.run if dev > _SMALL else 0)
+            # A combination that comes again costs nothing: about every third does.
+            trials = min(3 * left // max(1, 2 * self.trial(dev, purse)), self._limit(size, purse))
+            if trials >= self._recommended(size, purse) or size == _FEWEST or self.candidates:
+                return size, max(1, trials)
+        raise AssertionError("the last size is the fewest")
+
+    def _recommended(self, size: int, purse: Purse) -> int:
+        variables = purse.predictors * (2 if self.demos else 1)
+        return int(max(2 * variables * math.log2(size), 1.5 * size))
+
+    def _limit(self, size: int, purse: Purse) -> int:
+        """Return the trials below which full evaluations do not run out of combinations, and MIPROv2 fails."""
+        combinations: int = size ** (purse.predictors * (2 if self.demos else 1))
+        return min(_MOST, 4 * combinations - 1)
+
+    def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
+        import optuna  # noqa: F401 - its log handler must not be made while our streams are silenced
+
+        train, dev = pool(job, self.name, self.sample), labelled(job.dev) or list(job.dev)
+        candidates, trials = self.shape(purse, len(train), len(dev))
+        optimizer = dspy.MIPROv2(
+            metric=recorder.metric,
+            prompt_model=proposer(job),
+            task_model=job.judge_lm,
+            auto=None,
+            num_candidates=candidates,
+            max_bootstrapped_demos=self.demos,
+            max_labeled_demos=self.demos,
+            num_threads=1,
+            seed=job.seed % 2**32,  # here, because compile(seed=0) is ignored
+            init_temperature=self.temperature,
+            track_stats=False,
+            metric_threshold=self.accept,
+        )
+        optimizer.compile(
+            student,
+            teacher=recorder.teacher(),
+            trainset=recorder.examples(train),
+            valset=recorder.examples(dev),  # without it, MIPROv2 takes most of train
+            num_trials=trials,
+            minibatch=len(dev) > _SMALL,
+            minibatch_size=min(_MINIBATCH, len(dev)),
+            minibatch_full_eval_steps=_FULL_EVERY,
+            program_aware_proposer=False,  # it would describe our wrapper, not the judge
+        )

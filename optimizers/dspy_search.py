@@ -1,0 +1,275 @@
+"""What all of DSPy's optimizers need to work here: a purse, silence, a guard, and an honest end.
+
+The optimizer searches with calls kept back for the end. Then, however the
+search ended, the best few prompts by the record are scored on the whole of dev,
+and the board decides; DSPy's own choice, which some of its optimizers get wrong
+or lose, is never asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import logging
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+from dspy.lm15 import Request, Response
+from dspy.utils.exceptions import AdapterParseError, LMError
+
+from ..cases import Case
+from ..engines.channel import sample_number
+from ..engines.failures import fatal, model_error
+from ..engines.models import adapter
+from ..errors import BudgetExhausted, JuristError, OptimizerError
+from .base import Event, Job
+from .board import Board, Candidate
+from .drawing import draw
+from .recorder import Escaped, Judging, Prefetch, Recorder
+
+__all__ = ["Lenient", "Purse", "Search", "labelled", "passes", "pool", "proposer", "search"]
+
+_NEVER = 10**9
+_DOUBT = 10  # cases of the start's own score that a candidate's mean is mixed with
+_DOWN = 3  # proposals in a row without an answer; each was tried several times
+_LOGGERS = ("dspy", "gepa", "optuna")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Purse:
+    """What a search may spend.
+
+    Attributes:
+        left: calls, ``None`` without a limit.
+        run: calls that one case takes: predictors x samples.
+        predictors: of the program.
+    """
+
+    left: int | None
+    run: int
+    predictors: int
+
+    def pays(self, calls: int) -> bool:
+        """Say whether so many calls can be paid."""
+        return self.left is None or calls <= self.left
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """One optimizer's way through :func:`search`.
+
+    Attributes:
+        name: the optimizer's.
+        finalists: prompts that are scored on all of dev at the end.
+        compile: runs DSPy's optimizer on a fresh student, within a purse.
+        defects: exceptions with which this optimizer is known to end without returning what it found.
+    """
+
+    name: str
+    finalists: int
+    compile: Callable[[Recorder, Judging, Purse], object]
+    defects: tuple[type[Exception], ...] = ()
+
+
+def passes(job: Job) -> int:
+    """Return the calls that one case takes: predictors x samples."""
+    return len(job.judge.basic().predictors()) * job.sampling.samples
+
+
+def labelled(cases: Sequence[Case]) -> list[Case]:
+    """Return the cases with at least one gold label."""
+    return [case for case in cases if case.gold is not None and any(case.gold)]
+
+
+def pool(job: Job, name: str, size: int | None = None) -> list[Case]:
+    """Return labelled training cases in an order drawn by the job's seed, stratified.
+
+    DSPy's demonstration optimizers have no seed of their own: the order of their training set is their seed.
+
+    Raises:
+        OptimizerError: no training case has a label.
+    """
+    cases = labelled(job.train)
+    if not cases:
+        raise OptimizerError("no labelled training case", hint="give gold with more rows")
+    return draw(cases, size or len(cases), job.judge.positive, random.Random(f"{name}/{job.seed}"))
+
+
+def search(job: Job, board: Board, start: Candidate, plan: Search) -> Candidate:
+    """Run a DSPy optimizer and return the best candidate on the board.
+
+    Raises:
+        BudgetExhausted: as soon as a limit is met; the finalists were scored as far as the limit allows.
+        JuristError: what must end the work: a wrong key, a bug in a program or a metric.
+    """
+    meter = job.desk.meter
+    held, run = meter.held, passes(job)
+    reserve = plan.finalists * len(job.dev) * run
+    left = meter.left()
+    if left is not None:
+        reserve = min(reserve, max(len(job.dev) * run, left // 3))
+    ended: BudgetExhausted | None = None
+    quiet = _Quiet()
+    recorder = Recorder(
+        job=dataclasses.replace(job, sink=quiet.through(job.sink)), board=board, start=start, source=plan.name
+    )
+    meter.hold(held + reserve)
+    purse = Purse(left=meter.left(), run=run, predictors=len(start.state.predictors))
+    try:
+        with quiet.streams(), _settings(job, recorder):
+            plan.compile(recorder, recorder.student(), purse)
+    except BudgetExhausted as stop:
+        ended = stop
+    except Escaped as escaped:
+        raise escaped.error from escaped
+    except (AdapterParseError, LMError, *plan.defects) as defect:
+        lost = _lm_error(defect)
+        if lost is not None and not any(one.source == plan.name for one in board.candidates.values()):
+            raise model_error(lost) from defect  # there was nothing to try
+        job.note(f"{plan.name} ended early: {type(defect).__name__}: {defect}"[:300])
+    finally:
+        meter.hold(held)
+    for candidate in _finalists(board, start, plan)[: plan.finalists]:
+        board.score(candidate, job.dev)
+    best = board.best(job.dev) or start
+    job.note(f"{plan.name}: best on dev {best.id}", board.value(best, job.dev), kind="step")
+    if ended is not None:
+        raise ended
+    return best
+
+
+def _finalists(board: Board, start: Candidate, plan: Search) -> list[Candidate]:
+    """Return what this search found, best first: by the mean paired gain over the start, mixed with doubt."""
+    known = board.outcomes(start)
+    usual = sum(outcome.score for outcome in known.values()) / len(known) if known else 0.0
+
+    def promise(candidate: Candidate) -> float:
+        gains = [
+            outcome.score - (known[case_id].score if case_id in known else usual)
+            for case_id, outcome in board.outcomes(candidate).items()
+            if case_id not in candidate.demo_ids
+        ]
+        return round(sum(gains) / (len(gains) + _DOUBT), 9)
+
+    found = [candidate for candidate in board.candidates.values() if candidate.source == plan.name]
+    return sorted(found, key=lambda candidate: -promise(candidate))
+
+
+def _lm_error(error: BaseException | None) -> LMError | None:
+    """Return the failed call behind an exception, if there is one."""
+    for _ in range(16):
+        if error is None or isinstance(error, LMError):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+@contextmanager
+def _settings(job: Job, recorder: Recorder) -> Iterator[None]:
+    drawn = sample_number.set(job.seed)  # of proposals: not all of DSPy's optimizers have a seed
+    try:
+        with _context(job, recorder):
+            yield
+    finally:
+        sample_number.reset(drawn)
+
+
+def _context(job: Job, recorder: Recorder) -> AbstractContextManager[None]:
+    context: AbstractContextManager[None] = dspy.context(
+        lm=job.judge_lm,
+        adapter=Lenient(use_json_adapter_fallback=False),
+        callbacks=[Prefetch(recorder)],
+        disable_history=True,
+        track_usage=False,
+        trace=None,
+        max_errors=_NEVER,
+        num_threads=1,
+    )
+    return context
+
+
+def proposer(job: Job) -> dspy.LM:
+    """Return the proposer's model with a guard: its lasting failures end the work, whoever would swallow them."""
+    return job.proposer_lm.copy(engine=_Guard(job.proposer_lm.engine))
+
+
+class _Guard:
+    """An engine whose fatal and repeated failures cannot be taken for a missing proposal."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner, self._failed = inner, 0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Guard:
+        return self
+
+    def complete(self, request: Request) -> Response:
+        try:
+            response: Response = self._inner.complete(request)
+        except LMError as error:
+            self._failed += 1
+            if fatal(error) or self._failed >= _DOWN:
+                raise Escaped(model_error(error)) from error
+            raise
+        except JuristError as error:
+            raise Escaped(error) from error
+        self._failed = 0
+        return response
+
+
+class Lenient(dspy.ChatAdapter):
+    """An adapter for proposals in words: an unusable reply is an empty proposal, and the others are kept.
+
+    DSPy asks for several proposals at once and loses all of them, and the search, if one cannot be parsed.
+    """
+
+    def parse(self, signature: Any, completion: str) -> dict[str, Any]:
+        """Return the fields of a reply; empty ones if it has none and all of them are text."""
+        strict = adapter("chat")
+        try:
+            return dict(strict.parse(signature, completion))
+        except AdapterParseError:
+            if any(info.annotation is not str for info in signature.output_fields.values()):
+                raise
+            return dict.fromkeys(signature.output_fields, "")
+
+
+class _Nowhere(io.TextIOBase):
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+class _Quiet:
+    """Keeps what DSPy prints, draws and logs off the terminal, and lets our own events through."""
+
+    def __init__(self) -> None:
+        self._out: Any = None
+        self._err: Any = None
+
+    @contextmanager
+    def streams(self) -> Iterator[None]:
+        loggers = [logging.getLogger(name) for name in _LOGGERS]
+        before = [(logger.level, logger.handlers, logger.propagate) for logger in loggers]
+        self._out, self._err = sys.stdout, sys.stderr
+        try:
+            for logger in loggers:
+                logger.setLevel(logging.CRITICAL + 1)
+                logger.handlers, logger.propagate = [logging.NullHandler()], False
+            with redirect_stdout(_Nowhere()), redirect_stderr(_Nowhere()):
+                yield
+        finally:
+            for logger, (level, handlers, propagate) in zip(loggers, before, strict=True):
+                logger.setLevel(level)
+                logger.handlers, logger.propagate = handlers, propagate
+            self._out = self._err = None
+
+    def through(self, sink: Callable[[Event], None]) -> Callable[[Event], None]:
+        def heard(event: Event) -> None:
+            with redirect_stdout(self._out), redirect_stderr(self._err):
+                sink(event)
+
+        return heard

@@ -1,0 +1,96 @@
+"""``simba``: DSPy's SIMBA, stochastic introspective mini-batch ascent.
+
+Programs of a pool are run on a mini-batch at temperature 1; where the runs of a
+case differ most, the good run becomes a demonstration, or a proposer puts the
+difference between the good and the bad run into advice that is appended to the
+instruction. Calls of a step: b n rollouts, b (n + 1) for the new programs, n + 1
+proposals; at the end min(n, steps) + 1 programs on the training sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import dspy
+
+from .base import Job
+from .board import Board, Candidate
+from .dspy_search import Purse, Search, labelled, passes, pool, proposer, search
+from .recorder import Judging, Recorder
+
+__all__ = ["Simba"]
+
+# Mini-batch and programs a step, largest first; DSPy's own is the first, with 8 steps.
+_SIZES = ((32, 6), (24, 5), (16, 4), (12, 3), (8, 3), (6, 2), (4, 2))
+_USUAL, _WORTH, _MOST = 8, 4, 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simba:
+    """SIMBA's settings.
+
+    Attributes:
+        steps: at most this many; 0 fits them to the budget (8 without one).
+        demos: demonstrations a prompt may hold; 0 writes advice only.
+        sample: train cases it works on, at most.
+        finalists: prompts scored on all of dev at the end.
+    """
+
+    steps: int = 0
+    demos: int = 4
+    sample: int = 60
+    finalists: int = 3
+    name: str = "simba"
+
+    def minimum(self, job: Job) -> int:
+        """Return the calls of one small step and its end, and of two prompts on dev."""
+        batch, programs = self._smallest(len(job.train))
+        purse = Purse(left=0, run=passes(job), predictors=len(job.judge.basic().predictors()))
+        return 2 * len(job.dev) * purse.run + self.calls(1, batch, programs, batch, purse)
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        """Improve the instructions and demonstrations of ``start``."""
+        plan = Search(name=self.name, finalists=self.finalists, compile=lambda *way: self._compile(job, *way))
+        return search(job, board, start, plan)
+
+    @staticmethod
+    def calls(steps: int, batch: int, programs: int, sample: int, purse: Purse) -> int:
+        """Return the calls that SIMBA makes, at most; a rollout takes one draw."""
+        step = batch * (programs * purse.predictors + (programs + 1) * purse.run) + programs + 1
+        return steps * step + (min(programs, steps) + 1) * sample * purse.run
+
+    def shape(self, purse: Purse, cases: int) -> tuple[int, int, int, int]:
+        """Return (steps, mini-batch, programs a step, sample): the largest that allow several steps."""
+        sample = min(self.sample or cases, cases)
+        sizes = [size for size in _SIZES if size[0] <= sample] or [self._smallest(sample)]
+        if purse.left is None:
+            return self.steps or _USUAL, *sizes[0], sample
+        for least in (_WORTH, 1):
+            for batch, programs in sizes:
+                for share in (sample, max(batch, sample // 2), batch):
+                    steps = self._affordable(batch, programs, share, purse)
+                    if steps >= least:
+                        return steps, batch, programs, share
+        return 1, *sizes[-1], sizes[-1][0]
+
+    def _affordable(self, batch: int, programs: int, sample: int, purse: Purse) -> int:
+        most = self.steps or _MOST
+        paid = (n for n in range(most, 0, -1) if purse.pays(self.calls(n, batch, programs, sample, purse)))
+        return next(paid, 0)
+
+    def _smallest(self, cases: int) -> tuple[int, int]:
+        return max(1, min(_SIZES[-1][0], cases)), _SIZES[-1][1]
+
+    def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
+        steps, batch, programs, sample = self.shape(purse, len(labelled(job.train)))
+        optimizer = dspy.SIMBA(
+            metric=recorder.metric,
+            bsize=batch,
+            num_candidates=programs,
+            max_steps=steps,
+            max_demos=self.demos,
+            prompt_model=proposer(job),
+            num_threads=1,
+        )
+        train = recorder.examples(pool(job, self.name, sample))
+        optimizer.compile(student, trainset=train, seed=job.seed)

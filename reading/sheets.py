@@ -1,0 +1,217 @@
+"""Reading back what people filled in: annotation sheets (CSV) and Label Studio exports, told apart by content.
+
+Both have one line (or task) a unit and hold all inputs, so that a sheet can be read without the file it was made
+from. The lines of one case become one row with everybody's ratings. The id of every line is held against its
+inputs: what a spreadsheet program changed is found before it becomes another case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..cases import Case
+from ..errors import GoldError
+from .cells import json_of, plain
+from .goldrows import label_keys, make_case
+from .readers import Reading
+from .rowfiles import Row, Rows
+from .tasks import is_task, task_unit
+from .units import AMBIGUITY, CATEGORIES, Answer, SheetUnit
+
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
+
+__all__ = ["CASE", "GROUP", "ID_MARK", "INPUT", "JSON_INPUT", "RATER", "TEXT", "UNIT", "answered", "is_sheet"]
+
+CASE, UNIT, TEXT, GROUP = "case", "unit", "text", "group"
+INPUT, JSON_INPUT, RATER = "input:", "json:", "rater:"
+ID_MARK = "id-"
+"""Stands before each id: sixteen digits, or digits with one ``e``, would be read as a number."""
+
+
+def is_sheet(reading: Reading) -> bool:
+    """Say whether a source is a filled or empty sheet."""
+    first = reading.rows[0][1]
+    if reading.kind == "text":
+        return {CASE, UNIT, TEXT} <= first.keys() and any(
+            key.startswith((INPUT, JSON_INPUT)) for key in first
+        )
+    return reading.kind == "json" and is_task(first)
+
+
+def answered(judge: Judge, reading: Reading) -> Reading:
+    """Return the cases of a sheet, in the order of their first lines, as rows with ratings.
+
+    A unit without a line, or with an empty cell, is one that the rater did not label.
+
+    Raises:
+        GoldError: a line does not belong to its id, names a unit twice or one that is not there, or holds an
+            unknown label or category; with file, line and column.
+    """
+    if not label_keys(judge):
+        raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", path=reading.path)
+    read = _from_line if reading.kind == "text" else task_unit
+    units = [read(row, reading.path, line) for line, row in reading.rows]
+    found: dict[str, _Collected] = {}
+    for unit in units:
+        row, case = _checked(judge, unit, reading.path)
+        place = found.setdefault(case.id, _Collected(judge=judge, row=row, case=case, line=unit.line))
+        place.add(unit, reading.path)
+    rows: Rows = [(one.line, one.answers()) for one in found.values()]
+    return replace(reading, rows=rows, kind="json")
+
+
+def _from_line(row: Row, path: str, line: int) -> SheetUnit:
+    inputs: Row = {}
+    for key, cell in row.items():
+        if key.startswith(INPUT):
+            inputs[key.removeprefix(INPUT)] = plain(cell)
+        elif key.startswith(JSON_INPUT) and cell:
+            inputs[key.removeprefix(JSON_INPUT)] = json_of(cell, path=path, line=line, column=key)
+    answers = tuple(
+        Answer(rater=key.removeprefix(RATER).strip(), label=label, column=key)
+        for key, cell in row.items()
+        if key.startswith(RATER) and (label := plain(cell).strip())
+    )
+    return SheetUnit(
+        case=plain(row[CASE]).strip().removeprefix(ID_MARK),
+        unit=plain(row[UNIT]).strip(),
+        row=inputs,
+        group=plain(row.get(GROUP, "")),
+        line=line,
+        answers=answers,
+        category=plain(row.get(AMBIGUITY, "")).strip(),
+    )
+
+
+_Checked: TypeAlias = tuple[Row, Case]
+
+
+def _checked(judge: Judge, unit: SheetUnit, path: str) -> _Checked:
+    """Return the row of a line, and its case, whose id is that of the line."""
+    row, case = _made(judge, unit.row, unit, path)
+    if unit.case in ("", case.id):
+        return row, case
+    # programs that save a sheet may write the line ends inside a cell their own way
+    for ending in ("\r\n", "\r"):
+        again, other = _made(judge, _with_ends(unit.row, ending), unit, path)
+        if other.id == unit.case:
+            return again, other
+    raise GoldError(
+        f"unknown case id {unit.case!r}: the inputs of this line have the id {case.id!r}",
+        path=path,
+        line=unit.line,
+        field=CASE,
+        hint="the id or an input was changed; copy both again from the sheet as it was written",
+    )
+
+
+def _made(judge: Judge, inputs: Mapping[str, Any], unit: SheetUnit, path: str) -> _Checked:
+    has_group = unit.group and GROUP in judge.row_model.model_fields
+    row = {**inputs, **({GROUP: unit.group} if has_group else {})}
+    return row, make_case(judge, row, path=path, line=unit.line)
+
+
+def _with_ends(value: Any, ending: str) -> Any:
+    return {
+        key: part.replace("\r\n", "\n").replace("\n", ending) if isinstance(part, str) else part
+        for key, part in value.items()
+    }
+
+
+@dataclass(kw_only=True)
+class _Collected:
+    """The units of one case, as they come in."""
+
+    judge: Judge
+    row: Row
+    case: Case
+    line: int
+    lines: dict[int, int] = field(default_factory=dict)
+    labels: dict[str, dict[int, str]] = field(default_factory=dict)
+    categories: dict[int, str] = field(default_factory=dict)
+
+    def add(self, unit: SheetUnit, path: str) -> None:
+        count = len(self.judge.answer_shape.units(self.case.inputs))
+        number = int(unit.unit) if unit.unit.isascii() and unit.unit.isdigit() else 0
+        if not 1 <= number <= count:
+            hint = f"write a number from 1 to {count}"
+            raise GoldError(
+                f"case {self.case.id} has {count} units, and no unit {unit.unit!r}",
+                path=path,
+                line=unit.line,
+                field=UNIT,
+                hint=hint,
+            )
+        if number in self.lines:
+            raise GoldError(
+                f"unit {number} of case {self.case.id} stands here and in line {self.lines[number]}",
+                path=path,
+                line=unit.line,
+                field=UNIT,
+                hint="remove one of the two lines",
+            )
+        self.lines[number] = unit.line
+        for answer in unit.answers:
+            self._answer(answer, number, unit, path)
+        if unit.category:
+            self.categories[number] = _category(unit, path)
+
+    def _answer(self, answer: Answer, number: int, unit: SheetUnit, path: str) -> None:
+        if not answer.rater:
+            hint = f"write {RATER}NAME"
+            raise GoldError(
+                "the column names no rater", path=path, line=unit.line, field=answer.column, hint=hint
+            )
+        label = _label(self.judge, answer.label)
+        if label is None:
+            raise GoldError(
+                f"unknown label {answer.label!r}",
+                path=path,
+                line=unit.line,
+                field=answer.column,
+                hint=f"use one of: {', '.join(self.judge.labels)}; or leave it empty",
+            )
+        before = self.labels.setdefault(answer.rater, {}).setdefault(number, label)
+        if before != label:
+            raise GoldError(
+                f"rater {answer.rater!r} has two labels, {before!r} and {label!r}",
+                path=path,
+                line=unit.line,
+                field=answer.column,
+                hint="keep one of the two",
+            )
+
+    def answers(self) -> Row:
+        """Return the row with everybody's ratings."""
+        result = dict(self.row)
+        numbers = range(1, len(self.judge.answer_shape.units(self.case.inputs)) + 1)
+        if hasattr(self.judge.answer_shape, "values"):  # one label for the whole case
+            ratings: dict[str, Any] = {rater: given[1] for rater, given in self.labels.items()}
+            why: Any = self.categories.get(1)
+        else:
+            ratings = {
+                rater: [given.get(number) for number in numbers] for rater, given in self.labels.items()
+            }
+            why = [self.categories.get(number) for number in numbers] if self.categories else None
+        return {**result, **({"ratings": ratings} if ratings else {}), **({AMBIGUITY: why} if why else {})}
+
+
+def _label(judge: Judge, given: str) -> str | None:
+    """Return the label that a cell names; capitals do not matter where labels differ without them."""
+    if given in judge.labels:
+        return given
+    same = [label for label in judge.labels if label.casefold() == given.casefold()]
+    return same[0] if len(same) == 1 else None
+
+
+def _category(unit: SheetUnit, path: str) -> str:
+    name = unit.category.casefold()
+    if name not in CATEGORIES:
+        hint = f"use one of: {', '.join(CATEGORIES)}; or leave it empty"
+        raise GoldError(
+            f"unknown category {unit.category!r}", path=path, line=unit.line, field=AMBIGUITY, hint=hint
+        )
+    return name

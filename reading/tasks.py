@@ -1,0 +1,103 @@
+"""Label Studio's JSON: the tasks it imports, and the export that holds its annotators' answers.
+
+A task of ours holds the case's id, the unit's number and the whole row under ``data``. A task of one's own is read
+too: then ``data`` is the row, and the unit is the first. The answers are the results of type ``choices`` in
+``annotations``; predictions, drafts and skipped annotations are no answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..errors import GoldError
+from .rowfiles import Row
+from .units import AMBIGUITY, Answer, SheetUnit
+
+__all__ = ["LABEL", "is_task", "task_unit"]
+
+LABEL = "label"
+"""The name of the control that takes the label, in the labelling configuration."""
+_OURS = {"case", "unit", "row"}
+
+
+def is_task(row: Mapping[str, Any]) -> bool:
+    """Say whether a JSON object is a task."""
+    data = row.get("data")
+    return isinstance(data, Mapping) and (isinstance(row.get("annotations"), list) or data.keys() >= _OURS)
+
+
+def task_unit(row: Row, path: str, line: int) -> SheetUnit:
+    """Return a task as a unit with the answers of its annotators.
+
+    Raises:
+        GoldError: it is not a task, or an annotation is not of the exported form, with its place.
+    """
+    data = row.get("data")
+    if not isinstance(data, Mapping):
+        raise _wrong("the task holds no object 'data'", path, line, "data")
+    ours = data.keys() >= _OURS
+    inputs = data["row"] if ours else data
+    if not isinstance(inputs, Mapping):
+        raise _wrong("it must be an object", path, line, "data.row")
+    answers, reasons = [], []
+    for place, annotation in _annotations(row, path, line):
+        rater = _rater(annotation)
+        for control, choice, column in _choices(annotation, place, path, line):
+            if control == AMBIGUITY:
+                reasons.append(choice)
+            elif control == LABEL or not ours:
+                answers.append(Answer(rater=rater, label=choice, column=column))
+    return SheetUnit(
+        case=str(data["case"]) if ours else "",
+        unit=str(data["unit"]) if ours else "1",
+        row=inputs,
+        group=str(data.get("group") or ""),
+        line=line,
+        answers=tuple(answers),
+        category="" if not reasons else reasons[0] if len(set(reasons)) == 1 else "unknown",
+    )
+
+
+def _annotations(row: Row, path: str, line: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    given = row.get("annotations") or []
+    for number, annotation in enumerate(given if isinstance(given, list) else [given]):
+        place = f"annotations[{number}]"
+        if not isinstance(annotation, Mapping):
+            raise _wrong("an annotation must be an object", path, line, place)
+        if not annotation.get("was_cancelled"):
+            yield place, annotation
+
+
+def _rater(annotation: Mapping[str, Any]) -> str:
+    """Return the annotator's e-mail address where the export has it, else the number."""
+    by = annotation.get("completed_by")
+    if isinstance(by, Mapping):
+        return str(by.get("email") or by.get("username") or f"annotator-{by.get('id')}")
+    return f"annotator-{by}" if isinstance(by, int) else str(by or "annotator")
+
+
+def _choices(
+    annotation: Mapping[str, Any], place: str, path: str, line: int
+) -> Iterator[tuple[str, str, str]]:
+    """Yield (control, choice, place) of an annotation."""
+    results = annotation.get("result")
+    if not isinstance(results, list):
+        raise _wrong("it must be a list", path, line, f"{place}.result")
+    for number, item in enumerate(results):
+        column = f"{place}.result[{number}].value.choices"
+        if not isinstance(item, Mapping) or item.get("type", "choices") != "choices":
+            continue
+        value = item.get("value")
+        choices = value.get("choices") if isinstance(value, Mapping) else None
+        if not isinstance(choices, list):
+            raise _wrong("it must be a list of choices", path, line, column)
+        if len(choices) > 1:
+            raise _wrong(f"there are {len(choices)} choices, {choices}", path, line, column)
+        for choice in choices:
+            yield str(item.get("from_name", LABEL)), str(choice).strip(), column
+
+
+def _wrong(message: str, path: str, line: int, column: str) -> GoldError:
+    hint = "export again from Label Studio as JSON, with one choice a control"
+    return GoldError(message, path=path, line=line, field=column, hint=hint)

@@ -1,0 +1,53 @@
+"""One line of an annotation sheet, wherever it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+__all__ = ["AMBIGUITY", "CATEGORIES", "Answer", "Category", "SheetUnit"]
+
+AMBIGUITY = "ambiguity"
+"""The field, column and control that says why a unit is ambiguous."""
+Category: TypeAlias = Literal["sentiment", "relation", "other", "unknown"]
+"""Why a unit is ambiguous, as people said in the row; ``unknown`` where nobody did. It is never guessed."""
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What one rater said of a unit.
+
+    Attributes:
+        rater: the name; empty if the file gives none.
+        label: as it stands in the file.
+        column: where it stands, for messages.
+    """
+
+    rater: str
+    label: str
+    column: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SheetUnit:
+    """One unit of a case, as a sheet holds it; nothing is checked yet.
+
+    Attributes:
+        case: the id of its case; empty where the file has none.
+        unit: its number in the case, from 1, as text.
+        row: the fields of the case's row, without label, group and ratings.
+        group: the group; empty to leave it open.
+        line: of the file.
+        answers: the labels given; a rater who gave none is not among them.
+        category: why the unit is ambiguous; empty if nobody said so.
+    """
+
+    case: str
+    unit: str
+    row: Mapping[str, Any]
+    group: str
+    line: int
+    answers: tuple[Answer, ...]
+    category: str

@@ -1,0 +1,52 @@
+"""Writing files whole or not at all: rows as JSONL, and text. It knows no judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..errors import GoldError
+
+__all__ = ["json_text", "write_jsonl", "write_whole"]
+
+
+def write_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
+    """Write rows as JSONL in UTF-8, whole or not at all, and return how many there are.
+
+    Raises:
+        GoldError: the file cannot be written.
+    """
+    lines = [json_text(dict(row)) + "\n" for row in rows]
+    write_whole("".join(lines), Path(path))
+    return len(lines)
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON on one line, readable where UTF-8 can hold it."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate, which only an escape can carry
+        text = json.dumps(value)
+    return text
+
+
+def write_whole(text: str, path: Path) -> None:
+    """Write text in UTF-8, with the line ends it has; another file of that name is replaced at once or kept.
+
+    Raises:
+        GoldError: the file cannot be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        hint = "name a file in a folder that can be written"
+        raise GoldError(f"cannot write: {error.strerror or error}", path=str(path), hint=hint) from error

@@ -1,0 +1,234 @@
+"""Experiments against a server: budgets, kills and resumption, questions, models x variants, output."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import answer
+from small import claims, cli, start, write_jsonl
+
+from jurist.engines.models import Model
+from jurist.forecast import price_of
+
+CASES, REPEATS = 21, 3
+WHOLE = 2 * CASES * REPEATS
+IN_FLIGHT = 4
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    write_jsonl(Path("gold.jsonl"), claims(7))
+
+
+def argv(server: Any, *more: object) -> tuple[object, ...]:
+    named = ("--model", "openai/x", "--model", "openai/y", "--api-base", server.url)
+    common = ("--gold", "gold.jsonl", "--repeats", REPEATS, "--concurrency", IN_FLIGHT)
+    return ("compare", "fect:basic", *common, *named, *more)
+
+
+def kill(server: Any, after: int, end: signal.Signals, tmp_path: Path, *more: object) -> tuple[int, str]:
+    goal = server.count + after
+    process = start(*argv(server, *more), cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while server.count < goal and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(end)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+def results(found: dict[str, Any]) -> list[Any]:
+    keys = ("name", "scores", "counts", "repeats", "consistency")
+    return [[{key: judge[key] for key in keys} for judge in found["judges"]], found["tests"]]
+
+
+def test_models_times_repeats_at_a_temperature_at_which_draws_differ(serve: Callable[..., Any]) -> None:
+    server = serve()
+    done = cli(*argv(server, "--json"))
+    assert done.code == 0, done.err
+    assert server.count == WHOLE
+    assert {hit.body["temperature"] for hit in server.hits} == {0.7}
+    assert Counter(hit.body["model"] for hit in server.hits) == {"x": WHOLE // 2, "y": WHOLE // 2}
+    assert [judge["name"] for judge in done.json["judges"]] == [
+        "fect:basic / openai/x",
+        "fect:basic / openai/y",
+    ]
+    assert done.json["forecast"]["calls"] == done.json["forecast"]["billed"] == WHOLE
+    assert done.json["forecast"]["unpriced"] == ["openai/x", "openai/y"]
+    assert f"{WHOLE} calls" in done.lines[0]
+    assert f"spent: {WHOLE} calls, {110 * WHOLE} tokens" in done.err
+    assert not Path("compiled").exists()  # nothing is left behind
+
+
+def test_a_temperature_of_zero_is_kept_for_repeats_and_said(serve: Callable[..., Any]) -> None:
+    server = serve()
+    done = cli(*argv(server, "--temperature", 0))
+    assert done.code == 0, done.err
+    assert {hit.body["temperature"] for hit in server.hits} == {0.0}
+    assert "at temperature 0, repeats differ only by" in done.err
+
+
+def test_a_killed_experiment_goes_on_and_pays_nothing_twice(
+    serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    server = serve(delay=0.02)
+    for number, after in enumerate((30, 50)):
+        code, err = kill(server, after, signal.SIGKILL, tmp_path, *(("--resume",) if number else ()))
+        assert code == -signal.SIGKILL, err
+    refused = cli(*argv(server))
+    assert refused.code == 1
+    assert "add --resume" in refused.err
+    server.delay = 0.0
+    done = cli(*argv(server, "--resume", "--json"))
+    assert done.code == 0, done.err
+    assert WHOLE <= server.count <= WHOLE + 2 * IN_FLIGHT
+    spend = [judge["spend"] for judge in done.json["judges"]]
+    assert sum(one["calls"] + one["replayed"] for one in spend) == WHOLE
+    assert sum(one["replayed"] for one in spend) >= 80 - 2 * IN_FLIGHT
+    assert "answers are paid already" in done.lines[0]
+    assert not Path("compiled/.checkpoints").exists()
+    assert results(cli(*argv(server, "--json")).json) == results(done.json)
+
+
+def test_ctrl_c_keeps_what_was_paid(serve: Callable[..., Any], tmp_path: Path) -> None:
+    server = serve(delay=0.02)
+    code, err = kill(server, 40, signal.SIGINT, tmp_path)
+    assert code == 1
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith("error: stopped by Ctrl-C; ")
+    assert "add --resume to go on" in err
+    server.delay = 0.0
+    assert cli(*argv(server, "--resume")).code == 0
+    assert WHOLE <= server.count <= WHOLE + IN_FLIGHT
+
+
+@pytest.mark.parametrize("limit", [1, CASES * REPEATS + 5, WHOLE - 1])
+def test_never_one_call_more_than_allowed_over_all_contenders(limit: int, serve: Callable[..., Any]) -> None:
+    server = serve()
+    done = cli(*argv(server, "--max-calls", limit))
+    assert (done.code, server.count) == (1, limit)
+    assert f"--max-calls {limit} will stop it before the end" in done.err
+    last = done.lines[-1]
+    assert last.startswith(f"error: the budget of {limit} calls is spent; {limit} paid answers are kept in ")
+    assert cli(*argv(server, "--max-calls", limit, "--resume")).code == 1
+    assert server.count == limit  # what is replayed counts as it was paid
+    again = cli(*argv(server, "--max-calls", WHOLE, "--resume", "--json"))
+    assert again.code == 0, again.err
+    assert server.count == WHOLE
+    assert sum(judge["spend"]["replayed"] for judge in again.json["judges"]) == limit
+
+
+def test_exactly_enough_is_enough_and_retries_count(serve: Callable[..., Any]) -> None:
+    assert cli(*argv(serve(), "--max-calls", WHOLE)).code == 0
+    server = serve(faults=lambda index, body: "503" if index % 5 == 0 else None)
+    assert cli(*argv(server, "--max-calls", WHOLE)).code == 1
+    assert server.count == WHOLE
+
+
+def test_fresh_forgets_and_a_checkpoint_goes_where_it_is_told(serve: Callable[..., Any]) -> None:
+    server = serve()
+    place = ("--checkpoint", "elsewhere")
+    assert cli(*argv(server, "--max-calls", 9, *place)).code == 1
+    assert [path.name for path in Path("elsewhere").glob("*/journal-*.jsonl")]
+    assert not Path("compiled").exists()
+    assert cli(*argv(server, *place)).code == 1
+    done = cli(*argv(server, "--fresh", "--json", *place))
+    assert done.code == 0, done.err
+    assert sum(judge["spend"]["replayed"] for judge in done.json["judges"]) == 0
+    assert not Path("elsewhere").exists()
+
+
+def test_a_result_that_cannot_be_written_is_not_paid_again(serve: Callable[..., Any]) -> None:
+    server = serve()
+    Path("file").write_text("")
+    failed = cli(*argv(server, "--output", "file/result.json"))
+    assert (failed.code, server.count) == (2, WHOLE)
+    done = cli(*argv(server, "--resume", "--output", "results/result.json", "--json"))
+    assert done.code == 0, done.err
+    assert server.count == WHOLE
+    assert json.loads(Path("results/result.json").read_text()) == done.json
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_many_calls_are_asked_about(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve()
+    monkeypatch.setattr("jurist.console.compare._ASK_ABOVE", WHOLE - 1)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    refused = cli(*argv(server))
+    assert (refused.code, server.count) == (2, 0)
+    assert refused.lines[-1] == f"error: this makes about {WHOLE} calls to a real model; add --yes to go on"
+    for said in ("n\n", "", "\n"):
+        monkeypatch.setattr("sys.stdin", _Terminal(said))
+        declined = cli(*argv(server))
+        assert (declined.code, server.count) == (1, 0)
+        assert declined.lines[-1].endswith("error: nothing was sent; answer y, or add --yes")
+    assert not Path("compiled").exists()
+    assert cli(*argv(server, "--max-calls", 5)).code == 1  # so few need no question
+    monkeypatch.setattr("sys.stdin", _Terminal("y\n"))
+    assert cli(*argv(server, "--fresh")).code == 0
+    assert cli(*argv(server, "--yes")).code == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    offline = ("compare", "fect:basic", "--gold", "gold.jsonl", "--repeats", 7)
+    assert cli(*offline).code == 0  # the offline engine costs nothing
+
+
+def test_a_known_price_is_multiplied() -> None:
+    small, large = (price_of(Model(name="openai/gpt-4.1-mini"), tokens, 10) for tokens in (1000, 2000))
+    assert small is not None
+    assert large is not None
+    assert small < large < 2 * small
+    assert price_of(Model(name="openai/nobody-knows-it"), 1000, 10) is None
+
+
+def test_what_is_not_answered_is_counted_and_bounded(serve: Callable[..., Any]) -> None:
+    server = serve(faults=lambda index, body: "garbage" if index % 7 == 0 else None)
+    done = cli(*argv(server, "--json"))
+    assert done.code == 0, done.err
+    for judge in done.json["judges"]:
+        units, f1 = judge["counts"]["units"], judge["scores"]["f1"]
+        assert units["answered"] + units["abstained"] == CASES * REPEATS
+        assert units["abstained"] == CASES * REPEATS / 7
+        assert f1["worst"] < f1["value"] < f1["best"]
+        assert judge["consistency"]["unanimous"] < 1.0  # what abstained agrees with nothing
+    assert "if all were answered" in done.err
+
+
+def test_markdown_shows_models_by_variants(serve: Callable[..., Any]) -> None:
+    server = serve(lambda messages: answer(messages))
+    done = cli(*argv(server, "--markdown"))
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[0] == f"**f1 (mean ± sd over {REPEATS} repeats); gold: {CASES} cases**"
+    assert lines[2] == "| model | fect:basic |"
+    assert lines[4].startswith("| openai/x | 0.")
+    assert lines[5].startswith("| openai/y | 0.")
+    assert "warning: only 7 groups: the clustered intervals are too narrow to trust" in done.err
+    for title in ("precision", "recall", "intervals", "self-consistency", "decisions", "the smallest true"):
+        assert sum(line.startswith(f"**{title}") for line in lines) == 1
+    assert cli(*argv(server, "--markdown", "--json")).code == 2
+
+
+def test_offline_repeats_differ_and_are_the_same_again() -> None:
+    command = ("compare", "fect:basic", "--gold", "fect-mini", "--repeats", 2, "--json")
+    found, again = cli(*command).json, cli(*command).json
+    assert results(found) == results(again)
+    (judge,) = found["judges"]
+    assert judge["temperature"] == 0.7
+    assert 0.5 < judge["consistency"]["agreement"] < 1.0
+    assert judge["repeats"]["f1"]["sd"] > 0
+    assert found["tests"] == []

@@ -1,0 +1,189 @@
+"""Means over repeats, t-intervals, stacked repeats and contrasts: against scipy, enumeration and one repeat."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from jurist.errors import UsageError
+from jurist.evaluation import METRICS, Row, measure, objective_score, prove, scores
+from jurist.evaluation.confusion import encode
+from jurist.evaluation.contrasts import contrast, corrected
+from jurist.evaluation.intervals import group_weights, measure_interval
+from jurist.evaluation.repeats import MeanMeasure, spread, stack, t_quantile
+
+LABELS, POSITIVE = ("x", "y"), frozenset({"y"})
+
+
+def rows_of(gold: str, answers: str, per_group: int = 1) -> list[Row]:
+    return [
+        Row(
+            id=f"{place:03d}",
+            group=f"{place // per_group:03d}",
+            gold=(truth,),
+            predicted=(None if mark == "-" else mark,),
+        )
+        for place, (truth, mark) in enumerate(zip(gold, answers, strict=True))
+    ]
+
+
+def draw(seed: int, gold: str, right: float, repeats: int, per_group: int = 1) -> list[list[Row]]:
+    rng = np.random.default_rng(seed)
+    other = {"x": "y", "y": "x"}
+    return [
+        rows_of(gold, "".join(t if rng.random() < right else other[t] for t in gold), per_group)
+        for _ in range(repeats)
+    ]
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 6, 9, 10, 29, 30, 99, 400])
+@pytest.mark.parametrize("p", [0.001, 0.05, 0.5, 0.9, 0.975, 0.9995])
+def test_quantiles_of_t_are_those_of_scipy(degrees: int, p: float) -> None:
+    assert t_quantile(p, degrees) == pytest.approx(float(stats.t.ppf(p, degrees)), rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize(("p", "degrees"), [(0.0, 3), (1.0, 3), (0.5, 0)])
+def test_quantiles_that_are_not_there(p: float, degrees: int) -> None:
+    with pytest.raises(UsageError):
+        t_quantile(p, degrees)
+
+
+@given(values=st.lists(st.floats(0, 1), min_size=2, max_size=12))
+def test_the_interval_over_repeats_is_that_of_scipy(values: list[float]) -> None:
+    found = spread(values)
+    sd = float(np.std(values, ddof=1))
+    assert found.mean == pytest.approx(float(np.mean(values)))
+    assert found.sd == pytest.approx(sd, abs=1e-9)
+    low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), sd / np.sqrt(len(values)) or 1e-300)
+    assert (found.low, found.high) == (pytest.approx(low, abs=1e-6), pytest.approx(high, abs=1e-6))
+
+
+def test_one_repeat_has_no_spread() -> None:
+    one = spread([0.4])
+    assert (one.mean, one.sd, one.low, one.high) == (0.4, None, None, None)
+    with pytest.raises(UsageError):
+        spread([])
+
+
+GOLD = "xyxyyxxyxyxxyyxyxxyx"
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_one_stacked_repeat_is_the_repeat_itself(name: str) -> None:
+    rows = rows_of(GOLD, "xyxxy-xyyyxxyyx-xxyy", 3)
+    units = stack([encode(rows, LABELS, POSITIVE)])
+    mean = MeanMeasure(measure=METRICS[name], repeats=1)  # type: ignore[index]
+    expected = measure(rows, name, LABELS, POSITIVE)
+    assert mean.of(units) == expected[name].value
+    assert mean.bounds(units) == (expected[name].worst, expected[name].best)
+    assert measure_interval(units, mean, group_weights(units.groups, seed=0)) == expected.intervals[name]
+    assert mean.of(mean.filled(units)) == objective_score(rows, name, labels=LABELS, positive=POSITIVE)
+
+
+@given(marks=st.lists(st.text("xy-", min_size=6, max_size=6), min_size=1, max_size=4))
+@settings(max_examples=60, deadline=None)
+def test_a_stacked_metric_is_the_mean_over_repeats(marks: list[str]) -> None:
+    repeats = [rows_of("xyxyyx", said, 2) for said in marks]
+    units = stack([encode(rows, LABELS, POSITIVE) for rows in repeats])
+    for name in METRICS:
+        mean = MeanMeasure(measure=METRICS[name], repeats=len(marks))
+        each = [scores(rows, LABELS, POSITIVE)[name] for rows in repeats]
+        assert mean.of(units) == pytest.approx(statistics.fmean(one.value for one in each))
+        worst, best = mean.bounds(units)
+        assert worst == pytest.approx(statistics.fmean(one.worst for one in each))
+        assert best == pytest.approx(statistics.fmean(one.best for one in each))
+        weights = group_weights(units.groups, seed=3, resamples=20)
+        alone = [METRICS[name].resampled(encode(rows, LABELS, POSITIVE), weights) for rows in repeats]
+        assert mean.resampled(units, weights) == pytest.approx(np.mean(alone, axis=0))
+
+
+def test_repeats_of_other_rows_are_refused() -> None:
+    one, two = (encode(rows_of(gold, "xy"), LABELS, POSITIVE) for gold in ("xy", "yx"))
+    with pytest.raises(UsageError, match="different rows"):
+        stack([one, two])
+    with pytest.raises(UsageError):
+        stack([])
+
+
+def test_one_repeat_is_the_proof() -> None:
+    first, second = draw(1, GOLD * 4, 0.9, 1, 2), draw(2, GOLD * 4, 0.6, 1, 2)
+    found = contrast(("a", first), ("b", second), "f1", LABELS, POSITIVE)
+    expected = prove(second[0], first[0], "f1", LABELS, POSITIVE).decision
+    assert found.difference == pytest.approx(expected.difference)
+    assert found.values == (pytest.approx(expected.compiled), pytest.approx(expected.basic))
+    assert (found.interval, found.mcnemar) == (expected.interval, expected.mcnemar)
+    assert found.permutation.p == expected.permutation.p
+    assert (found.p, found.verdict, expected.verdict) == (expected.mcnemar.p, "better", "better")
+    turned = contrast(("b", second), ("a", first), "f1", LABELS, POSITIVE)
+    assert (turned.verdict, turned.p) == ("worse", found.p)
+
+
+def test_several_repeats_are_exchanged_together_by_group() -> None:
+    gold = GOLD[:12]
+    first, second = draw(3, gold, 0.9, 3, 2), draw(4, gold, 0.5, 3, 2)
+    found = contrast(("a", first), ("b", second), "f1", LABELS, POSITIVE)
+    groups = sorted({row.group for row in first[0]})
+
+    def difference(swapped: frozenset[str]) -> float:
+        values = []
+        for one, two in zip(first, second, strict=True):
+            left = [b if a.group in swapped else a for a, b in zip(one, two, strict=True)]
+            right = [a if a.group in swapped else b for a, b in zip(one, two, strict=True)]
+            value = [objective_score(rows, "f1", labels=LABELS, positive=POSITIVE) for rows in (left, right)]
+            values.append(value[0] - value[1])
+        return statistics.fmean(values)
+
+    observed = difference(frozenset())
+    swaps = [frozenset(itertools.compress(groups, mask)) for mask in itertools.product((0, 1), repeat=6)]
+    reached = [abs(difference(swap)) >= abs(observed) - 1e-12 for swap in swaps]
+    assert found.difference == pytest.approx(observed)
+    assert found.permutation.exact
+    assert found.p == pytest.approx(statistics.fmean(reached))
+    assert (found.mcnemar, found.test, found.smallest.net) == (None, "clustered permutation", None)
+
+
+def test_when_nothing_differs_the_test_rejects_as_often_as_it_says() -> None:
+    rejected = 0
+    for seed in range(120):
+        first, second = draw(2 * seed, GOLD, 0.7, 3, 2), draw(2 * seed + 1, GOLD, 0.7, 3, 2)
+        rejected += contrast(("a", first), ("b", second), "f1", LABELS, POSITIVE).p < 0.2
+    assert stats.binomtest(rejected, 120, 0.2).pvalue > 1e-3
+
+
+def test_holm_and_the_smallest_effects_go_over_all_tests() -> None:
+    gold = GOLD * 3
+    people = [
+        (name, draw(seed, gold, right, 1))
+        for seed, (name, right) in enumerate((("a", 0.95), ("b", 0.6), ("c", 0.6)))
+    ]
+    alone = [contrast(one, two, "f1", LABELS, POSITIVE) for one, two in itertools.combinations(people, 2)]
+    found = corrected(alone)
+    order = sorted(range(3), key=lambda place: alone[place].p)
+    assert found[order[0]].p_holm == pytest.approx(3 * alone[order[0]].p)
+    assert found[order[1]].p_holm == pytest.approx(max(found[order[0]].p_holm, 2 * alone[order[1]].p))
+    for one, before in zip(found, alone, strict=True):
+        assert one.smallest.alpha == pytest.approx(0.05 / 3)
+        assert one.smallest.correct is not None
+        assert before.smallest.correct is not None
+        strict = contrast(
+            *[(name, rows) for name, rows in people if name in (one.first, one.second)],
+            "f1",
+            LABELS,
+            POSITIVE,
+            alpha=0.05 / 3,
+        )
+        assert one.smallest.correct == pytest.approx(strict.smallest.correct)
+        assert one.smallest.metric == pytest.approx(strict.smallest.metric)
+        assert one.smallest.correct > before.smallest.correct
+    assert corrected([]) == ()
+
+
+def test_different_numbers_of_repeats() -> None:
+    with pytest.raises(UsageError, match="3 repeats and b 2"):
+        contrast(("a", draw(0, GOLD, 0.9, 3)), ("b", draw(0, GOLD, 0.9, 2)), "f1", LABELS, POSITIVE)

@@ -1,0 +1,259 @@
+"""``gold import --merge``: gold from ratings, what is ambiguous beside it, and raw labels that stay."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import pydantic
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from small import cli
+
+from jurist.cases import Case
+from jurist.errors import GoldError
+from jurist.gold import Gold, import_gold, write_jsonl
+from jurist.merging import CATEGORIES, RULES, Rule, merge_cases
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.fect import FECT
+from jurist.programs.judge import Judge
+from jurist.signatures.cognibench import LABELS
+
+RATERS = ["ann", "bob", "cem"]
+LABEL = st.sampled_from([*LABELS[:3], None])
+REASON = st.sampled_from([*CATEGORIES, None])
+FECT_ROW = st.fixed_dictionaries(
+    {"conversation": st.sampled_from("abc"), "claim": st.sampled_from("xyz")},
+    optional={
+        "factual": st.sampled_from([True, "non_factual", None]),
+        "ratings": st.dictionaries(st.sampled_from(RATERS), st.sampled_from([True, False, "factual", None])),
+        "ambiguity": REASON,
+    },
+)
+
+
+def response(sentences: list[str]) -> st.SearchStrategy[dict[str, Any]]:
+    size = len(sentences)
+    labels = st.lists(LABEL, min_size=size, max_size=size)
+    return st.fixed_dictionaries(
+        {"reference": st.sampled_from("abc"), "sentences": st.just(sentences)},
+        optional={
+            "labels": labels,
+            "ratings": st.dictionaries(st.sampled_from(RATERS), labels),
+            "ambiguity": REASON | st.lists(REASON, min_size=size, max_size=size),
+        },
+    )
+
+
+RESPONSE = st.lists(st.sampled_from("stu"), min_size=1, max_size=3).flatmap(response)
+SETS = st.one_of(
+    st.tuples(
+        st.just(FECT),
+        st.lists(FECT_ROW, min_size=1, max_size=6, unique_by=lambda row: (row["conversation"], row["claim"])),
+    ),
+    st.tuples(
+        st.just(COGNIBENCH),
+        st.lists(RESPONSE, min_size=1, max_size=3, unique_by=lambda row: row["reference"]),
+    ),
+)
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(SETS, st.sampled_from(RULES))
+def test_what_is_imported_by_a_rule_reads_back_with_the_same_ratings(
+    tmp_path: Path, made: tuple[Judge, list[dict[str, Any]]], rule: Rule
+) -> None:
+    judge, rows = made
+    raw, out = tmp_path / "raw.jsonl", tmp_path / "out.jsonl"
+    write_jsonl(rows, raw)
+    before = Gold.load(raw, judge, labelled=False)
+    known = [case for case in before.cases if case.ratings or case.gold]
+    if not any(
+        label for case in known for labels in (*case.ratings.values(), case.gold or ()) for label in labels
+    ):
+        with pytest.raises(GoldError, match="has a label or a rating"):
+            import_gold(raw, judge, out, merge=rule)
+        return
+    written = import_gold(raw, judge, out, merge=rule)
+    again = Gold.load(out, judge, labelled=False)
+    assert [case.id for case in again.cases] == [
+        case.id for case in before.cases if case.id in {one.id for one in (*written.cases, *written.aside)}
+    ]
+    merged = {case.id: case for case in merge_cases(before.cases, rule).cases}
+    for case in again.cases:
+        assert case.ratings == merged[case.id].ratings
+        assert none(case.gold) == none(merged[case.id].gold)
+    # the file says itself what is ambiguous: adjudicated takes its labels as they are
+    ambiguous = merge_cases(before.cases, rule).ambiguous
+    same = merge_cases(again.cases, "adjudicated").ambiguous
+    assert [(one.case, one.unit, one.labels) for one in same] == [
+        (one.case, one.unit, one.labels) for one in ambiguous
+    ]
+    import_gold(out, judge, raw, merge="adjudicated")
+    assert raw.read_bytes() == out.read_bytes()
+
+
+def none(gold: Any) -> Any:
+    return gold if gold and any(gold) else None
+
+
+def test_ambiguous_rows_are_written_with_ratings_and_category_and_no_label(tmp_path: Path) -> None:
+    rows = [
+        {"conversation": "c", "claim": "1", "ratings": {"ann": True, "bob": False}, "ambiguity": "relation"},
+        {"conversation": "c", "claim": "2", "ratings": {"ann": True, "bob": False}},
+        {"conversation": "c", "claim": "3", "ratings": {"ann": False, "bob": False}},
+        {"conversation": "c", "claim": "4"},
+        {"conversation": "c", "claim": "5", "factual": True},
+    ]
+    write_jsonl(rows, tmp_path / "raw.jsonl")
+    gold = import_gold(tmp_path / "raw.jsonl", FECT, tmp_path / "g.jsonl", merge="unanimous")
+    assert (len(gold.cases), len(gold.aside), gold.skipped) == (2, 2, 3)
+    lines = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text().splitlines()]
+    assert [(line["claim"], line.get("factual"), line.get("ambiguity")) for line in lines] == [
+        ("1", None, "relation"),
+        ("2", None, "unknown"),
+        ("3", "non_factual", None),
+        ("5", True, None),
+    ]
+    again = Gold.load(tmp_path / "g.jsonl", FECT)
+    assert [case.inputs["claim"] for case in again.aside] == ["1", "2"]
+    assert again.skipped == 2
+    assert again.sha256 == Gold.of([rows[2] | {"factual": False}, rows[4]], FECT).sha256
+
+
+def test_sentences_without_a_label_name_their_category(tmp_path: Path) -> None:
+    row = {
+        "reference": "r",
+        "sentences": ["a", "b", "c"],
+        "ratings": {"ann": ["faithful", "invented", None], "bob": ["invented", "invented", None]},
+    }
+    write_jsonl([row], tmp_path / "raw.jsonl")
+    import_gold(tmp_path / "raw.jsonl", COGNIBENCH, tmp_path / "g.jsonl", merge="majority")
+    line = json.loads((tmp_path / "g.jsonl").read_text())
+    assert line["labels"] == [None, "invented", None]
+    assert line["ambiguity"] == ["unknown", None, None]
+
+
+def test_without_a_rule_ratings_alone_are_no_gold_and_the_hint_says_so(tmp_path: Path) -> None:
+    write_jsonl([{"conversation": "c", "claim": "1", "ratings": {"ann": True}}], tmp_path / "raw.jsonl")
+    with pytest.raises(GoldError, match=r"none of the 1 rows has a label.*gold import --merge"):
+        import_gold(tmp_path / "raw.jsonl", FECT, tmp_path / "g.jsonl")
+
+
+SHEETS = {
+    "ann": {"1": "true", "2": "false", "3": ""},
+    "bob": {"1": "true", "2": "true", "3": "false"},
+}
+
+
+def columns(place: Path, rater: str, labels: dict[str, str], reason: str = "") -> Path:
+    path = place / f"{rater}.csv"
+    lines = [f"c,{claim},{label},{reason}" for claim, label in labels.items()]
+    path.write_text("\n".join([f"conversation,claim,rater:{rater},ambiguity", *lines]), encoding="utf-8")
+    return path
+
+
+def test_the_files_of_several_raters_are_joined(tmp_path: Path) -> None:
+    files = [columns(tmp_path, rater, labels) for rater, labels in SHEETS.items()]
+    gold = import_gold(files, FECT, tmp_path / "g.jsonl", merge="unanimous")
+    assert {case.inputs["claim"]: case.gold for case in gold.cases} == {
+        "1": ("factual",),
+        "3": ("non_factual",),
+    }
+    (aside,) = gold.aside
+    assert aside.ratings == {"ann": ("non_factual",), "bob": ("factual",)}
+    assert list(aside.ratings) == ["ann", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "found"),
+    [
+        ("relation", "", "relation"),
+        ("", "other", "other"),
+        ("relation", "relation", "relation"),
+        ("relation", "sentiment", "unknown"),
+    ],
+)
+def test_the_reasons_of_several_raters(tmp_path: Path, one: str, two: str, found: str) -> None:
+    files = [
+        columns(tmp_path, "ann", {"1": "true"}, one),
+        columns(tmp_path, "bob", {"1": "false"}, two),
+    ]
+    import_gold(files, FECT, tmp_path / "g.jsonl", merge="unanimous")
+    assert json.loads((tmp_path / "g.jsonl").read_text())["ambiguity"] == found
+
+
+def halves(first: Any, second: Any, **more: Any) -> list[dict[str, Any]]:
+    row = {"reference": "r", "sentences": ["a", "b"]}
+    return [row | {"ratings": {"ann": first}, **more}, row | {"ratings": {"ann": second}}]
+
+
+def test_two_halves_of_one_raters_work_are_one() -> None:
+    rows = halves(["faithful", None], [None, "invented"], ambiguity=["other", None])
+    rows[1]["ambiguity"] = "relation"
+    gold = Gold.of(rows, COGNIBENCH, labelled=False)
+    (case,) = gold.cases
+    assert case.ratings == {"ann": ("faithful", "invented")}
+    assert gold.rows[case.id]["ratings"] == {"ann": ["faithful", "invented"]}
+    assert gold.rows[case.id]["ambiguity"] == ["unknown", "relation"]
+
+
+def test_a_rater_with_two_labels_for_a_unit_is_an_error() -> None:
+    rows = halves(["faithful", "invented"], [None, "misleading"])
+    with pytest.raises(
+        GoldError, match=r"rows:1 and rows:2 .*'ann' calls unit 2 both 'invented' and 'misleading'"
+    ):
+        Gold.of(rows, COGNIBENCH, labelled=False)
+
+
+def test_ratings_join_the_gold_row_whichever_comes_first() -> None:
+    gold = {"conversation": "c", "claim": "x", "factual": True}
+    other = {"conversation": "c", "claim": "y", "factual": False}
+    rated = {"conversation": "c", "claim": "x", "ratings": {"ann": False}}
+    for rows in ([gold, rated, other], [rated, gold, other]):
+        found = Gold.of(rows, FECT)
+        case = next(one for one in found.cases if one.inputs["claim"] == "x")
+        assert (case.gold, case.ratings) == (("factual",), {"ann": ("non_factual",)})
+        assert (found.merged, found.skipped, found.aside) == (1, 0, ())
+
+
+class Strict(pydantic.BaseModel):
+    """A row model that demands a label."""
+
+    conversation: str
+    claim: str
+    factual: Literal["factual", "non_factual"]
+
+
+def test_a_row_model_that_demands_a_label_cannot_hold_an_ambiguous_row(tmp_path: Path) -> None:
+    def to_case(row: Any) -> Case:
+        return Case(inputs={"conversation": row.conversation, "claim": row.claim}, gold=(row.factual,))
+
+    judge = Judge(
+        name="strict",
+        signature=FECT.signature,
+        positive=FECT.positive,
+        labels=FECT.labels,
+        shape=FECT.shape,
+        rows=Strict,
+        to_case=to_case,
+    )
+    row = {"conversation": "c", "claim": "x", "factual": "factual"}
+    ratings = {"ann": "factual", "bob": "non_factual"}
+    write_jsonl([row | {"ratings": ratings}], tmp_path / "raw.jsonl")
+    with pytest.raises(GoldError, match=r"raw\.jsonl:1, field 'factual'.*Strict demands one"):
+        import_gold(tmp_path / "raw.jsonl", judge, tmp_path / "g.jsonl", merge="unanimous")
+    assert not (tmp_path / "g.jsonl").exists()
+
+
+def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
+    files = [columns(tmp_path, rater, labels, "sentiment") for rater, labels in SHEETS.items()]
+    target = tmp_path / "g.jsonl"
+    done = cli("gold", "import", "fect", *files, "--output", target, "--merge", "unanimous")
+    assert done.code == 0, done.err
+    assert "3 cases written" in done.err
+    assert "1 of them without any label; 0 that nobody labelled" in done.err
+    assert "1 ambiguous and in no score (sentiment 1)" in done.err
+    assert cli("gold", "import", "fect", *files, "--output", target, "--merge", "most").code == 2

@@ -1,0 +1,179 @@
+"""Racing: stratified orders, calls that go to what may win, shrunken standings; and what is copied."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from worlds import World, board_of, job_of, simulator
+
+from jurist.cases import Case
+from jurist.optimizers.copying import CopyGuard, shingles
+from jurist.optimizers.proposing import Entrance
+from jurist.optimizers.racing import Credit, Race, blocks, decided, stratified
+
+POSITIVE = frozenset({"bad"})
+
+
+def labelled(labels: list[str]) -> list[Case]:
+    return [Case(inputs={"x": str(n)}, gold=(label,)) for n, label in enumerate(labels)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(["bad", "good", "ugly"]), max_size=60), st.integers(0, 99))
+def test_every_prefix_of_an_order_is_stratified(labels: list[str], seed: int) -> None:
+    cases = labelled(labels)
+    order = stratified(cases, POSITIVE, random.Random(seed))
+    assert sorted(case.id for case in order) == sorted(case.id for case in cases)
+    whole = Counter(case.gold for case in cases)
+    for size in range(1, len(order) + 1):
+        part = Counter(case.gold for case in order[:size])
+        for label, count in whole.items():
+            assert abs(part[label] - size * count / len(cases)) <= len(whole)
+    assert order == stratified(cases, POSITIVE, random.Random(seed))
+
+
+@given(st.lists(st.integers(), max_size=30), st.integers(1, 9))
+def test_blocks_hold_everything_in_order(numbers: list[int], size: int) -> None:
+    cases = labelled([str(number) for number in numbers])
+    parts = list(blocks(cases, size))
+    assert [case for part in parts for case in part] == cases
+    assert all(len(part) == size for part in parts[:-1])
+
+
+def racing(seed: int = 4, texts: int = 6) -> tuple[World, Race]:
+    world = simulator.World(seed=seed)
+    job = job_of(world)
+    board = board_of(job)
+    order = stratified(job.train, job.judge.positive, random.Random(0))
+    race = Race(board, order, block=6, credit=Credit(board, board.score(board.basic, job.dev)), shrink=5.0)
+    race.enter(board.basic)
+    names = [name for name, strength in world.strengths.items() if strength > 0]
+    for number in range(texts):
+        text = " ".join(f"Check the {name}." for name in names[: number + 2])
+        state = board.basic.state.with_instruction("self", text)
+        race.enter(board.add(state, parent=board.basic, source="test"))
+    return world, race
+
+
+def test_most_calls_go_to_the_best() -> None:
+    world, race = racing()
+    assert [found.cases for found in race.standings()] == [6] * 7
+    race.advance(40, 1.0)
+    found = race.standings()
+    assert sum(one.cases for one in found) == 47 * 6
+    truth = [world.accuracy(one.candidate.state.predictors["self"].instructions) for one in found]
+    best = int(np.argmax(truth))
+    assert sum(one.cases for one in found if truth[found.index(one)] > truth[best] - 0.08) > 0.6 * 47 * 6
+    assert found[0].cases < 0.15 * 47 * 6  # the basic prompt
+    leader = race.leader(1.0)
+    assert world.accuracy(leader.candidate.state.predictors["self"].instructions) > truth[best] - 0.05
+
+
+def test_every_prompt_meets_the_cases_in_one_order() -> None:
+    _, race = racing()
+    race.advance(20, 1.0)
+    for found in race.standings():
+        assert race.seen(found.candidate) == race.order[: found.cases]
+        assert race.board.scored(found.candidate, race.order[: found.cases])
+        assert not race.board.scored(found.candidate, race.order[: found.cases + 1])
+
+
+def test_a_race_ends_when_all_cases_are_met() -> None:
+    _, race = racing(texts=1)
+    race.advance(10**6, 1.0)
+    assert {found.cases for found in race.standings()} == {len(race.order)}
+
+
+def test_means_on_few_cases_are_shrunken_and_uncertain() -> None:
+    _, race = racing()
+    raw = {
+        one.candidate.id: race.board.value(one.candidate, race.seen(one.candidate))
+        for one in race.standings()
+    }
+    early = race.standings()
+    means = [one.mean for one in early]
+    assert max(means) - min(means) < max(raw.values()) - min(raw.values())
+    assert max(means) < max(raw.values())
+    race.catch_up(early[3].candidate, 120)
+    later = race.standings()[3]
+    assert later.cases == 120
+    assert later.error < early[3].error / 2
+
+
+def test_a_credit_is_the_score_for_accuracy() -> None:
+    _, race = racing()
+    board, dev = race.board, race.order[:12]
+    outcomes = board.score(board.basic, dev)
+    credit = Credit(board, outcomes)
+    assert [credit(one) for one in outcomes] == pytest.approx([one.score - credit.base for one in outcomes])
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "said"),
+    [
+        ([1.0] * 6, [1.0] * 6, False),
+        ([0.0] * 6, [1.0] * 6, True),
+        ([1.0, 1, 0, 1, 0, 1], [1.0, 0, 1, 1, 1, 1], False),
+        ([0.0] * 20 + [1.0] * 20, [1.0] * 40, True),
+        ([1.0] * 6, [0.0] * 6, False),
+    ],
+)
+def test_dropping_early(ours: list[float], theirs: list[float], said: bool) -> None:
+    assert decided(ours, theirs, 1.0) is said
+
+
+# -- copying ------------------------------------------------------------------------------------------
+
+ENGLISH = "The customer called on Monday because the parcel with the blue kettle had not arrived at all."
+CHINESE = "顾客星期一打电话来说那个装着蓝色水壶的包裹到现在还没有送到他家里所以他很生气"
+TRAIN = [Case(inputs={"text": ENGLISH}), Case(inputs={"parts": [CHINESE]}), Case(inputs={"text": "short"})]
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        (ENGLISH, 1.0, 1.0),
+        (ENGLISH.upper().replace(" ", "\n"), 1.0, 1.0),
+        (CHINESE, 1.0, 1.0),
+        ("请判断" + CHINESE[3:30], 0.5, 0.99),
+        (f"Decide with the greatest care whether the claim is supported by it. {ENGLISH}", 0.3, 0.6),
+        ("Decide whether the claim is supported by the conversation, and be strict about numbers.", 0.0, 0.0),
+        ("请判断该声明是否有证据支持，对数字和名称要严格，没有证据的一律算作不实。", 0.0, 0.0),
+        ("The customer called on Monday.", 0.0, 0.0),
+        ("", 0.0, 0.0),
+    ],
+)
+def test_the_share_that_is_copied(text: str, low: float, high: float) -> None:
+    assert low <= CopyGuard(TRAIN).share(text) <= high
+
+
+def test_what_the_task_says_itself_is_not_copied() -> None:
+    assert CopyGuard(TRAIN, [ENGLISH]).share(ENGLISH) == 0.0
+    policy = [Case(inputs={"policy": ENGLISH, "reply": str(n)}) for n in range(4)]
+    assert CopyGuard(policy).share(ENGLISH) == 0.0
+
+
+@given(st.text(max_size=80))
+def test_shingles_of_any_text(text: str) -> None:
+    assert shingles(text) == shingles(text.casefold()) or not text.isascii()
+
+
+def test_copied_instructions_are_refused_or_reported() -> None:
+    job = job_of(simulator.World(seed=2))
+    board = board_of(job)
+    said: list[str] = []
+    long = "Say reject if it is about a very long and winding road that goes on"
+    quoted = " ".join(f"It says {n} and then some more words." for n in range(30)) + " " + long
+    train = (*job.train[:3], Case(inputs={"item": long}, gold=("reject",)))
+    job = job_of(simulator.World(seed=2), train=train, sink=lambda event: said.append(event.text))
+    entrance = Entrance.of(job, board, "test", longest=9999, copied=0.2)
+    fresh = entrance.enter(board.basic, "self", [long, quoted, "Be strict."], 1)
+    assert [one.state.predictors["self"].instructions for one in fresh] == [quoted, "Be strict."]
+    assert "copied from train" in fresh[0].source
+    assert fresh[1].source == "test"
+    assert said == ["step 1: an instruction refused, 100% of it is copied from train"]

@@ -1,0 +1,231 @@
+"""The review list: what a judge is least sure of, first, as a sheet that comes back as ratings."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small import cli
+
+from jurist.errors import GoldError
+from jurist.gold import Gold, write_jsonl
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.fect import FECT
+from jurist.review import candidates, read_judged, review_lines, rows_of, split_of
+
+TRUE, FALSE = "factual", "non_factual"
+CLAIMS = ["even", "close", "sure", "open", "failed", "wrong"]
+ROWS = [{"conversation": "c", "claim": claim, "factual": claim != "even"} for claim in CLAIMS]
+VOTES: dict[str, dict[str, int]] = {
+    "even": {TRUE: 2, FALSE: 3},
+    "close": {TRUE: 4, FALSE: 1},
+    "sure": {TRUE: 5},
+    "open": {},
+    "failed": {},
+    "wrong": {FALSE: 5},
+}
+LABELS = {"even": FALSE, "close": TRUE, "sure": TRUE, "open": None, "failed": None, "wrong": FALSE}
+STATUS = {"open": "abstained", "failed": "failed"}
+
+
+def run_file(place: Path, rows: list[dict[str, Any]] = ROWS, **more: Any) -> Path:
+    """Write what ``jurist run`` writes for the rows."""
+    write_jsonl(rows, place / "rows.jsonl")
+    lines = []
+    for case in Gold.load(place / "rows.jsonl", FECT, labelled=False).cases:
+        claim = case.inputs["claim"]
+        unit = {"text": claim, "label": LABELS[claim], "votes": VOTES[claim]}
+        lines.append(
+            {
+                "id": case.id,
+                "source": case.source,
+                "status": STATUS.get(claim, "verdict"),
+                "units": [unit],
+                "sampling": {"samples": 5, "threshold": 3},
+                **more,
+            }
+        )
+    write_jsonl(lines, place / "run.jsonl")
+    return place / "run.jsonl"
+
+
+def names(place: Path, found: Any) -> list[str]:
+    cases = {case.id: case for case in Gold.load(place / "rows.jsonl", FECT).cases}
+    return [str(cases[one.case].inputs["claim"]) for one in found]
+
+
+def test_the_least_sure_come_first(tmp_path: Path) -> None:
+    found = candidates(read_judged(run_file(tmp_path), FECT), FECT)
+    assert names(tmp_path, found) == ["open", "even", "close"]
+    assert [one.reasons for one in found] == [("no verdict",), ("split",), ("split",)]
+    assert [round(one.split, 3) for one in found] == [1.0, 0.971, 0.722]
+    assert [one.margin for one in found] == [2.5, 0.5, 1.5]
+
+
+def test_with_gold_also_what_differs_from_it(tmp_path: Path) -> None:
+    judged = read_judged(run_file(tmp_path), FECT)
+    gold = {case.id: case for case in Gold.of(ROWS, FECT).cases}
+    found = candidates(judged, FECT, gold)
+    assert names(tmp_path, found) == ["open", "even", "close", "wrong"]
+    assert [one.reasons for one in found[1:]] == [("split",), ("split",), ("differs from gold",)]
+
+
+def test_equal_splits_are_ordered_by_the_distance_to_the_threshold(tmp_path: Path) -> None:
+    file = run_file(tmp_path, sampling={"samples": 5, "threshold": 4})
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[0]["units"][0]["votes"] = {TRUE: 4, FALSE: 1}  # 1 of the 4 it takes
+    lines[1]["units"][0]["votes"] = {TRUE: 1, FALSE: 4}
+    lines[1]["units"][0]["label"] = FALSE
+    write_jsonl(lines, file)
+    found = candidates(read_judged(file, FECT), FECT)
+    assert names(tmp_path, found) == ["open", "close", "even"]
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 9)).filter(lambda votes: any(votes.values())))
+def test_laws_of_the_split(votes: dict[str, int]) -> None:
+    split = split_of(votes, 4)
+    assert 0 <= split <= 1 + 1e-12
+    assert (split < 1e-12) == (sum(count > 0 for count in votes.values()) == 1)
+    assert split == pytest.approx(split_of({name: 3 * count for name, count in votes.items()}, 4))
+    assert split_of(dict.fromkeys("abcd", 2), 4) == pytest.approx(1)
+    assert split_of({"a": 3, "b": 1}, 2) == pytest.approx(-(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25)))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"claim": "x"}, "not a line of a run"),
+        ({"id": "a", "status": "verdict", "units": 3}, "not a line of a run"),
+        ({"id": "a", "status": "verdict", "units": [3]}, "not a line of a run"),
+        ({"id": "a", "status": "verdict", "units": [{"label": "x"}]}, "judge 'fect' has no label 'x'"),
+        ({"id": "a", "status": "verdict", "units": [{"votes": {"x": 1}}]}, "judge 'fect' has no label 'x'"),
+    ],
+)
+def test_what_is_no_run_is_named(tmp_path: Path, line: dict[str, Any], message: str) -> None:
+    file = run_file(tmp_path)
+    write_jsonl([json.loads(file.read_text().splitlines()[0]), line], file)
+    with pytest.raises(GoldError) as caught:
+        read_judged(file, FECT)
+    assert f"{file}:2" in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_missing_files_and_missing_cases_are_named(tmp_path: Path) -> None:
+    with pytest.raises(GoldError, match="cannot be read"):
+        read_judged(tmp_path / "no.jsonl", FECT)
+    found = candidates(read_judged(run_file(tmp_path), FECT), FECT)
+    with pytest.raises(GoldError, match=r"3 of the cases to review .*--input"):
+        review_lines(found, {})
+
+
+def test_a_case_with_other_units_than_gold_is_refused(tmp_path: Path) -> None:
+    judged = read_judged(run_file(tmp_path), FECT)
+    row = {"reference": "r", "sentences": ["a", "b"], "labels": ["faithful", "invented"]}
+    (case,) = Gold.of([row], COGNIBENCH, labelled=False).cases
+    with pytest.raises(GoldError, match="has 1 units here and 2 in the gold set"):
+        candidates(judged, FECT, {judged[0].id: case})
+
+
+def test_a_run_as_rows_of_the_evaluation(tmp_path: Path) -> None:
+    judged = read_judged(run_file(tmp_path), FECT)
+    cases = {case.id: case for case in Gold.of(ROWS, FECT).cases[1:]}
+    rows = rows_of(judged, cases)
+    assert [row.predicted[0] for row in rows] == [TRUE, TRUE, None, None, FALSE]
+    assert [row.failed for row in rows] == [False, False, False, True, False]
+
+
+def lines_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+
+
+def test_from_a_run_to_ratings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(ROWS, tmp_path / "claims.jsonl")
+    file = run_file(tmp_path)
+    command = ("gold", "review", "fect", "--verdicts", file, "--rater", "ann")
+    done = cli(*command, "--gold", "claims.jsonl", "--output", "review.csv")
+    assert done.code == 0, done.err
+    assert "4 of 5 judged units are candidates; 1 rows failed and are passed over" in done.err
+    lines = lines_of(tmp_path / "review.csv")
+    assert [(line["input:claim"], line["why"], line["split"], line["votes"]) for line in lines] == [
+        ("open", "no verdict", "1.000", ""),
+        ("even", "split", "0.971", "3 to 2"),
+        ("close", "split", "0.722", "4 to 1"),
+        ("wrong", "differs from gold", "0.000", "5"),
+    ]
+    # nothing on a line leads the person who labels it
+    assert not any(label in (line["why"], line["votes"]) for line in lines for label in FECT.labels)
+    for line, label in zip(lines, [TRUE, FALSE, "", FALSE], strict=True):
+        line["rater:ann"] = label
+    with (tmp_path / "review.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
+    merged = ("--merge", "adjudicated", "--output", "gold.jsonl")
+    assert cli("gold", "import", "fect", "claims.jsonl", "review.csv", *merged).code == 0
+    gold = Gold.load(tmp_path / "gold.jsonl", FECT)
+    assert {case.inputs["claim"]: case.ratings for case in gold.cases if case.ratings} == {
+        "open": {"ann": (TRUE,)},
+        "even": {"ann": (FALSE,)},
+        "wrong": {"ann": (FALSE,)},
+    }
+    assert gold.sha256 == Gold.load(tmp_path / "claims.jsonl", FECT).sha256
+
+
+def test_the_rows_are_found_where_the_run_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = ("gold", "review", "fect", "--verdicts", run_file(tmp_path))
+    assert cli(*command, "--output", "a.csv", "--top", 2).code == 0
+    assert [line["text"] for line in lines_of(tmp_path / "a.csv")] == ["open", "even"]
+    (tmp_path / "rows.jsonl").rename(tmp_path / "moved.jsonl")
+    gone = cli(*command, "--output", "b.csv")
+    assert gone.code == 1
+    assert "cannot be read again" in gone.err
+    assert "--input" in gone.err
+    assert cli(*command, "--input", "moved.jsonl", "--output", "b.json").code == 0
+    assert {path.name for path in tmp_path.glob("b.*")} == {"b.json", "b.xml"}
+    assert cli(*command, "--input", "moved.jsonl", "--output", "c.csv", "--top", 0).code == 2
+
+
+def test_nothing_to_review_writes_no_file(tmp_path: Path) -> None:
+    file = run_file(tmp_path, [ROWS[2]], sampling={"samples": 1, "threshold": 1})
+    done = cli("gold", "review", "fect", "--verdicts", file, "--output", tmp_path / "r.csv")
+    assert done.code == 0
+    assert "nothing to review, and no file written; run with --samples 5" in done.err
+    assert not (tmp_path / "r.csv").exists()
+
+
+def test_a_real_run_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"conversation": "Agent: Hi.\nCustomer: I want a refund.", "claim": f"claim {n}"} for n in range(4)
+    ]
+    write_jsonl(rows, tmp_path / "rows.jsonl")
+    assert (
+        cli("run", "fect:basic", "--input", "rows.jsonl", "--samples", 3, "--output", "run.jsonl").code == 0
+    )
+    judged = read_judged("run.jsonl", FECT)
+    assert [(line.samples, line.threshold, sum(line.votes[0].values())) for line in judged] == [(3, 2, 3)] * 4
+
+
+def test_the_sheet_command_from_rows_to_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl([row | {"factual": None} for row in ROWS[:2]] + ROWS[2:3], tmp_path / "rows.jsonl")
+    done = cli("gold", "sheet", "fect", "rows.jsonl", "--output", "ann.csv", "--rater", "ann")
+    assert done.code == 0, done.err
+    assert "2 units of 2 cases written to ann.csv" in done.err
+    assert "jurist gold import fect ann.csv --merge" in done.err
+    again = cli("gold", "sheet", "fect", "rows.jsonl", "--output", "ann.csv")
+    assert (again.code, "may hold labels" in again.err) == (2, True)
+    assert cli("gold", "sheet", "fect", "rows.jsonl", "--output", "all.csv", "--all").code == 0
+    assert len(lines_of(tmp_path / "all.csv")) == 3
+    assert cli("gold", "sheet", "fect", "rows.jsonl", "--output", "tasks.txt").code == 2
+    assert cli("gold", "sheet", "fect", "rows.jsonl", "--output", "t", "--format", "labelstudio").code == 0
+    assert (tmp_path / "t.xml").is_file()

@@ -1,0 +1,391 @@
+"""Annotation sheets: what is written reads back, whatever the texts are and however people fill it in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from jurist.cases import Case
+from jurist.errors import GoldError, UsageError
+from jurist.gold import Gold, write_jsonl
+from jurist.merging import CATEGORIES
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.fect import FECT
+from jurist.programs.judge import Judge
+from jurist.reading.cells import plain, safe
+from jurist.sheets import format_of, open_lines, write_sheet
+
+HOSTILE = [
+    *("=1+1", "+1", "-2", "@SUM(A1)", "\t=x", " =x", "'", "''=1", "'=cmd|' /C calc'!A0", "＝1", "\r\n=1"),
+    *(
+        'he said "hi", twice',
+        "a;b\tc",
+        "line\nline\r\nline\rline",
+        "我很生气。",
+        "é\u2028ü",
+        '"',
+        ",",
+        "\ufeffx",
+    ),
+    *(
+        "[1, 2]",
+        '{"a": 1}',
+        "null",
+        "TRUE",
+        "007",
+        "1e5",
+        "[[ ## label ## ]]",
+        "</claim>",
+        " ",
+        "id-1",
+        "\0x",
+    ),
+]
+TEXT = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(codec="utf-8"), min_size=1, max_size=12))
+GROUP = st.sampled_from(["", "g", "=g", "ü,;"])
+
+
+def fect_rows() -> st.SearchStrategy[list[dict[str, Any]]]:
+    row = st.fixed_dictionaries({"conversation": TEXT, "claim": TEXT, "group": GROUP})
+    return st.lists(row, min_size=1, max_size=4, unique_by=lambda row: (row["conversation"], row["claim"]))
+
+
+def response_rows() -> st.SearchStrategy[list[dict[str, Any]]]:
+    turn = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": TEXT})
+    row = st.fixed_dictionaries(
+        {"reference": TEXT, "sentences": st.lists(TEXT, min_size=1, max_size=3), "group": GROUP},
+        optional={"question": TEXT, "history": st.lists(turn, max_size=2)},
+    )
+    return st.lists(row, min_size=1, max_size=3, unique_by=lambda row: row["reference"])
+
+
+SETS = st.one_of(
+    st.tuples(st.just(FECT), fect_rows()),
+    st.tuples(st.just(COGNIBENCH), response_rows()),
+)
+Filled = dict[tuple[str, int], tuple[str, str]]
+
+
+@given(st.text() | st.sampled_from(HOSTILE))
+@example("'")
+def test_a_cell_comes_back_and_is_no_formula(text: str) -> None:
+    cell = safe(text)
+    assert plain(cell) == text
+    assert cell.strip()[:1] not in tuple("=+-@＝＋－＠")
+    # a program that takes the apostrophe for its own mark gives the text back as well
+    if not text.startswith("'"):
+        assert plain(cell.removeprefix("'")) == text
+
+
+def fill(path: Path, answers: Filled, rater: str, delimiter: str = ",", keep: int | None = None) -> None:
+    """Fill a CSV in as a person would, save it as a spreadsheet program would, and turn the lines round."""
+    header, *lines = csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""))
+    places = [header.index(name) for name in ("case", "unit", f"rater:{rater}", "ambiguity")]
+    for line in lines:
+        key = (line[places[0]].removeprefix("id-"), int(line[places[1]]) - 1)
+        line[places[2]], line[places[3]] = answers.get(key, ("", ""))
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, delimiter=delimiter).writerows([header, *lines[::-1][:keep]])
+
+
+def said(gold: Gold, rater: str) -> dict[tuple[str, int], str]:
+    return {
+        (case.id, unit): label
+        for case in gold.cases
+        for unit, label in enumerate(case.ratings.get(rater, ()))
+        if label is not None
+    }
+
+
+def draw_answers(data: st.DataObject, gold: Gold) -> Filled:
+    label = st.sampled_from(["", *gold.judge.labels])
+    reason = st.sampled_from(["", *CATEGORIES])
+    return {
+        (line.case.id, line.unit): (data.draw(label), data.draw(reason))
+        for line in open_lines(gold, every=True)
+    }
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.data(), SETS, st.sampled_from(",;\t"))
+def test_a_filled_csv_gives_the_cases_and_the_labels_back(
+    tmp_path: Path, data: st.DataObject, made: tuple[Judge, list[dict[str, Any]]], delimiter: str
+) -> None:
+    judge, rows = made
+    gold, path = Gold.of(rows, judge, labelled=False), tmp_path / "sheet.csv"
+    path.unlink(missing_ok=True)
+    written = write_sheet(open_lines(gold), gold, path, rater="ann")
+    assert (written.cases, written.units) == (len(gold.cases), len(open_lines(gold)))
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf")
+    answers = draw_answers(data, gold)
+    fill(path, answers, "ann", delimiter)
+    again = Gold.load(path, judge, labelled=False)
+    assert {(case.id, case.group) for case in again.cases} == {(case.id, case.group) for case in gold.cases}
+    assert said(again, "ann") == {key: label for key, (label, _) in answers.items() if label}
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.data(), SETS)
+def test_answers_in_label_studio_come_back_by_annotator(
+    tmp_path: Path, data: st.DataObject, made: tuple[Judge, list[dict[str, Any]]]
+) -> None:
+    judge, rows = made
+    gold, path = Gold.of(rows, judge, labelled=False), tmp_path / "tasks.json"
+    for file in (path, path.with_suffix(".xml")):
+        file.unlink(missing_ok=True)
+    write_sheet(open_lines(gold), gold, path, rater="ann", format_="labelstudio")
+    everybody = {1: draw_answers(data, gold), 2: draw_answers(data, gold)}
+    tasks = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps([exported(task, everybody) for task in tasks]), encoding="utf-8")
+    again = Gold.load(path, judge, labelled=False)
+    assert {(case.id, case.group) for case in again.cases} == {(case.id, case.group) for case in gold.cases}
+    for who, answers in everybody.items():
+        assert said(again, f"annotator-{who}") == {key: label for key, (label, _) in answers.items() if label}
+
+
+def chosen(control: str, choice: str) -> dict[str, Any]:
+    return {"from_name": control, "to_name": "text", "type": "choices", "value": {"choices": [choice]}}
+
+
+def exported(task: dict[str, Any], everybody: dict[int, Filled]) -> dict[str, Any]:
+    """Return a task as Label Studio exports it."""
+    key = (task["data"]["case"], task["data"]["unit"] - 1)
+    annotations = []
+    for who, answers in everybody.items():
+        label, reason = answers[key]
+        result = [
+            *([chosen("label", label)] if label else []),
+            *([chosen("ambiguity", reason)] if reason else []),
+        ]
+        annotations.append({"id": who, "completed_by": who, "was_cancelled": False, "result": result})
+    return {"id": 7, **task, "annotations": annotations, "predictions": [], "meta": {}}
+
+
+def test_the_order_of_columns_and_what_a_sheet_never_holds(tmp_path: Path) -> None:
+    row = {"conversation": "c", "claim": "x", "factual": True, "ratings": {"bob": False}, "group": "g"}
+    gold = Gold.of([row], FECT, labelled=False)
+    write_sheet(open_lines(gold, every=True), gold, tmp_path / "a.csv", rater="ann")
+    header, line = (tmp_path / "a.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert header == "case,unit,group,input:conversation,input:claim,text,labels,rater:ann,ambiguity"
+    assert line == f"id-{gold.cases[0].id},1,g,c,x,x,factual | non_factual,,"
+    write_sheet(open_lines(gold, every=True), gold, tmp_path / "a.json", rater="ann", format_="labelstudio")
+    (task,) = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert task["data"]["row"] == {"conversation": "c", "claim": "x"}
+
+
+def test_label_studio_gets_a_configuration_with_the_labels(tmp_path: Path) -> None:
+    gold = Gold.of([{"reference": "r", "sentences": ["a"]}], COGNIBENCH, labelled=False)
+    written = write_sheet(open_lines(gold), gold, tmp_path / "t.json", rater="ann", format_="labelstudio")
+    assert [file.name for file in written.files] == ["t.json", "t.xml"]
+    view = ElementTree.fromstring((tmp_path / "t.xml").read_text(encoding="utf-8"))
+    labels, reasons = view.findall("Choices")
+    assert [choice.get("value") for choice in labels] == list(COGNIBENCH.labels)
+    assert [choice.get("value") for choice in reasons] == ["sentiment", "relation", "other"]
+    (task,) = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
+    for text in view.findall("Text"):
+        assert str(text.get("value")).removeprefix("$") in task["data"]
+
+
+def test_open_units_are_those_without_a_label_of_gold_or_of_the_rater() -> None:
+    row = {
+        "reference": "r",
+        "sentences": ["a", "b", "c"],
+        "labels": ["faithful", None, None],
+        "ratings": {"ann": ["faithful", "invented", None]},
+    }
+    gold = Gold.of([row, {"reference": "q", "sentences": ["d"]}], COGNIBENCH, labelled=False)
+    assert [line.unit for line in open_lines(gold)] == [1, 2, 0]
+    assert [line.unit for line in open_lines(gold, rater="ann")] == [2, 0]
+    assert [line.unit for line in open_lines(gold, every=True)] == [0, 1, 2, 0]
+    assert [line.unit for line in open_lines(gold, rater="ann", every=True)] == [2, 0]
+
+
+def two(tmp_path: Path, **changes: str) -> Path:
+    """Write a filled sheet of two responses, with some cells of the second line changed."""
+    rows = [{"reference": "r", "sentences": ["a", "b"]}, {"reference": "q", "sentences": ["c"]}]
+    gold, path = Gold.of(rows, COGNIBENCH, labelled=False), tmp_path / "s.csv"
+    write_sheet(open_lines(gold), gold, path, rater="ann")
+    header, *lines = csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""))
+    for name, value in changes.items():
+        lines[1][header.index({"rater": "rater:ann", "reference": "input:reference"}.get(name, name))] = value
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([header, *lines])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "message"),
+    [
+        ({"rater": "true"}, "rater:ann", "unknown label 'true'; use one of: irrelevant"),
+        ({"case": "id-0123456789abcdef"}, "case", "unknown case id '0123456789abcdef'"),
+        ({"reference": "other"}, "case", "unknown case id"),
+        ({"unit": "1"}, "unit", "stands here and in line 2"),
+        ({"unit": "3"}, "unit", "has 2 units, and no unit '3'"),
+        ({"unit": "²"}, "unit", "no unit '²'"),
+        ({"unit": ""}, "unit", "no unit ''"),
+        ({"ambiguity": "mood"}, "ambiguity", "unknown category 'mood'; use one of: sentiment"),
+        ({"json:sentences": "[a"}, "json:sentences", "not the JSON that was written"),
+    ],
+)
+def test_what_is_wrong_in_a_csv_is_named_with_file_line_and_column(
+    tmp_path: Path, changes: dict[str, str], where: str, message: str
+) -> None:
+    path = two(tmp_path, **changes)
+    with pytest.raises(GoldError) as caught:
+        Gold.load(path, COGNIBENCH, labelled=False)
+    assert f"{path}:3, field '{where}': " in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_capitals_spaces_and_another_way_to_end_lines_do_not_matter(tmp_path: Path) -> None:
+    gold = Gold.of([{"conversation": "a\r\nb", "claim": "x"}], FECT, labelled=False)
+    path = tmp_path / "s.csv"
+    write_sheet(open_lines(gold), gold, path, rater="ann")
+    text = path.read_bytes().decode("utf-8-sig")
+    assert '"a\r\nb"' in text
+    path.write_text(
+        text.replace("a\r\nb", "a\nb").replace("non_factual,,", "non_factual, FACTUAL ,Relation"), "utf-8"
+    )
+    (case,) = Gold.load(path, FECT, labelled=False).cases
+    assert (case.id, case.ratings) == (gold.cases[0].id, {"ann": ("factual",)})
+
+
+def task(annotations: Any, **data: Any) -> dict[str, Any]:
+    row = {"conversation": "c", "claim": "x"}
+    case = Gold.of([row], FECT, labelled=False).cases[0]
+    return {"data": {"case": case.id, "unit": 1, "row": row, **data}, "annotations": annotations}
+
+
+def by(who: Any, *results: Any, **more: Any) -> dict[str, Any]:
+    return {"completed_by": who, "result": list(results), **more}
+
+
+@pytest.mark.parametrize(
+    ("annotations", "ratings"),
+    [
+        ([by({"id": 3, "email": "a@b.c"}, chosen("label", "factual"))], {"a@b.c": ("factual",)}),
+        ([by({"id": 3}, chosen("label", "factual"))], {"annotator-3": ("factual",)}),
+        (
+            [by(1, chosen("label", "factual")), by(2, chosen("label", "non_factual"))],
+            {"annotator-1": ("factual",), "annotator-2": ("non_factual",)},
+        ),
+        ([by(1, chosen("label", "factual"), was_cancelled=True), by(2)], {}),
+        (
+            [by(1, chosen("label", "factual")), by(1, chosen("label", "factual"))],
+            {"annotator-1": ("factual",)},
+        ),
+        ([by(1, {"type": "textarea", "value": {"text": ["hm"]}}, chosen("mood", "bad"))], {}),
+        ([], {}),
+    ],
+)
+def test_annotators_of_label_studio(
+    tmp_path: Path, annotations: list[Any], ratings: dict[str, tuple[str, ...]]
+) -> None:
+    write_jsonl([task(annotations)], tmp_path / "x.json")
+    (case,) = Gold.load(tmp_path / "x.json", FECT, labelled=False).cases
+    assert case.ratings == ratings
+
+
+def test_tasks_of_ones_own_are_read_too(tmp_path: Path) -> None:
+    own = {
+        "id": 1,
+        "data": {"conversation": "c", "claim": "x"},
+        "annotations": [by(1, chosen("truth", "factual"))],
+    }
+    write_jsonl([own], tmp_path / "x.json")
+    (case,) = Gold.load(tmp_path / "x.json", FECT, labelled=False).cases
+    assert case.ratings == {"annotator-1": ("factual",)}
+
+
+@pytest.mark.parametrize(
+    ("row", "field", "message"),
+    [
+        (
+            task([by(1, chosen("label", "maybe"))]),
+            "annotations[0].result[0].value.choices",
+            "unknown label 'maybe'",
+        ),
+        (
+            task([by(1, {"type": "choices", "value": {"choices": ["factual", "non_factual"]}})]),
+            "annotations[0].result[0].value.choices",
+            "there are 2 choices",
+        ),
+        (
+            task([by(1, chosen("label", "factual")), by(1, chosen("label", "non_factual"))]),
+            "annotations[1].result[0].value.choices",
+            "two labels, 'factual' and 'non_factual'",
+        ),
+        (task([by(1, {"type": "choices"})]), "annotations[0].result[0].value.choices", "list of choices"),
+        (task([{"completed_by": 1}]), "annotations[0].result", "must be a list"),
+        (task(["x"]), "annotations[0]", "must be an object"),
+        (task([], case="0" * 16), "case", "unknown case id"),
+        (task([], unit=2), "unit", "no unit '2'"),
+        (task([], row=[]), "data.row", "must be an object"),
+        ({"id": 1}, "data", "holds no object 'data'"),
+    ],
+)
+def test_what_is_wrong_in_an_export_is_named(
+    tmp_path: Path, row: dict[str, Any], field: str, message: str
+) -> None:
+    first = {"data": {"conversation": "first", "claim": "x"}, "annotations": []}
+    path = tmp_path / "x.json"
+    path.write_text("[\n" + json.dumps(first) + ",\n" + json.dumps(row) + "\n]", encoding="utf-8")
+    with pytest.raises(GoldError) as caught:
+        Gold.load(path, FECT, labelled=False)
+    assert f"{path}:3, field '{field}': " in str(caught.value)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("rater", ["", " ann", "a,b", 'a"b', "a\nb", "a;b", "'ann"])
+def test_a_name_that_cannot_head_a_column_is_refused(tmp_path: Path, rater: str) -> None:
+    gold = Gold.of([{"conversation": "c", "claim": "x"}], FECT, labelled=False)
+    with pytest.raises(UsageError, match="cannot head a column"):
+        write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater=rater)
+
+
+def test_a_sheet_that_exists_is_never_written_over(tmp_path: Path) -> None:
+    gold = Gold.of([{"conversation": "c", "claim": "x"}], FECT, labelled=False)
+    (tmp_path / "a.csv").write_text("my labels")
+    (tmp_path / "b.xml").write_text("my configuration")
+    with pytest.raises(UsageError, match=r"a\.csv exists and may hold labels"):
+        write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann")
+    with pytest.raises(UsageError, match=r"b\.xml exists"):
+        write_sheet(open_lines(gold), gold, tmp_path / "b.json", rater="ann", format_="labelstudio")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.csv", "b.xml"]
+
+
+def test_nothing_to_label_and_no_known_format_are_said(tmp_path: Path) -> None:
+    gold = Gold.of([{"conversation": "c", "claim": "x", "factual": True}], FECT, labelled=False)
+    with pytest.raises(UsageError, match="there is no unit to label"):
+        write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann")
+    assert [format_of(Path(name)) for name in ("a.csv", "A.CSV", "a.json")] == ["csv", "csv", "labelstudio"]
+    assert format_of(Path("a.txt"), "csv") == "csv"
+    with pytest.raises(UsageError, match="does not say which kind"):
+        format_of(Path("a.txt"))
+
+
+def test_a_group_no_csv_can_hold_and_cells_excel_would_cut_are_said(tmp_path: Path) -> None:
+    gold = Gold.of([{"conversation": "c" * 40_000, "claim": "x"}], FECT, labelled=False)
+    assert write_sheet(open_lines(gold), gold, tmp_path / "a.csv", rater="ann").long == 1
+    nul = Gold.of([{"conversation": "c", "claim": "x", "group": "\0"}], FECT, labelled=False)
+    with pytest.raises(GoldError, match="no CSV can hold this name"):
+        write_sheet(open_lines(nul), nul, tmp_path / "b.csv", rater="ann")
+
+
+def test_the_notes_are_not_read_back(tmp_path: Path) -> None:
+    from jurist.sheets import SheetLine
+
+    gold = Gold.of([{"conversation": "c", "claim": "x"}], FECT, labelled=False)
+    line = SheetLine(case=gold.cases[0], unit=0, notes={"why": "=split"})
+    write_sheet([line], gold, tmp_path / "a.csv", rater="ann")
+    assert "'=split" in (tmp_path / "a.csv").read_text(encoding="utf-8")
+    (case,) = Gold.load(tmp_path / "a.csv", FECT, labelled=False).cases
+    assert case == Case(inputs=case.inputs, group=case.group, source=case.source)

@@ -1,0 +1,188 @@
+"""The ambiguous stratum: counted beside the score, with the judge's votes, and never dropped in silence."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jurist.console.strata import ceiling_line, strata_lines
+from jurist.evaluation.rows import Row
+from jurist.gold import Gold
+from jurist.merging import RULES, Rule, merge_cases
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.fect import FECT
+from jurist.strata import ceiling_of, rating_columns, strata
+
+TRUE, FALSE = "factual", "non_factual"
+
+
+def fect(claim: str, factual: Any = None, why: str | None = None, **ratings: Any) -> dict[str, Any]:
+    return {
+        "conversation": f"of {claim}",
+        "claim": claim,
+        "factual": factual,
+        "ratings": ratings,
+        "ambiguity": why,
+    }
+
+
+ROWS = [
+    fect("agreed", True, ann=True, bob=True),
+    fect("agreed too", False, ann=False, bob=False),
+    fect("contested", True, ann=True, bob=False),
+    fect("single", False, ann=False),
+    fect("alone", True),
+    fect("mood", None, "sentiment", ann=True, bob=False),
+    fect("cause", None, "relation", ann=True, bob=False),
+    fect("why", None, ann=True, bob=False),
+]
+
+
+def answers(gold: Gold, **said: str | None) -> list[Row]:
+    cases = {case.inputs["claim"]: case for case in (*gold.cases, *gold.aside)}
+    return [
+        Row(
+            id=cases[claim].id,
+            group=cases[claim].group,
+            gold=cases[claim].gold or (None,),
+            predicted=(label,),
+        )
+        for claim, label in said.items()
+    ]
+
+
+def test_every_unit_is_in_one_stratum_and_the_votes_are_counted() -> None:
+    gold = Gold.of(ROWS, FECT)
+    rows = answers(gold, mood=FALSE, cause=None, contested=FALSE, agreed=TRUE) + answers(gold, mood=TRUE)
+    found = strata(gold, rows)
+    assert (found.agreed, found.single, found.contested.units, len(found.ambiguous), found.unlabelled) == (
+        *(2, 2, 1, 3, 0),
+    )
+    assert found.by_category == {"sentiment": 1, "relation": 1, "other": 0, "unknown": 1}
+    assert (found.judged, found.votes(), found.votes("relation")) == (2, {TRUE: 1, FALSE: 1}, {})
+    assert [(one.votes, one.unanswered) for one in found.ambiguous] == [
+        ({FALSE: 1, TRUE: 1}, 0),
+        ({}, 1),
+        ({}, 0),
+    ]
+    assert (found.contested.right, found.contested.wrong, found.contested.unanswered) == (0, 1, 0)
+
+
+def test_json_is_plain_and_holds_every_ambiguous_unit() -> None:
+    found = strata(Gold.of(ROWS, FECT)).to_json()
+    assert json.loads(json.dumps(found)) == found
+    assert [one["category"] for one in found["ambiguous"]["units"]] == ["sentiment", "relation", "unknown"]
+    assert found["ambiguous"]["total"] == 3
+    assert found["ambiguous"]["units"][0]["labels"] == {"ann": TRUE, "bob": FALSE}
+
+
+@pytest.mark.parametrize(
+    ("rule", "ambiguous", "contested"), [("unanimous", 4, 0), ("majority", 4, 0), ("adjudicated", 3, 1)]
+)
+def test_the_rule_says_what_is_ambiguous(rule: Rule, ambiguous: int, contested: int) -> None:
+    found = strata(Gold.of(ROWS, FECT), rule=rule)
+    assert (len(found.ambiguous), found.contested.units, found.rule) == (ambiguous, contested, rule)
+
+
+def test_cases_aside_always_count_and_others_only_where_wanted() -> None:
+    gold = Gold.of(ROWS, FECT)
+    found = strata(gold, only={gold.cases[0].id})
+    assert (found.agreed, found.single, found.contested.units, len(found.ambiguous)) == (1, 0, 0, 3)
+
+
+RATINGS = st.dictionaries(st.sampled_from(["ann", "bob", "cem"]), st.sampled_from([True, False, None]))
+RATED = st.tuples(st.sampled_from([True, False, None]), RATINGS)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from([True, False, None]), RATINGS), min_size=1, max_size=6),
+    st.sampled_from(RULES),
+)
+def test_the_strata_add_up_and_agree_with_merging(made: list[tuple[Any, dict[str, Any]]], rule: Rule) -> None:
+    rows = [fect(str(number), label, **ratings) for number, (label, ratings) in enumerate(made)]
+    gold = Gold.of(rows, FECT, labelled=False)
+    found, merged = strata(gold, rule=rule), merge_cases(gold.cases, rule)
+    parts = (found.agreed, found.single, found.contested.units, len(found.ambiguous), found.unlabelled)
+    assert sum(parts) == len(rows)
+    assert [(one.case, one.unit) for one in found.ambiguous] == [
+        (one.case, one.unit) for one in merged.ambiguous
+    ]
+    assert found.agreed + found.single + found.contested.units == merged.labelled
+
+
+def test_units_of_one_case_are_in_strata_of_their_own() -> None:
+    row = {
+        "reference": "r",
+        "sentences": ["a", "b", "c", "d"],
+        "labels": ["faithful", None, "invented", None],
+        "ratings": {
+            "ann": ["faithful", "faithful", "invented", None],
+            "bob": ["faithful", "invented", None, None],
+        },
+        "ambiguity": [None, "other", None, None],
+    }
+    gold = Gold.of([row], COGNIBENCH, labelled=False)
+    (case,) = gold.cases
+    said = Row(
+        id=case.id, group=case.group, gold=case.gold or (), predicted=("faithful", "reliable", None, None)
+    )
+    found = strata(gold, [said])
+    assert (found.agreed, found.single, len(found.ambiguous), found.unlabelled) == (1, 1, 1, 1)
+    assert (found.ambiguous[0].unit, found.ambiguous[0].category, found.votes()) == (
+        1,
+        "other",
+        {"reliable": 1},
+    )
+    assert found.to_json()["ambiguous"]["units"][0]["unit"] == 2
+
+
+def test_lines_for_one_judge_and_for_several() -> None:
+    gold = Gold.of(ROWS, FECT)
+    none, some = strata(gold), strata(gold, answers(gold, mood=FALSE, cause=None, contested=TRUE))
+    head = (
+        "raters: 2 units agreed on, 1 labelled though raters differ, 3 ambiguous and in no score "
+        "(sentiment 1, relation 1, unknown 1)"
+    )
+    voted = "right on 1 of 1 answers where raters differ; on 2 ambiguous units: non_factual 1, no answer 1"
+    assert strata_lines(none) == [head]
+    assert strata_lines(some) == [head, voted]
+    assert strata_lines({"fect@1": some, "fect:basic": none}) == [head, f"fect@1: {voted}"]
+    assert strata_lines(strata(Gold.of(ROWS[:2], FECT))) == []
+    assert strata_lines({}) == []
+
+
+def test_the_ceiling_is_over_the_units_of_the_score() -> None:
+    gold = Gold.of(ROWS, FECT)
+    found = ceiling_of(gold)
+    assert found is not None
+    assert [one.units for one in found.raters] == [3, 3]
+    assert found.raters[0].measured["accuracy"].value == pytest.approx(2 / 3)
+    line = ceiling_line(found)
+    assert line.startswith("human ceiling: f1 0.667 [")
+    assert line.endswith("each rater against the majority of the others (units: ann 3, bob 3)")
+    everything = ceiling_of(Gold.of(ROWS, FECT, labelled=False), labelled=False)
+    assert everything is not None
+    assert [one.units for one in everything.raters] == [6, 6]
+
+
+@pytest.mark.parametrize("rows", [ROWS[3:5], [ROWS[3], ROWS[4], fect("z", True, bob=True)]])
+def test_without_two_ratings_of_a_unit_there_is_no_ceiling(rows: list[dict[str, Any]]) -> None:
+    gold = Gold.of(rows, FECT)
+    assert ceiling_of(gold) is None
+    assert ceiling_line(ceiling_of(gold)) == ""
+
+
+def test_columns_of_ratings_are_in_the_order_of_the_units() -> None:
+    columns, groups = rating_columns(Gold.of(ROWS, FECT).cases)
+    assert {rater: Counter(given) for rater, given in columns.items()} == {
+        "ann": Counter({TRUE: 2, FALSE: 2}),
+        "bob": Counter({TRUE: 1, FALSE: 2, None: 1}),
+    }
+    assert len(groups) == 4
+    assert rating_columns([]) == ({}, [])

@@ -1,0 +1,53 @@
+"""Simulated worlds for tests of optimizers: the benchmark's simulator behind a job."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+from fakes import desk_with
+
+from jurist.engines.journal import Journal
+from jurist.engines.meter import Budget
+from jurist.optimizers.base import Job
+from jurist.optimizers.board import Board
+from jurist.optimizers.objective import Objective
+
+__all__ = ["World", "board_of", "job_of", "simulator"]
+
+
+def _load() -> Any:
+    path = Path(__file__).parents[1] / "benchmarks" / "simulator.py"
+    spec = importlib.util.spec_from_file_location("simulator", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["simulator"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+simulator = _load()
+World = simulator.World
+
+
+def job_of(world: Any, *, budget: int | None = None, journal: Path | None = None, **settings: Any) -> Job:
+    """Return a job in a world: 120 cases to learn from and 30 to choose by."""
+    desk = desk_with(Budget(calls=budget), Journal(journal) if journal else None)
+    settings = {"train": world.cases(120, "train"), "dev": world.cases(30, "dev"), **settings}
+    return Job(
+        judge=simulator.JUDGE,
+        judge_lm=simulator.connected(world, desk, "judge"),
+        proposer_lm=simulator.connected(world, desk, "proposer"),
+        desk=desk,
+        **settings,
+    )
+
+
+def board_of(job: Job) -> Board:
+    """Return a job's board with the basic prompt on it."""
+    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.desk)
+    board.add(board.basic_state(), parent=None, source="basic")
+    return board
