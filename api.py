@@ -86,7 +86,7 @@ def compile(
     Args:
         judge: a name, ``path/to/file.py:judge``, or a :class:`~jurist.Judge`.
         gold: a bundled name, a path, ``hf:org/name``, or a :class:`~jurist.Gold`.
-        optimizer: ``"opro"``, ``"fewshot"``, or several joined by ``+``.
+        optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, or several joined by ``+``.
         options: settings of the optimizer.
         model: answers as the judge.
         prompt_model: writes prompts; default: the judge's model.

@@ -107,7 +107,8 @@ def test_a_killed_compilation_goes_on_and_pays_nothing_twice(
     done = cli(*argv(server, "--resume", "--json"))
     assert done.code == 0, done.err
     assert requests <= server.count <= requests + IN_FLIGHT * len(cut)
-    assert server.count - before < requests - sum(cut) + IN_FLIGHT * len(cut)
+    # What had arrived at a kill was answered and kept, but for the requests in flight.
+    assert server.count - before <= requests - sum(cut) + IN_FLIGHT * len(cut)
     assert Path("compiled/fect/1/program.json").read_bytes() == program
     whole_card = json.loads(Path("whole/fect/1/card.json").read_text())
     for key in ("scores", "decision", "gold", "thresholds", "optimizer"):
