@@ -1,0 +1,295 @@
+"""Splitting into sentences: a table of cases, laws, and NLTK's own model files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import jurist.sentences
+from jurist.errors import UsageError
+from jurist.sentences import Sentence, model_used, split
+
+TABLE = [
+    ("titles", "Dr. Ames met Mr. He. They spoke.", ["Dr. Ames met Mr. He.", "They spoke."]),
+    ("dotted", "It is in the U.S. The law is old.", ["It is in the U.S.", "The law is old."]),
+    (
+        "dotted goes on",
+        "The U.S. Army and J.R.R. Tolkien agree.",
+        ["The U.S. Army and J.R.R. Tolkien agree."],
+    ),
+    ("initials", "J. K. Rowling wrote it. He read it.", ["J. K. Rowling wrote it.", "He read it."]),
+    ("letter at the end", "Take vitamin C. It helps.", ["Take vitamin C.", "It helps."]),
+    (
+        "number word",
+        "See No. 5 and Fig. 3 here. She said no. Then she left.",
+        ["See No. 5 and Fig. 3 here.", "She said no.", "Then she left."],
+    ),
+    (
+        "time",
+        "Come at 5 p.m. or later. At 6 p.m. The bus leaves.",
+        ["Come at 5 p.m. or later.", "At 6 p.m.", "The bus leaves."],
+    ),
+    (
+        "latin",
+        "Fruit, e.g. Apples, i.e. Pears, etc. are good.",
+        ["Fruit, e.g. Apples, i.e. Pears, etc. are good."],
+    ),
+    (
+        "decimals",
+        "It is 3.5 km. Pay $1,234.50. Use v2.0.1. Now.",
+        ["It is 3.5 km.", "Pay $1,234.50.", "Use v2.0.1.", "Now."],
+    ),
+    ("year", "He came in 1999. Marvin left.", ["He came in 1999.", "Marvin left."]),
+    (
+        "url",
+        "See https://a.org/x?y=z!b. Or www.b.com/a.b?c! Yes.",
+        ["See https://a.org/x?y=z!b.", "Or www.b.com/a.b?c!", "Yes."],
+    ),
+    ("url with a bracket", "See https://a.org/b.(c) now. Go.", ["See https://a.org/b.(c) now.", "Go."]),
+    ("e-mail", "Write to a.b@c.co.uk. Thanks.", ["Write to a.b@c.co.uk.", "Thanks."]),
+    (
+        "quote goes on",
+        'He said "Why?" and left. "Stop!" she cried.',
+        ['He said "Why?" and left.', '"Stop!" she cried.'],
+    ),
+    (
+        "quote ends",
+        'It is called "the one." It won. ‘So.’ Yes.',
+        ['It is called "the one."', "It won.", "‘So.’", "Yes."],
+    ),
+    (
+        "brackets",
+        "He left (she had, too.) They met. (Alone.) Why?",
+        ["He left (she had, too.)", "They met.", "(Alone.)", "Why?"],
+    ),
+    (
+        "ellipsis",
+        "Well... I see. Wait... The door. So… Then it… fell.",
+        ["Well... I see.", "Wait...", "The door.", "So…", "Then it… fell."],
+    ),
+    ("many marks", "Really?! Yes!!! No.", ["Really?!", "Yes!!!", "No."]),
+    (
+        "references",
+        "It is so.[1] That too.[2, 3] And.[^a] End.",
+        ["It is so.[1]", "That too.[2, 3]", "And.[^a]", "End."],
+    ),
+    ("emphasis", "**Bold.** Next. *So.* Then.", ["**Bold.**", "Next.", "*So.*", "Then."]),
+    (
+        "numbered lines",
+        "1. Foo is good. It is.\n2) Bar\n(c) baz",
+        ["1. Foo is good.", "It is.", "2) Bar", "(c) baz"],
+    ),
+    (
+        "numbered inside",
+        "Steps: 1. Mix it. 2. Bake it. Done.",
+        ["Steps:", "1. Mix it.", "2. Bake it.", "Done."],
+    ),
+    ("number alone", "1.\nFoo\n\n2.", ["1.\nFoo", "2."]),
+    (
+        "bullets",
+        "Have:\n- pears\n* figs. Ripe.\n• nuts\n# Next",
+        ["Have:", "- pears", "* figs.", "Ripe.", "• nuts", "# Next"],
+    ),
+    ("rule lines", "One\n---\nTwo", ["One\n---", "Two"]),
+    ("line ends", "One\r\nTwo\u2028Three\n\n\nFour", ["One", "Two", "Three", "Four"]),
+    (
+        "chinese",
+        "你好。世界！好；行？他走了……我也走。",
+        ["你好。", "世界！", "好；", "行？", "他走了……", "我也走。"],
+    ),
+    (
+        "chinese quotes",
+        "他说：“走吧。”然后走了。「是。」（完。）",
+        ["他说：“走吧。”", "然后走了。", "「是。」", "（完。）"],
+    ),
+    ("chinese goes on", "“好。”，他说。", ["“好。”，他说。"]),
+    ("chinese brackets", "『对！』她想。", ["『对！』", "她想。"]),
+    ("straight quotes", '他说。"你好。"她笑。', ["他说。", '"你好。"', "她笑。"]),
+    ("chinese list", "一、引言。二、方法。\n（一）背景。", ["一、引言。", "二、方法。", "（一）背景。"]),
+    (
+        "mixed",
+        "我用 Python 3.11. It works. 版本v2.0.1发布了。真的吗?是的!",
+        ["我用 Python 3.11.", "It works.", "版本v2.0.1发布了。", "真的吗?", "是的!"],
+    ),
+    ("nothing", " \n\t ", []),
+    ("no stop", "just words", ["just words"]),
+    ("repeated", "Yes. Yes. Yes.", ["Yes.", "Yes.", "Yes."]),
+]
+
+WORDS = [
+    "He",
+    "Dr.",
+    "U.S.",
+    "no.",
+    "5",
+    "1.",
+    "2)",
+    "-",
+    "**",
+    '"',
+    "“",
+    "”",
+    "(",
+    ")",
+    ".",
+    "...",
+    "…",
+    "……",
+    "?",
+    "!",
+]
+WORDS += [
+    "。",
+    "！",
+    "；",
+    "，",
+    "」",
+    "『",
+    "你好",
+    "走",
+    "https://a.b/c?d",
+    "a@b.co",
+    "\n",
+    "\r\n",
+    " ",
+    "\u3000",
+    "[1]",
+    "the",
+    "The",
+]
+texts = st.one_of(
+    st.text(max_size=60),
+    st.lists(st.sampled_from(WORDS), max_size=25).map("".join),
+    st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join),
+)
+
+
+@pytest.fixture(autouse=True)
+def _ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JURIST_PUNKT", "own")
+
+
+@pytest.mark.parametrize(("text", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_where_sentences_end(text: str, expected: list[str]) -> None:
+    assert [one.text for one in split(text)] == expected
+
+
+def check(text: str, found: tuple[Sentence, ...]) -> None:
+    place = 0
+    for one in found:
+        assert one.start >= place
+        assert not text[place : one.start].strip()  # nothing but white space between
+        assert one.text == text[one.start : one.end]
+        assert one.text
+        assert one.text == one.text.strip()
+        place = one.end
+    assert not text[place:].strip()
+
+
+@settings(
+    max_examples=400,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(text=texts)
+@example(text="1.\n\n")
+@example(text="。。。」」")
+@example(text="\x1c.\x85 A")
+def test_pieces_and_the_space_between_are_the_text(text: str) -> None:
+    found = split(text)
+    check(text, found)
+    spaces = (
+        re.split("|".join(map(re.escape, [one.text for one in found])) or "$", text) if not found else None
+    )
+    assert spaces is None or not "".join(spaces).strip()
+    rebuilt, place = "", 0
+    for one in found:
+        rebuilt += text[place : one.start] + one.text
+        place = one.end
+    assert rebuilt + text[place:] == text
+
+
+@settings(
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(text=texts)
+def test_a_piece_split_again_stays_in_order(text: str) -> None:
+    for one in split(text):
+        again = split(one.text)
+        check(one.text, again)
+        assert again
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.sampled_from(["Yes, he did.", "It is 3.5 km.", "你好。", "Why?", "See Fig. 3!"]),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_whole_sentences_come_back_however_often(sentences: list[str]) -> None:
+    text = "\n".join(sentences)
+    found = split(text)
+    assert [one.text for one in found] == sentences
+    assert len({one.start for one in found}) == len(sentences)
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A model in the files NLTK keeps it in, written by NLTK, that knows one odd abbreviation."""
+    import nltk.data
+    from nltk.tokenize.punkt import PunktParameters, save_punkt_params
+
+    folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    folder.parent.mkdir(parents=True)
+    known = PunktParameters()
+    known.abbrev_types = {"zqx"}
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    save_punkt_params(known, dir=str(folder))
+    jurist.sentences._installed.cache_clear()
+    jurist.sentences._tokenizer.cache_clear()
+    yield tmp_path
+    jurist.sentences._installed.cache_clear()
+    jurist.sentences._tokenizer.cache_clear()
+
+
+def test_the_official_model_is_used_where_it_is_installed(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "It was zqx. Darling came. Dr. Ames too."
+    assert len(split(text)) == 3  # pinned by the fixture: ours
+    monkeypatch.delenv("JURIST_PUNKT")
+    assert model_used() == "punkt_tab"
+    assert [one.text for one in split(text)] == ["It was zqx. Darling came.", "Dr. Ames too."]
+    assert len(split(text, punkt="own")) == 3
+
+
+def test_without_the_official_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import nltk.data
+
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    jurist.sentences._installed.cache_clear()
+    monkeypatch.delenv("JURIST_PUNKT")
+    assert model_used() == "own"
+    with pytest.raises(UsageError, match="not installed"):
+        split("A.", punkt="punkt_tab")
+    monkeypatch.setenv("JURIST_PUNKT", "neither")
+    with pytest.raises(UsageError, match="'neither' is no Punkt model"):
+        split("A.")
+    jurist.sentences._installed.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "text", ["a.b" * 20_000, "x" * 60_000, "。" * 20_000, "a" * 30_000 + "@", '"' * 5_000]
+)
+def test_long_runs_without_a_boundary_are_one_piece(text: str) -> None:
+    # An e-mail pattern that starts everywhere takes minutes here: it is the time limit of the suite that fails.
+    assert [one.text for one in split(text)] == [text]

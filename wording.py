@@ -1,0 +1,30 @@
+"""What counts as a word: the one measure of length that generation, statistics and the offline engine share.
+
+A word is a run of letters and digits; a Chinese or Japanese character counts as one word, because there are no
+spaces to count by. It knows nothing of sentences, judges or models.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["chinese_share", "count_words", "is_chinese"]
+
+_WIDE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_CHARACTER = re.compile(f"[{_WIDE}]")
+_WORD = re.compile(rf"[{_WIDE}]|\d+(?:[.,:]\d+)*|[^\W\d_{_WIDE}]+(?:['’\-][^\W\d_{_WIDE}]+)*")
+
+
+def count_words(text: str) -> int:
+    """Return the number of words of a text; each Chinese or Japanese character is one."""
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def chinese_share(text: str) -> float:
+    """Return the share of the words of a text that are Chinese or Japanese characters, 0 to 1."""
+    return len(_CHARACTER.findall(text)) / max(1, count_words(text))
+
+
+def is_chinese(text: str) -> bool:
+    """Say whether at least half of the words of a text are Chinese or Japanese characters."""
+    return chinese_share(text) >= 0.5
