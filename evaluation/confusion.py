@@ -36,6 +36,7 @@ class Units:
         predicted: shape (N,), the same, -1 where there is no usable answer.
         group: shape (N,), 0..groups-1, ascending.
         groups: G.
+        case: shape (N,), 0.. in order: which units are of one case.
     """
 
     labels: tuple[str, ...]
@@ -44,6 +45,7 @@ class Units:
     predicted: Ints
     group: Ints
     groups: int
+    case: Ints
 
     @property
     def answered(self) -> Bools:
@@ -113,13 +115,15 @@ def encode(rows: Sequence[Row], labels: Sequence[str], positive: AbstractSet[str
     gold: list[int] = []
     predicted: list[int] = []
     groups: list[str] = []
-    for row in sorted(rows, key=lambda row: (row.group, row.id)):
+    cases: list[int] = []
+    for number, row in enumerate(sorted(rows, key=lambda row: (row.group, row.id))):
         for truth, answer in zip(row.gold, row.predicted, strict=True):
             if truth is None:
                 continue
             gold.append(_index(truth, codes, row.id, "gold"))
             predicted.append(MISSING if answer is None else _index(answer, codes, row.id, "predicted"))
             groups.append(row.group)
+            cases.append(number)
     if not gold:
         raise JuristError(f"none of the {len(rows)} rows has a labelled unit", hint="score labelled rows")
     names = {name: code for code, name in enumerate(dict.fromkeys(groups))}
@@ -130,4 +134,5 @@ def encode(rows: Sequence[Row], labels: Sequence[str], positive: AbstractSet[str
         predicted=np.array(predicted, dtype=np.int64),
         group=np.array([names[name] for name in groups], dtype=np.int64),
         groups=len(names),
+        case=np.array(cases, dtype=np.int64),
     )

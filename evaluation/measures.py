@@ -62,6 +62,7 @@ def with_predicted(units: Units, predicted: Ints) -> Units:
         predicted=predicted,
         group=units.group,
         groups=units.groups,
+        case=units.case,
     )
 
 

@@ -30,14 +30,16 @@ from .completions import (
     worst_macro_f1,
 )
 from .confusion import Bools, Floats, Ints, Units, encode
+from .means import MEANS
 from .measures import CustomMetric, LabelFunction, Measure, weighted_sums, with_predicted
 from .rows import Row
 
 __all__ = ["METRICS", "Metric", "MetricLike", "MetricName", "resolve"]
 
 MetricName = Literal["precision", "recall", "f1", "accuracy", "balanced_accuracy", "macro_f1", "kappa"]
-MetricLike: TypeAlias = str | LabelFunction
-"""A name of ``METRICS``, or a function (gold labels, predicted labels) -> float in [0, 1]."""
+MetricLike: TypeAlias = "str | LabelFunction | Metric"
+"""A name of ``METRICS`` or of ``MEANS``, a function (gold labels, predicted labels) -> float in [0, 1], or a
+:class:`Metric`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,7 @@ class Metric:
     """A metric that follows from the confusion matrix.
 
     Args:
-        name: its name in ``METRICS``.
+        name: its name, for those in ``METRICS`` the one there.
         of_confusion: (counts (..., K, K) gold by predicted, positive (K,)) -> values (...).
         worst: the completion that makes it lowest; exact.
         best: the completion that makes it highest; exact.
@@ -53,7 +55,7 @@ class Metric:
         low: the lowest value it can take; the highest is 1.
     """
 
-    name: MetricName
+    name: str
     of_confusion: Callable[[Floats, Bools], Floats]
     worst: Completion = all_wrong
     best: Completion = all_right
@@ -196,11 +198,17 @@ def resolve(metric: MetricLike, units: Units) -> Measure:
     Raises:
         UsageError: the name is unknown, or the metric needs a positive side and the units have none.
     """
+    if isinstance(metric, Metric):
+        metric.check(units)
+        return metric
     if not isinstance(metric, str):
         name = getattr(metric, "__name__", type(metric).__name__)
         return CustomMetric(name=f"custom_{name}" if name in METRICS else name, function=metric)
+    if metric in MEANS:
+        return MEANS[metric](units)
     if metric not in METRICS:
-        raise UsageError(f"unknown metric {metric!r}", hint=f"use one of {', '.join(get_args(MetricName))}")
+        names = (*get_args(MetricName), *MEANS)
+        raise UsageError(f"unknown metric {metric!r}", hint=f"use one of {', '.join(names)}")
     found = METRICS[metric]
     found.check(units)
     return found

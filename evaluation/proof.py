@@ -47,6 +47,7 @@ class Decision:
         units: labelled units compared.
         cases: cases with a labelled unit.
         groups: groups with a labelled unit.
+        openings: how often this test has been opened, this time included.
     """
 
     verdict: Verdict
@@ -61,6 +62,12 @@ class Decision:
     units: int
     cases: int
     groups: int
+    openings: int = 1
+
+    @property
+    def p(self) -> float:
+        """McNemar's p, corrected (Bonferroni) for how often this test has been opened."""
+        return min(1.0, self.mcnemar.p * self.openings)
 
     @property
     def difference(self) -> float:
@@ -73,9 +80,15 @@ class Decision:
         return (
             f"compiled is {self.verdict}: {self.metric} {self.basic:.3f} -> {self.compiled:.3f} "
             f"({self.difference:+.3f}, 95 % interval {self.interval.low:+.3f} to {self.interval.high:+.3f}); "
-            f"{self.mcnemar.c} units corrected, {self.mcnemar.b} broken, McNemar p = {self.mcnemar.p:.3g}; "
+            f"{self.mcnemar.c} units corrected, {self.mcnemar.b} broken, McNemar p = {self._p_words}; "
             f"{self.units} units, {self.cases} cases, {self.groups} groups"
         )
+
+    @property
+    def _p_words(self) -> str:
+        if self.openings == 1:
+            return f"{self.p:.3g}"
+        return f"{self.p:.3g} (corrected: this test has been opened {self.openings} times)"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -99,7 +112,9 @@ class Decision:
             "low": self.interval.low,
             "high": self.interval.high,
             "missing": "counted as wrong",
-            "p": self.mcnemar.p,
+            "p": self.p,
+            "p_uncorrected": self.mcnemar.p,
+            "openings": self.openings,
             "mid_p": self.mcnemar.mid_p,
             "clustered_p": self.permutation.p,
             "alpha": self.alpha,
@@ -145,6 +160,7 @@ def prove(
     *,
     seed: int = 0,
     alpha: float = 0.05,
+    openings: int = 1,
 ) -> Proof:
     """Compare basic and compiled on the same held-out rows.
 
@@ -155,11 +171,15 @@ def prove(
         positive: its positive labels, or empty; see ``Units.correct`` for what McNemar takes as right.
         seed: of the resamples and of the permutation test's swaps.
         alpha: the level of McNemar's test; intervals are always of 95 %.
+        openings: how often these rows have been opened for such a test, this time included; McNemar's p is
+            multiplied by it (Bonferroni), so that the best of many looks is not taken for more than luck.
 
     Raises:
         JuristError: ids, gold or groups differ, nothing is labelled, or a label is outside ``labels``.
         UsageError: the label sets, the metric or alpha are wrong.
     """
+    if openings < 1:
+        raise UsageError(f"{openings} openings of a test that is open", hint="count this one: 1 or more")
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha!r}", hint="give a level between 0 and 1, usually 0.05")
     one, two = encode_pair(basic, compiled, labels, positive)
@@ -167,7 +187,7 @@ def prove(
     before, after = (
         measure_units(rows, units, metric, weights) for rows, units in ((basic, one), (compiled, two))
     )
-    plan = _Plan(seed=seed, alpha=alpha, counts=before.scores.counts)
+    plan = _Plan(seed=seed, alpha=alpha, openings=openings, counts=before.scores.counts)
     return Proof(
         basic=before,
         compiled=after,
@@ -179,6 +199,7 @@ def prove(
 class _Plan:
     seed: int
     alpha: float
+    openings: int
     counts: Tally
 
 
@@ -188,7 +209,7 @@ def _decide(one: Units, two: Units, measure: Measure, weights: Ints, plan: _Plan
     test = mcnemar_units(one, two)
     draws = DRAWS if measure.name in METRICS else CUSTOM_DRAWS
     return Decision(
-        verdict=_verdict(after - before, interval, test, plan.alpha),
+        verdict=_verdict(after - before, interval, test, plan.alpha / plan.openings),
         metric=measure.name,
         basic=before,
         compiled=after,
@@ -200,6 +221,7 @@ def _decide(one: Units, two: Units, measure: Measure, weights: Ints, plan: _Plan
         units=plan.counts.units.labelled,
         cases=plan.counts.cases.labelled,
         groups=one.groups,
+        openings=plan.openings,
     )
 
 

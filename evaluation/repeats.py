@@ -124,6 +124,7 @@ def _joined(one: Units, parts: Sequence[Units]) -> Units:
         predicted=np.stack([part.predicted for part in parts], axis=1).ravel(),
         group=np.stack([part.group for part in parts], axis=1).ravel(),
         groups=one.groups,
+        case=np.stack([part.case for part in parts], axis=1).ravel(),
     )
 
 
@@ -164,6 +165,7 @@ class MeanMeasure:
                 predicted=units.predicted[start :: self.repeats],
                 group=units.group[start :: self.repeats],
                 groups=units.groups,
+                case=units.case[start :: self.repeats],
             )
             for start in range(self.repeats)
         ]

@@ -1,0 +1,206 @@
+"""How often something is so, when a judge that errs said how often: Rogan and Gladen's estimator, with its interval.
+
+A judge with sensitivity Se and specificity Sp finds, among units of which a share p is positive, the share
+q = p Se + (1 - p)(1 - Sp). Rogan and Gladen (1978) solve that for p. All three inputs are estimates here, and all
+three are clustered (sentences of one dialogue are not independent), so the interval inverts a test, as Fieller's
+does: it holds every p for which q differs from p Se + (1 - p)(1 - Sp) by no more than its standard error allows,
+the uncertainty of Se and Sp and their covariance included. Unlike a delta-method interval it grows without bound
+as the judge approaches a coin. Counts are adjusted as by Agresti and Coull (q) and by one success in two (Se, Sp), at
+their effective sample sizes, so that a judge without an error in 20 cases does not pass for a perfect one. The
+quantile is Student's t, with one degree of freedom less than the smaller number of groups.
+
+What it takes for granted: the judge errs on the units at hand as often as on those it was measured on. Where no share
+from 0 to 1 is within the error, that is refuted, and there is no correction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from .intervals import LEVEL
+from .repeats import t_quantile
+
+__all__ = ["Prevalence", "Tallies", "prevalence", "tallies"]
+
+Tallies: TypeAlias = Mapping[str, tuple[int, int]]
+"""Group -> (hits, of)."""
+_Z2 = 3.8415  # the square of the normal 97.5 % quantile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prevalence:
+    """A corrected share.
+
+    Attributes:
+        raw: the share that the judge found; ``None`` over no units.
+        value: the corrected share, 0 to 1; ``None`` where no correction is possible.
+        low, high: its 95 % interval; ``None`` with ``value``.
+        sensitivity, specificity: as measured; ``None`` where there was nothing to measure them on.
+        positives, negatives: units they were measured on.
+        units: units at hand.
+        clipped: the estimate, or an end of its interval, lay outside 0 to 1 and was put to the nearer end.
+        problem: why there is no correction; empty if there is one.
+    """
+
+    raw: float | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    sensitivity: float | None = None
+    specificity: float | None = None
+    positives: int = 0
+    negatives: int = 0
+    units: int = 0
+    clipped: bool = False
+    problem: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as plain JSON types."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "-"
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def tallies(items: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
+    """Count (group, hit) pairs by group."""
+    found: dict[str, tuple[int, int]] = {}
+    for group, hit in items:
+        hits, of = found.get(group, (0, 0))
+        found[group] = hits + int(hit), of + 1
+    return found
+
+
+def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) -> Prevalence:
+    """Correct the share that a judge found.
+
+    Args:
+        apparent: judged positive, of all units at hand.
+        sensitivity: judged positive, of the truly positive units of the calibration.
+        specificity: judged negative, of the truly negative ones; its groups are those of ``sensitivity``.
+    """
+    found, right, spared = _Rate.of(apparent), _Rate.of(sensitivity), _Rate.of(specificity)
+    measured = Prevalence(
+        raw=found.value,
+        sensitivity=right.value,
+        specificity=spared.value,
+        positives=right.size,
+        negatives=spared.size,
+        units=found.size,
+    )
+    if found.value is None:
+        return _without(measured, "there is no unit")
+    if right.value is None or spared.value is None:
+        which = "positive" if right.value is None else "negative"
+        return _without(measured, f"the calibration has no {which} unit")
+    if right.value + spared.value <= 1:
+        return _without(
+            measured,
+            f"sensitivity {right.value:.3f} and specificity {spared.value:.3f} are no better than chance",
+        )
+    value = (found.value + spared.value - 1) / (right.value + spared.value - 1)
+    low, high = _interval(found, right, spared, _moment(sensitivity, specificity))
+    if high < 0 or low > 1:
+        # Not a share of nothing: no share at all explains what the judge found here.
+        side = "fewer" if high < 0 else "more"
+        return _without(
+            measured,
+            f"the judge finds {side} here than its errors on the calibration allow ({found.value:.3f}, where it would "
+            f"find {1 - spared.value:.3f} without a positive unit and {right.value:.3f} with nothing else): "
+            "the calibration is of another kind",
+        )
+    ends = (min(low, value), max(high, value))
+    inside = [min(1.0, max(0.0, end)) for end in (value, *ends)]
+    return Prevalence(
+        **{
+            **asdict(measured),
+            "value": inside[0],
+            "low": inside[1],
+            "high": inside[2],
+            "clipped": value != inside[0] or ends != (inside[1], inside[2]),
+        }
+    )
+
+
+def _without(measured: Prevalence, problem: str) -> Prevalence:
+    return Prevalence(**{**asdict(measured), "problem": problem})
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rate:
+    """A clustered share: its value, size, groups, and its effective size (below the size where groups differ)."""
+
+    value: float | None
+    size: int
+    groups: int
+    effective: float
+
+    @classmethod
+    def of(cls, counts: Tallies) -> _Rate:
+        hits, size = sum(hit for hit, _ in counts.values()), sum(of for _, of in counts.values())
+        groups = sum(of > 0 for _, of in counts.values())
+        if not size:
+            return cls(value=None, size=0, groups=0, effective=0.0)
+        value = hits / size
+        plain = value * (1 - value) / size
+        spread = _moment(counts, counts)
+        effective = size if plain == 0 or spread <= plain else size * plain / spread
+        return cls(value=value, size=size, groups=groups, effective=effective)
+
+    def adjusted(self, successes: float, trials: float) -> tuple[float, float]:
+        """Return (share, variance) after ``successes`` of ``trials`` more."""
+        assert self.value is not None
+        size = self.effective + trials
+        share = (self.value * self.effective + successes) / size
+        return share, share * (1 - share) / size
+
+
+def _moment(first: Tallies, second: Tallies) -> float:
+    """Return the clustered covariance of two shares (of one with itself: its variance)."""
+    sides = []
+    for counts in (first, second):
+        hits, size = sum(hit for hit, _ in counts.values()), sum(of for _, of in counts.values())
+        sides.append({group: (hit - hits / size * of) / size for group, (hit, of) in counts.items() if of})
+    groups = sorted(sides[0].keys() | sides[1].keys())
+    if len(groups) < 2:
+        return 0.0
+    total = math.fsum(sides[0].get(group, 0.0) * sides[1].get(group, 0.0) for group in groups)
+    return total * len(groups) / (len(groups) - 1)
+
+
+def _interval(found: _Rate, right: _Rate, spared: _Rate, shared: float) -> tuple[float, float]:
+    """Return the hull of all p in [0, 1] that the data do not reject; beyond it where the estimate lies outside."""
+    least = min(found.groups, max(right.groups, spared.groups))
+    if least < 2:
+        return 0.0, 1.0
+    t2 = _quantile(least - 1) ** 2
+    q, var_q = found.adjusted(_Z2 / 2, _Z2)
+    se, var_se = right.adjusted(1, 2)
+    sp, var_sp = spared.adjusted(1, 2)
+    both = max(-1.0, min(1.0, shared / math.sqrt(var_se * var_sp))) * math.sqrt(var_se * var_sp)
+    gap, slope = q + sp - 1, se + sp - 1
+    # (gap - p slope)^2 <= t2 (var_q + p^2 var_se + (1-p)^2 var_sp - 2 p (1-p) both), as a p^2 + b p + c <= 0
+    a = slope**2 - t2 * (var_se + var_sp + 2 * both)
+    b = -2 * gap * slope + 2 * t2 * (var_sp + both)
+    c = gap**2 - t2 * (var_q + var_sp)
+    root = b * b - 4 * a * c
+    if a <= 0 or root < 0:  # the judge is not shown to be better than a coin: nothing is ruled out in between
+        return _open(a, b, c)
+    return (-b - math.sqrt(root)) / (2 * a), (-b + math.sqrt(root)) / (2 * a)
+
+
+@lru_cache(maxsize=256)
+def _quantile(degrees: int) -> float:
+    return t_quantile(0.5 + LEVEL / 2, degrees)
+
+
+def _open(a: float, b: float, c: float) -> tuple[float, float]:
+    """Return the hull of the p in [0, 1] with a p^2 + b p + c <= 0 by looking; the whole range if there is none."""
+    held = [step / 1000 for step in range(1001) if a * (step / 1000) ** 2 + b * step / 1000 + c <= 0]
+    return (held[0], held[-1]) if held else (0.0, 1.0)

@@ -1,0 +1,212 @@
+"""Scores of hallucinated sentences by kind and by words, against scikit-learn and by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+from jurist.errors import JuristError
+from jurist.evaluation import by_words, count_words, detection, interval, kind_metric, tier_confusion
+from jurist.evaluation.hallucination import KINDS, STATISTICS
+from jurist.evaluation.rows import Row
+from jurist.programs.cognibench import statement_type
+from jurist.programs.strictness import BELOW
+from jurist.signatures.cognibench import LABELS
+
+KIND_OF = {label: statement_type(label) for label in LABELS}
+GROUNDED = BELOW["grounded"]
+WORDS = ("one", "two words", "and three words", "七个字的中文句")
+
+
+def row(name: str, gold: Sequence[str | None], predicted: Sequence[str | None]) -> Row:
+    return Row(id=name, group=f"g{len(name) % 3}", gold=tuple(gold), predicted=tuple(predicted))
+
+
+def texts_of(rows: Sequence[Row]) -> dict[str, list[str]]:
+    return {one.id: [WORDS[place % len(WORDS)] for place in range(len(one.gold))] for one in rows}
+
+
+def test_what_counts_for_which_kind() -> None:
+    gold = ["faithful", "invented", "misleading", "speculative", "reliable", "irrelevant", None]
+    said = ["invented", "misleading", "faithful", "speculative", "irrefutable", "speculative", "invented"]
+    rows = [row("a", gold, said)]
+    found = detection(
+        rows, {"a": ["w " * 2, "w " * 3, "w", "w " * 4, "w", "w " * 5, "w"]}, LABELS, GROUNDED, KIND_OF
+    )
+    values = {kind: tuple(found.cell(kind, name).score.value for name in STATISTICS) for kind in KINDS}
+    assert values["factual"] == (0.5, 1.0, pytest.approx(2 / 3))  # found as misleading: found
+    assert values["cognitive"] == (
+        1.0,
+        0.5,
+        pytest.approx(2 / 3),
+    )  # the irrelevant false alarm is not of this kind
+    assert values["macro"] == (0.75, 0.75, pytest.approx(2 / 3))
+    assert values["overall"] == (0.5, pytest.approx(2 / 3), pytest.approx(4 / 7))
+    by_word = {kind: found.cell(kind, "recall", "word").score.value for kind in KINDS}
+    assert by_word == {"factual": 1.0, "cognitive": 0.8, "macro": 0.9, "overall": 7 / 8}
+    assert found.cell("factual", "precision", "word").score.value == 3 / 5
+    assert found.cell("overall", "precision", "word").score.value == 7 / 14
+    assert (found.positives, found.sentences) == (
+        {"factual": 1, "cognitive": 2, "overall": 3},
+        {"factual": 2, "cognitive": 3, "overall": 6},
+    )
+    assert found.counts.units.unlabelled == 1
+    assert found.to_json()["sentence"]["macro"]["f1"]["value"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("strictness", "expected"), [("rational", 0.0), ("grounded", 1 / 2), ("irrefutable", 2 / 3)]
+)
+def test_strictness_moves_what_is_looked_for(strictness: str, expected: float) -> None:
+    rows = [row("a", ["misleading", "speculative", "reliable"], ["irrefutable", "speculative", "reliable"])]
+    found = detection(rows, texts_of(rows), LABELS, BELOW[strictness], KIND_OF)
+    assert found.cell("cognitive", "recall").score.value == pytest.approx(expected)
+
+
+labels = st.sampled_from(LABELS)
+answers = st.one_of(st.none(), labels)
+
+
+@st.composite
+def responses(draw: st.DrawFn, gaps: bool = True) -> list[Row]:
+    rows = []
+    for number in range(draw(st.integers(1, 5))):
+        gold = draw(st.lists(answers, min_size=1, max_size=6))
+        said = [draw(answers if gaps else labels) for _ in gold]
+        rows.append(row("r" * (number + 1), gold, said))
+    return (
+        rows if any(label for one in rows for label in one.gold) else [row("r", ["invented"], ["faithful"])]
+    )
+
+
+def sides(rows: Sequence[Row], kind: str) -> tuple[list[bool], list[bool], list[int]]:
+    """Gold and predicted sides and words of the answered sentences of a kind, without any code of ours."""
+    gold, said, words = [], [], []
+    for one in rows:
+        for place, (truth, answer) in enumerate(zip(one.gold, one.predicted, strict=True)):
+            if truth is None or answer is None or (kind != "overall" and KIND_OF[truth] != kind):
+                continue
+            gold.append(truth in GROUNDED)
+            said.append(answer in GROUNDED)
+            words.append((1, 2, 3, 7)[place % 4])
+    return gold, said, words
+
+
+@settings(max_examples=60, deadline=None)
+@given(responses())
+def test_scikit_learn_says_the_same(rows: list[Row]) -> None:
+    found = detection(rows, texts_of(rows), LABELS, GROUNDED, KIND_OF)
+    for weighting in ("sentence", "word"):
+        macro: list[tuple[float, ...]] = []
+        for kind in ("factual", "cognitive", "overall"):
+            gold, said, words = sides(rows, kind)
+            weights = words if weighting == "word" else None
+            expected: Any = (0.0, 0.0, 0.0)
+            if gold:
+                expected = precision_recall_fscore_support(
+                    gold, said, average="binary", zero_division=0, sample_weight=weights
+                )[:3]
+            ours = tuple(found.cell(kind, name, weighting).score.value for name in STATISTICS)  # type: ignore[arg-type]
+            assert ours == pytest.approx(expected), (kind, weighting)
+            macro += [expected] if kind != "overall" else []
+        ours = tuple(found.cell("macro", name, weighting).score.value for name in STATISTICS)  # type: ignore[arg-type]
+        assert ours == pytest.approx([(one + two) / 2 for one, two in zip(*macro, strict=True)])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(labels, answers), min_size=1, max_size=4))
+def test_bounds_hold_whatever_the_unanswered_would_have_been(pairs: list[tuple[str, str | None]]) -> None:
+    rows = [row("a", [gold for gold, _ in pairs], [said for _, said in pairs])]
+    found = detection(rows, texts_of(rows), LABELS, GROUNDED, KIND_OF)
+    holes = [place for place, (_, said) in enumerate(pairs) if said is None]
+    seen: dict[tuple[str, str], list[float]] = {}
+    for filling in itertools.product(("invented", "faithful"), repeat=len(holes)):
+        said = list(rows[0].predicted)
+        for place, label in zip(holes, filling, strict=True):
+            said[place] = label
+        full = detection([replace(rows[0], predicted=tuple(said))], texts_of(rows), LABELS, GROUNDED, KIND_OF)
+        for kind in KINDS:
+            for name in STATISTICS:
+                seen.setdefault((kind, name), []).append(full.cell(kind, name).score.value)
+    for (kind, name), values in seen.items():
+        score = found.cell(kind, name).score  # type: ignore[arg-type]
+        assert (score.worst, score.best) == pytest.approx((min(values), max(values))), (kind, name)
+
+
+@settings(max_examples=30, deadline=None)
+@given(responses())
+def test_the_overall_interval_is_the_one_of_f1(rows: list[Row]) -> None:
+    found = detection(rows, texts_of(rows), LABELS, GROUNDED, KIND_OF, seed=3)
+    assert found.cell("overall", "f1").interval == interval(
+        rows, "f1", labels=LABELS, positive=GROUNDED, seed=3
+    )
+    again = by_words(rows, texts_of(rows))
+    words = interval(again, "f1", labels=LABELS, positive=GROUNDED, seed=3)
+    assert found.cell("overall", "f1", "word").interval == words
+    metric = kind_metric("overall", "f1", LABELS, KIND_OF)
+    assert (
+        interval(rows, metric, labels=LABELS, positive=GROUNDED, seed=3)
+        == found.cell("overall", "f1").interval
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(responses())
+def test_confusion_of_tiers_is_scikit_learns(rows: list[Row]) -> None:
+    tiers = [label for label in LABELS if KIND_OF[label] == "cognitive"]
+    found = tier_confusion(rows, LABELS, GROUNDED, tiers)
+    pairs = [
+        (gold, said)
+        for one in rows
+        for gold, said in zip(one.gold, one.predicted, strict=True)
+        if gold and said
+    ]
+    expected = (
+        confusion_matrix([g for g, _ in pairs], [s for _, s in pairs], labels=LABELS) if pairs else None
+    )
+    for place, tier in enumerate(tiers):
+        counts = list(expected[LABELS.index(tier)]) if expected is not None else [0] * len(LABELS)
+        assert list(found.counts[place]) == counts
+        gold = [said for one in rows for g, said in zip(one.gold, one.predicted, strict=True) if g == tier]
+        assert found.missing[place] == gold.count(None)
+        right = found.right[place]
+        assert (right is None) == (not gold)
+        if right is not None and sum(counts):
+            assert right.score.value == pytest.approx(counts[LABELS.index(tier)] / sum(counts))
+            assert right.score.worst <= right.score.value <= right.score.best
+    assert found.to_json()["misleading"]["unanswered"] == found.missing[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The well-known 3.5 km - it's far.", 6),
+        ("你好，世界！", 4),
+        ("我用 Python 3.11 写代码。", 7),
+        ("...", 1),
+        ("", 1),
+        ("a\u3000b\nc", 3),
+        ("GPT4模型", 3),
+    ],
+)
+def test_words(text: str, words: int) -> None:
+    assert count_words(text) == words
+
+
+@given(st.text(alphabet="abc .,\n", max_size=30))
+def test_without_han_words_are_those_between_white_space(text: str) -> None:
+    assert count_words(text) == max(1, sum(any(c.isalnum() for c in part) for part in text.split()))
+
+
+def test_rows_by_words_need_their_texts() -> None:
+    rows = [row("a", ["faithful", None], ["faithful", "invented"])]
+    assert by_words(rows, {"a": ["one two", "three"]})[0].gold == ("faithful", "faithful", None)
+    with pytest.raises(JuristError, match="2 units and 0 texts"):
+        by_words(rows, {})
