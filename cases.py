@@ -43,6 +43,7 @@ class Case:
         gold: one label per unit, ``None`` where people gave none; ``None`` altogether for new data.
         ratings: each rater's own labels, kept beside the merged ``gold``.
         source: ``file:line`` for messages.
+        spans: (start, end) of each unit in the text it was taken from, where the row gave that text; else empty.
     """
 
     inputs: Mapping[str, Any]
@@ -50,6 +51,7 @@ class Case:
     gold: Labels | None = None
     ratings: Mapping[str, Labels] = field(default_factory=dict)
     source: str = ""
+    spans: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
     @cached_property
     def id(self) -> str:

@@ -18,8 +18,9 @@ from .cases import Case, text_hash
 from .errors import GoldError
 from .leaks import check_leaks
 from .merging import Rule, merge_gold, named_ambiguity
-from .reading.goldrows import canonical_row, label_keys, make_case, prepared
-from .reading.joining import joined, with_second
+from .reading.expanding import nothing_for, own_rows
+from .reading.goldrows import canonical_row, label_keys, make_case
+from .reading.joining import joined
 from .reading.readers import Reading, bundled_names, read
 from .reading.rowfiles import Row
 from .reading.sheets import answered, is_sheet
@@ -54,7 +55,8 @@ class Gold:
         rows: case id -> the row it was read from, those of ``aside`` included.
         aside: cases that raters labelled and that have no gold label, such as ambiguous ones: they are in no
             part of a split and in no score, and are reported beside it.
-        skipped: rows left out because they carry no gold label, those of ``aside`` included.
+        skipped: rows left out because they carry no gold label, those of ``aside`` included, or nothing that
+            concerns the judge (a response without cognitive sentences, for the judge of their tiers).
         merged: rows left out because an equal row came before.
     """
 
@@ -226,14 +228,18 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, labelled: boo
     found: dict[str, tuple[Case, Row]] = {}
     skipped = merged = 0
     for reading in readings:
-        for case, row in _cases(reading, judge):
-            if labelled and not _labels([case]) and not _rated(case):
-                skipped += 1
-            elif case.id in found:
-                merged += 1
-                found[case.id] = joined(found[case.id], (case, row))
-            else:
-                found[case.id] = case, row
+        for held in _cases(reading, judge):
+            skipped += not held
+            for case, row in held:
+                if labelled and not _labels([case]) and not _rated(case):
+                    skipped += 1
+                elif case.id in found:
+                    merged += 1
+                    found[case.id] = joined(found[case.id], (case, row))
+                else:
+                    found[case.id] = case, row
+    if not found and not labelled:
+        raise nothing_for(judge, skipped, source)
     aside = tuple(case for case, _ in found.values() if labelled and not _labels([case]))
     out = {case.id for case in aside}
     gold = Gold(
@@ -252,16 +258,15 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, labelled: boo
     return gold
 
 
-def _cases(reading: Reading, judge: Judge) -> Iterator[tuple[Case, Row]]:
+def _cases(reading: Reading, judge: Judge) -> Iterator[list[tuple[Case, Row]]]:
+    """Yield what each row of the source holds: one case, or any number where the judge expands rows."""
     if not reading.rows:
         raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
     if is_sheet(reading):
         reading = answered(judge, reading)
-    for number, (line, raw) in enumerate(reading.rows):
-        row = prepared(judge, raw, reading.kind)
-        if number in reading.second:
-            row = with_second(judge, row, reading, number)
-        yield make_case(judge, row, path=reading.path, line=line), row
+    for number, (line, _) in enumerate(reading.rows):
+        rows = own_rows(judge, reading, number)
+        yield [(make_case(judge, row, path=reading.path, line=line), row) for row in rows]
 
 
 def _rated(case: Case) -> bool:

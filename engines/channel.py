@@ -20,10 +20,12 @@ from typing import Any, Protocol
 from dspy.lm15 import Message, Request, Response, Usage
 from dspy.utils.exceptions import LMError
 
+from ..errors import BudgetExhausted
+from .estimating import Estimate
 from .failures import backoff, retryable
 from .journal import Answer, Journal, request_key
 from .ledger import Ledger, Purpose, Spend
-from .meter import Meter
+from .meter import Meter, Promise
 
 __all__ = [
     "AsyncChannel",
@@ -33,6 +35,7 @@ __all__ = [
     "case_spend",
     "sample_draws",
     "sample_number",
+    "sample_replies",
     "without_seed",
 ]
 
@@ -50,7 +53,13 @@ sample_draws: contextvars.ContextVar[Counter[str] | None] = contextvars.ContextV
 )
 """How often the sample in hand has asked each thing, by request key."""
 
+sample_replies: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
+    "jurist_sample_replies", default=None
+)
+"""Where the texts that answer the sample in hand are kept, if someone wants to compare samples."""
+
 _STRIDE = 1_000_003  # apart from any sample number in use
+_POLL = 0.002  # seconds between two looks whether the calls in flight have left room for one more
 
 
 class Inner(Protocol):
@@ -94,6 +103,7 @@ class Channel:
 
     def __init__(self, inner: Inner, desk: Desk, purpose: Purpose, *, attempts: int = 4) -> None:
         self.inner, self.desk, self.purpose, self.attempts = inner, desk, purpose, attempts
+        self._estimate = Estimate()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Channel:
         """Return itself: copies of a program share one meter."""
@@ -111,41 +121,72 @@ class Channel:
         if call.kept:
             return _response(call.kept, request)
         for attempt in range(self.attempts):
-            self.desk.meter.reserve()
+            while not self.desk.meter.reserve(promise := self._promise(request)):
+                _check_waiting(self.desk.meter)
+                time.sleep(_POLL)
             try:
                 answered = self.inner.complete(_drawn(request, call.draw))
             except LMError as error:
-                time.sleep(self._wait(error, attempt))
-            except KeyboardInterrupt:
-                self._dropped()
+                time.sleep(self._wait(error, attempt, promise))
+            except BaseException:
+                self._dropped(promise)
                 raise
             else:
-                return self._paid(call, request, *answered)
+                return self._paid(call, request, promise, *answered)
         raise AssertionError("the last attempt returns or raises")
 
     def _begin(self, request: Request) -> _Call:
         key = request_key(_content(request))
         occurrence, kept = self.desk.journal.ask(key)
         if kept:
-            self.desk.meter.reserve()
+            known = Promise(tokens=kept.input_tokens + kept.output_tokens, cost=kept.cost or 0.0)
+            self.desk.meter.replay(known)
             self._count(replayed=1)
-            self.desk.meter.settle(tokens=kept.input_tokens + kept.output_tokens, cost=kept.cost)
+            _heard(kept)
+            case = case_spend.get()
+            if case is not None:  # a case takes what it takes, in whichever run it was paid
+                case.add(
+                    Spend(
+                        input_tokens=kept.input_tokens,
+                        output_tokens=kept.output_tokens,
+                        cost=kept.cost or 0.0,
+                        unpriced=int(kept.cost is None),
+                    )
+                )
+            self._estimate.learn(request, kept.input_tokens, kept.output_tokens, kept.cost)
+            self.desk.meter.settle(
+                tokens=kept.input_tokens + kept.output_tokens, cost=kept.cost, promise=known
+            )
         return _Call(key=key, occurrence=occurrence, draw=_draw(key, occurrence), kept=kept)
 
-    def _paid(self, call: _Call, request: Request, response: Response, cost: float | None) -> Response:
+    def _promise(self, request: Request) -> Promise | None:
+        return self._estimate.of(request) if self.desk.meter.estimates else Promise()
+
+    def _paid(
+        self, call: _Call, request: Request, promise: Promise | None, response: Response, cost: float | None
+    ) -> Response:
         answer = _answer(response, cost)
         if answer.text != response.message.text:
             response = _response(answer, request)
+        self._estimate.learn(request, answer.input_tokens, answer.output_tokens, cost)
+        try:
+            self._keep(call, answer)
+        finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
+            self.desk.meter.settle(
+                tokens=answer.input_tokens + answer.output_tokens, cost=cost, promise=promise
+            )
+        return response
+
+    def _keep(self, call: _Call, answer: Answer) -> None:
         self.desk.journal.keep(call.key, call.occurrence, answer)
+        _heard(answer)
         self._count(
             calls=1,
             input_tokens=answer.input_tokens,
             output_tokens=answer.output_tokens,
-            cost=cost or 0.0,
-            unpriced=int(cost is None),
+            cost=answer.cost or 0.0,
+            unpriced=int(answer.cost is None),
         )
-        self.desk.meter.settle(tokens=answer.input_tokens + answer.output_tokens, cost=cost)
-        return response
 
     def _count(self, **counts: float) -> None:
         self.desk.ledger.add(self.purpose, **counts)
@@ -153,14 +194,14 @@ class Channel:
         if case is not None:
             case.add(Spend(**counts))  # type: ignore[arg-type]
 
-    def _dropped(self) -> None:
+    def _dropped(self, promise: Promise | None) -> None:
         """Book a call that was sent and whose answer nobody waits for any more."""
-        self.desk.meter.settle(tokens=0, cost=0.0)
+        self.desk.meter.settle(tokens=0, cost=0.0, promise=promise)
         self._count(calls=1, failures=1)
 
-    def _wait(self, error: LMError, attempt: int) -> float:
+    def _wait(self, error: LMError, attempt: int, promise: Promise | None) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
-        self.desk.meter.settle(tokens=0, cost=0.0)
+        self.desk.meter.settle(tokens=0, cost=0.0, promise=promise)
         again = retryable(error) and attempt + 1 < self.attempts
         self._count(calls=1, retries=int(again), failures=int(not again))
         if not again:
@@ -185,17 +226,27 @@ class AsyncChannel:
         if call.kept:
             return _response(call.kept, request)
         for attempt in range(channel.attempts):
-            channel.desk.meter.reserve()
+            while not channel.desk.meter.reserve(promise := channel._promise(request)):
+                await asyncio.sleep(_POLL)
             try:
                 answered = await channel.inner.acomplete(_drawn(request, call.draw))
             except LMError as error:
-                await asyncio.sleep(channel._wait(error, attempt))
-            except (asyncio.CancelledError, KeyboardInterrupt):
-                channel._dropped()
+                await asyncio.sleep(channel._wait(error, attempt, promise))
+            except BaseException:
+                channel._dropped(promise)
                 raise
             else:
-                return channel._paid(call, request, *answered)
+                return channel._paid(call, request, promise, *answered)
         raise AssertionError("the last attempt returns or raises")
+
+
+def _check_waiting(meter: Meter) -> None:
+    """Refuse to wait where waiting would stop the very calls that are waited for."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise BudgetExhausted(*meter.tightest)
 
 
 def _numbered(request: Request) -> Request:
@@ -203,6 +254,12 @@ def _numbered(request: Request) -> Request:
     if number is None or request.config.seed is not None:
         return request
     return replace(request, config=replace(request.config, seed=number))
+
+
+def _heard(answer: Answer) -> None:
+    replies = sample_replies.get()
+    if replies is not None:
+        replies.append(answer.text)
 
 
 def _draw(key: str, occurrence: int) -> int:

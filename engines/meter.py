@@ -1,21 +1,39 @@
 """Hard limits on what a job may spend.
 
-A call is reserved before it is made, so a limit on calls is exact, with any
-concurrency. The price and tokens of a call are known only afterwards; each call
-in flight is therefore reserved at the dearest price seen so far, and a job ends
-at most one call above a limit on cost or tokens. Answers replayed from a
-journal count as if paid now: a resumed job stops where an uninterrupted one would.
+A call is reserved before it is made. What holds, with any concurrency:
+
+- *calls*: never one more than the limit.
+- *tokens* and *cost*: a call is made only if its estimate fits into what is left
+  beside the estimates of all calls in flight. The estimate is the input, counted
+  in bytes at the most tokens per byte seen so far, plus the limit on a reply
+  (``max_tokens``), or the longest reply so far where there is none; the price is
+  the dearest per token so far. A call that does not fit waits until those in
+  flight have arrived, and ends the work if it still does not fit. So a limit is
+  passed only by what a call takes beyond its estimate; the first call of a model,
+  of which nothing is known, goes alone.
+- *seconds*: no call is begun after the limit; calls in flight are paid for, and
+  may arrive within their time-out.
+
+Answers replayed from a journal count as if paid now: a resumed job stops where
+an uninterrupted one would. :class:`~jurist.errors.BudgetExhausted` is a
+``BaseException``, and once a limit is met every further call raises it again, so
+that nothing an optimizer catches lets the work go on.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import dataclass
 
 from ..errors import BudgetExhausted, ModelError, UsageError
 
-__all__ = ["Budget", "Meter"]
+__all__ = ["Budget", "Meter", "Promise"]
+
+
+_SOMETHING = 1e-6  # US dollars: of an unknown call it is known only that it takes something
+_ROUNDING = 1e-9  # prices are sums of floats: ten calls of 0.01 may come to a little more than 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,13 +60,22 @@ class Budget:
                 raise UsageError(f"a budget of {value} {name} allows nothing", hint="give a number above 0")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """What a call will take at most, as far as it can be known: ``tokens``, and ``cost`` in US dollars."""
+
+    tokens: float = 0.0
+    cost: float = 0.0
+
+
 class Meter:
     """Counts one job's spending against its budget. Thread-safe."""
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
         self.calls, self.cost, self.tokens = 0, 0.0, 0
-        self._in_flight, self._dearest, self._longest = 0, 0.0, 0
+        self._in_flight, self._unknown = 0, 0
+        self._promised = Promise()
         self._held = 0
         self._lock, self._start = threading.Lock(), time.monotonic()
 
@@ -65,41 +92,107 @@ class Meter:
         with self._lock:
             self._held = calls
 
-    def reserve(self) -> None:
+    @property
+    def estimates(self) -> bool:
+        """Whether a limit needs an estimate of each call."""
+        return self.budget.tokens is not None or self.budget.cost is not None
+
+    def reserve(self, promise: Promise | None = None) -> bool:
         """Take one call from the budget, before it is made.
+
+        Args:
+            promise: what it will take at most; ``None`` if nothing is known, so that it has to go alone.
+
+        Returns:
+            False if it has to wait until a call in flight has arrived; nothing is taken then.
 
         Raises:
             BudgetExhausted: the call would go over a limit.
         """
         with self._lock:
-            for name, limit, spent in self._standing():
-                if limit is not None and spent >= limit:
-                    raise BudgetExhausted(name, limit)
+            later = self._held / max(1, self.calls)
+            seconds = (time.monotonic() - self._start) * (1 + later)
+            self._over("calls", self.budget.calls, self.calls + self._held + 1)
+            self._over("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
+            if self.estimates and self._in_flight and (promise is None or self._unknown):
+                return False
+            try:
+                own, flying = promise or Promise(tokens=1.0, cost=_SOMETHING), self._promised
+                self._over(
+                    "tokens", self.budget.tokens, self.tokens * (1 + later) + flying.tokens + own.tokens
+                )
+                self._over("cost", self.budget.cost, self.cost * (1 + later) + flying.cost + own.cost)
+            except BudgetExhausted:
+                if self._in_flight:
+                    return False
+                raise
             self.calls += 1
             self._in_flight += 1
+            self._unknown += promise is None
+            self._promise(promise, 1)
+            return True
 
-    def _standing(self) -> tuple[tuple[str, float | None, float], ...]:
-        """Return (limit's name, limit, spent and promised) for each kind."""
-        budget, later = self.budget, self._held / max(1, self.calls)
-        seconds = time.monotonic() - self._start
-        return (
-            ("calls", budget.calls, self.calls + self._held),
-            ("cost", budget.cost, self.cost * (1 + later) + self._in_flight * self._dearest),
-            ("tokens", budget.tokens, self.tokens * (1 + later) + self._in_flight * self._longest),
-            ("seconds", budget.seconds, seconds * (1 + later)),
-        )
+    def replay(self, known: Promise) -> None:
+        """Take a call whose answer is already there, and of which everything is known.
 
-    def settle(self, *, tokens: int, cost: float | None) -> None:
-        """Book what a reserved call used; ``cost=None`` says that its price is not known.
+        Raises:
+            BudgetExhausted: it goes over a limit.
+        """
+        with self._lock:
+            later = self._held / max(1, self.calls)
+            seconds = (time.monotonic() - self._start) * (1 + later)
+            self._over("calls", self.budget.calls, self.calls + self._held + 1)
+            self._over("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
+            self.calls += 1
+            self._in_flight += 1
+            self._promise(known, 1)
+
+    @property
+    def tightest(self) -> tuple[str, float]:
+        """The name and value of the limit on tokens or cost that is nearest to being met."""
+        found = [
+            (spent / limit, name, limit)
+            for name, limit, spent in (
+                ("tokens", self.budget.tokens, float(self.tokens)),
+                ("cost", self.budget.cost, self.cost),
+            )
+            if limit is not None
+        ]
+        _, name, limit = max(found)
+        return name, limit
+
+    @staticmethod
+    def _over(name: str, limit: float | None, wanted: float) -> None:
+        if limit is not None and wanted > limit * (1 + _ROUNDING):
+            raise BudgetExhausted(name, limit)
+
+    def _promise(self, promise: Promise | None, sign: int) -> None:
+        if promise is not None:
+            before = self._promised
+            self._promised = Promise(
+                tokens=before.tokens + sign * promise.tokens, cost=before.cost + sign * promise.cost
+            )
+
+    def settle(self, *, tokens: int, cost: float | None, promise: Promise | None = None) -> None:
+        """Book what a reserved call used.
+
+        Args:
+            tokens: input and output.
+            cost: US dollars; ``None`` says that its price is not known.
+            promise: what it was reserved with.
 
         Raises:
             ModelError: a limit on cost cannot be kept because prices are not known.
         """
         with self._lock:
             self._in_flight -= 1
+            self._unknown -= promise is None
+            # Sums of floats drift: with nothing in flight nothing is promised.
+            self._promise(promise, -1)
+            if not self._in_flight:
+                self._promised = Promise()
             self.tokens += tokens
             self.cost += cost or 0.0
-            self._dearest, self._longest = max(self._dearest, cost or 0.0), max(self._longest, tokens)
         if cost is None and self.budget.cost is not None:
             raise ModelError(
                 "this model's price is not known", hint="limit the job with --max-calls instead of --max-cost"

@@ -21,7 +21,7 @@ from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import AdapterParseError, LMConfigurationError, LMTimeoutError, LMTransportError
 
 from ..errors import UsageError
-from .channel import AsyncChannel, Channel, Desk, without_seed
+from .channel import AsyncChannel, Channel, Desk, Inner, without_seed
 from .failures import brief, timed_out
 from .ledger import Purpose
 
@@ -29,6 +29,7 @@ __all__ = ["ADAPTERS", "OFFLINE", "Model", "adapter", "connect"]
 
 OFFLINE = "offline"
 _OFFLINE_MODEL = "jurist/offline"
+_NLI_MODEL = "jurist/nli"
 ADAPTERS = ("chat", "json", "xml")
 
 
@@ -90,6 +91,13 @@ class Model:
         return self.name == OFFLINE
 
     @property
+    def classifier(self) -> str:
+        """The model of ``nli:MODEL``, a classifier that answers one judge only; empty for language models."""
+        from .nli import parted
+
+        return parted(self.name)[1]
+
+    @property
     def public_base(self) -> str | None:
         """The address without credentials or query: fit for a card."""
         return re.sub(r"//[^/@]*@", "//", self.api_base).split("?")[0] if self.api_base else None
@@ -143,12 +151,12 @@ def connect(model: Model, desk: Desk, purpose: Purpose = "judge") -> dspy.LM:
     Raises:
         UsageError: the model does not take these settings.
     """
-    inner = _Offline(model.seed) if model.offline else _Endpoint(model)
+    inner = _inner(model)
     channel = Channel(inner, desk, purpose)
     settings = {"temperature": model.temperature, "max_tokens": model.max_tokens}
     try:
         return dspy.LM(
-            _OFFLINE_MODEL if model.offline else model.name,
+            _OFFLINE_MODEL if model.offline else _NLI_MODEL if model.classifier else model.name,
             engine=channel,
             async_engine=AsyncChannel(channel),
             cache=False,
@@ -157,6 +165,14 @@ def connect(model: Model, desk: Desk, purpose: Purpose = "judge") -> dspy.LM:
         )
     except LMConfigurationError as error:  # reasoning models refuse most temperatures and low limits
         raise UsageError(brief(error), hint="use --temperature 1 and no --max-tokens") from error
+
+
+def _inner(model: Model) -> Inner:
+    if model.classifier:
+        from .nli import NliEngine
+
+        return NliEngine(model.classifier)
+    return _Offline(model.seed) if model.offline else _Endpoint(model)
 
 
 class _Offline:

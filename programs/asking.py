@@ -1,10 +1,9 @@
 """Asking a judge: one case or many, with samples and votes, into verdicts.
 
 This is the one place where a program meets a model, for compiling, proving and
-running alike. A verdict is three-valued: *verdict* (every unit has a label),
-*abstained* (the model answered, and the answer is unusable for some unit), or
-*failed* (the machinery failed: network, overload, time-outs). An error that
-every row would meet, such as a wrong key, ends the work instead.
+running alike. Within a sample, units that the reply leaves out or labels twice
+are asked for once more, alone; what is still missing then is abstained. An error
+that every row would meet, such as a wrong key, ends the work.
 """
 
 from __future__ import annotations
@@ -13,78 +12,25 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 
-from ..cases import Case, Label, Labels
-from ..engines.channel import case_spend, sample_draws, sample_number
+from ..cases import Case, Labels
+from ..engines.channel import case_spend, sample_draws, sample_number, sample_replies
 from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
-from ..engines.models import adapter as adapter_named
-from ..errors import BudgetExhausted, JudgeError, UsageError
+from ..errors import JudgeError, UsageError
 from .judge import Judge
-from .shapes import Answer
-from .votes import check_threshold, decide, majority, tally
+from .shapes import Answer, Repeatable
+from .together import asking_of, collect, together
+from .verdicts import Heard, Sampling, Status, Verdict
+from .votes import Stopping, decide, settled
 
-__all__ = ["Asker", "Sampling", "Status", "Verdict", "collect"]
+__all__ = ["Asker", "Sampling", "Status", "Verdict", "room_for"]
 
-Status = Literal["verdict", "abstained", "failed"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
-    """How often a case is asked, and how many votes make it positive.
-
-    Attributes:
-        samples: independent draws per case, at least 1 (CogniBench section 3.2: 5).
-        threshold: votes for a positive verdict, 1..samples; default: more than half.
-    """
-
-    samples: int = 1
-    threshold: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse numbers that cannot give a verdict."""
-        check_threshold(self.samples, self.needed)
-
-    @property
-    def needed(self) -> int:
-        """The votes needed for a positive verdict."""
-        return majority(self.samples) if self.threshold is None else self.threshold
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """A judge's answer to one case.
-
-    Attributes:
-        id: the case's id.
-        status: ``verdict``, ``abstained`` or ``failed``.
-        labels: one label per unit; ``None`` where there is no usable answer.
-        votes: label -> votes, per unit.
-        samples: the labels of each sample that answered, for thresholds fitted later.
-        reasoning: the first sample's reasoning, if the judge gives one.
-        inconsistent: samples whose answer contradicted itself (units against label), whatever was made of them.
-        error: what went wrong, redacted; empty if nothing did.
-        usage: the calls and tokens this case took.
-    """
-
-    id: str
-    status: Status
-    labels: Labels
-    votes: tuple[Mapping[Label, int], ...] = ()
-    samples: tuple[Labels, ...] = ()
-    reasoning: str = ""
-    inconsistent: int = 0
-    error: str = ""
-    usage: Spend = field(default_factory=Spend, compare=False)
-
-    @property
-    def label(self) -> Label | None:
-        """The label of a case with one unit."""
-        return self.labels[0] if len(self.labels) == 1 else None
+_AGAIN = 4  # of so many calls, one more is kept back for units that have to be asked for again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,15 +45,19 @@ class Asker:
         adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
         concurrency: cases in flight at once.
         first_draw: number of the first sample; other numbers are other draws (repeats of an experiment).
+        stopping: ``all`` draws every sample; ``settled`` ends as soon as no outcome can change, with the same
+            labels and status (unless the machinery would have failed on a sample that was not drawn). Whoever
+            fits a threshold on the votes afterwards needs ``all``.
     """
 
     judge: Judge
     program: dspy.Module
     lm: dspy.LM
-    sampling: Sampling = Sampling()
+    sampling: Sampling = field(default_factory=Sampling)
     adapter: str = "chat"
     concurrency: int = 8
     first_draw: int = 0
+    stopping: Stopping = "all"
 
     def __post_init__(self) -> None:
         """Refuse a concurrency that would wait for ever."""
@@ -138,47 +88,32 @@ class Asker:
         self, cases: Sequence[Case], on_verdict: Callable[[int, Verdict], None] | None = None
     ) -> list[Verdict]:
         """Do the same inside a running event loop."""
-        gate = asyncio.Semaphore(self.concurrency)
-        context = dspy.context(
-            lm=self.lm,
-            adapter=adapter_named(self.adapter),
-            disable_history=True,
-            trace=None,
-            track_usage=False,
-        )
 
-        async def one(index: int, case: Case) -> Verdict:
-            async with gate:
-                usage = Spend()
-                case_spend.set(usage)  # this task's own context
-                verdict = replace(await self._judge(case), usage=usage)
+        async def one(place: tuple[int, Case]) -> Verdict:
+            index, case = place
+            usage = Spend()
+            case_spend.set(usage)  # this task's own context
+            verdict = replace(await self._judge(case), usage=usage)
             if on_verdict is not None:
                 on_verdict(index, verdict)
             return verdict
 
-        with context:
-            tasks = [asyncio.ensure_future(one(index, case)) for index, case in enumerate(cases)]
-            try:
-                return list(await asyncio.gather(*tasks))
-            except BudgetExhausted:
-                # What is in flight is paid for: let it arrive, be kept and be counted. Nothing new is sent.
-                await asyncio.gather(*tasks, return_exceptions=True)
-                raise
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+        with asking_of(self.lm, self.adapter):
+            return await together(list(enumerate(cases)), one, concurrency=self.concurrency)
 
     async def _judge(self, case: Case) -> Verdict:
-        inputs, heard = self.judge.values(case.inputs), _Heard()
+        units, heard = len(self.judge.answer_shape.units(case.inputs)), Heard()
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
+            if heard.texts and self.stopping == "settled" and self._settled(heard, units):
+                break
             sample_number.set(draw)  # this task's own context; the program need not know of it
             sample_draws.set(Counter())
+            replies: list[str] = []
+            sample_replies.set(replies)
             try:
-                prediction = await self._call(inputs)
+                heard.take(await self._sample(case, heard))
             except AdapterParseError as bad:
-                heard.error = heard.error or "unusable reply: " + redact(bad.message or str(bad))[:200]
-                continue
+                heard.error = heard.error or _unreadable(bad)
             except LMError as bad:
                 ours = our_own(bad)
                 if ours is not None:
@@ -187,8 +122,39 @@ class Asker:
                     raise model_error(bad) from bad
                 heard.failed, heard.error = True, f"{type(bad).__name__}: {brief(bad)[:200]}"
                 break
-            heard.take(self.judge.read(prediction, case.inputs))
-        return self._verdict(case, len(self.judge.answer_shape.units(case.inputs)), heard)
+            finally:
+                heard.texts.append(tuple(sorted(replies)))  # a program may make its calls in any order
+        return self._verdict(case, units, heard)
+
+    async def _sample(self, case: Case, heard: Heard) -> Answer:
+        """Ask once; units without a label are asked for again, if others have one.
+
+        A reply that labels nothing is unusable, and asking for everything again would be another draw.
+        """
+        answer = self.judge.read(await self._call(self.judge.values(case.inputs)), case.inputs)
+        missing = answer.missing
+        inputs = self.judge.again(case.inputs, missing) if 0 < len(missing) < len(answer.labels) else None
+        if inputs is None:
+            return answer
+        heard.reasked += 1
+        try:
+            second = self.judge.read_again(await self._call(inputs), case.inputs, missing)
+        except AdapterParseError as bad:
+            return replace(answer, problem=answer.problem or _unreadable(bad))
+        return answer.completed(second)
+
+    def _settled(self, heard: Heard, units: int) -> bool:
+        left = self.sampling.samples - len(heard.texts)
+        return all(settled(votes, left=left, **self._rule) for votes in heard.votes(units))
+
+    @property
+    def _rule(self) -> dict[str, Any]:
+        return {
+            "samples": self.sampling.samples,
+            "threshold": self.sampling.needed,
+            "positive": self.judge.positive,
+            "order": self.judge.labels,
+        }
 
     async def _call(self, inputs: Mapping[str, Any]) -> Any:
         try:
@@ -203,18 +169,36 @@ class Asker:
             ) from bug
 
     def revote(self, case: Case, verdict: Verdict) -> Verdict:
-        """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing."""
+        """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing.
+
+        Raises:
+            UsageError: samples of it were never drawn, because the outcome was settled under its own threshold.
+        """
         if verdict.status == "failed":
             return verdict
-        heard = _Heard(
+        if verdict.saved:
+            raise UsageError(
+                f"{verdict.saved} samples of case {case.id} were not drawn: its votes fit one threshold only",
+                hint='ask with stopping="all"',
+            )
+        heard = Heard(
             answers=list(verdict.samples),
             reasoning=verdict.reasoning,
             inconsistent=verdict.inconsistent,
             error=verdict.error,
         )
-        return self._verdict(case, len(verdict.labels), heard)
+        again = self._verdict(case, len(verdict.labels), heard)
+        return replace(
+            verdict,
+            status=again.status,
+            labels=again.labels,
+            votes=again.votes,
+            error=again.error,
+            usage=Spend(),
+        )
 
-    def _verdict(self, case: Case, units: int, heard: _Heard) -> Verdict:
+    def _verdict(self, case: Case, units: int, heard: Heard) -> Verdict:
+        drawn = len(heard.texts)
         kept = Verdict(
             id=case.id,
             status="failed",
@@ -223,23 +207,20 @@ class Asker:
             reasoning=heard.reasoning,
             inconsistent=heard.inconsistent,
             error=heard.error,
+            drawn=drawn,
+            identical=heard.identical,
+            reasked=heard.reasked,
+            extra=heard.extra,
+            duplicated=heard.duplicated,
         )
         if heard.failed:
             return kept
-        votes = tuple(tally(heard.answers, unit) for unit in range(units))
-        labels = tuple(
-            decide(
-                vote,
-                samples=self.sampling.samples,
-                threshold=self.sampling.needed,
-                positive=self.judge.positive,
-                order=self.judge.labels,
-            )
-            for vote in votes
-        )
+        votes = heard.votes(units)
+        labels = tuple(decide(vote, **self._rule) for vote in votes)
         status: Status = "abstained" if None in labels else "verdict"
         error = "" if status == "verdict" else heard.error or _unusable(labels, heard)
-        return replace(kept, status=status, labels=labels, votes=votes, error=error)
+        saved = self.sampling.samples - drawn
+        return replace(kept, status=status, labels=labels, votes=votes, error=error, saved=saved)
 
     def _reached(self) -> bool:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""
@@ -248,52 +229,22 @@ class Asker:
         return spend is None or spend.calls > spend.failures + spend.retries or spend.replayed > 0
 
 
-@dataclass(kw_only=True)
-class _Heard:
-    """What the samples of one case have said so far."""
+def room_for(judge: Judge, cases: int, samples: int) -> int:
+    """Return the calls to keep back for asking about ``cases``.
 
-    answers: list[Labels] = field(default_factory=list)
-    reasoning: str = ""
-    inconsistent: int = 0
-    error: str = ""
-    failed: bool = False
-
-    def take(self, answer: Answer) -> None:
-        self.answers.append(answer.labels)
-        self.reasoning = self.reasoning or answer.reasoning
-        self.inconsistent += answer.inconsistent
+    A judge that can be asked for missing units again gets a quarter more. It may take fewer calls, and, if
+    more than one reply in four is incomplete, more: the meter ends the work then, at its limit.
+    """
+    calls = cases * samples * judge.calls
+    return calls + (calls // _AGAIN if isinstance(judge.answer_shape, Repeatable) else 0)
 
 
-def _unusable(labels: Labels, heard: _Heard) -> str:
+def _unreadable(bad: AdapterParseError) -> str:
+    return "unusable reply: " + redact(bad.message or str(bad))[:200]
+
+
+def _unusable(labels: Labels, heard: Heard) -> str:
     error = f"no usable label for {labels.count(None)} of {len(labels)} units"
     if not heard.inconsistent:
         return error
     return f"{error}; {heard.inconsistent} of {len(heard.answers)} answers contradict themselves"
-
-
-def collect(work: Any) -> Any:
-    """Run a coroutine to its end, also where an event loop is already running (notebooks).
-
-    A dedicated thread gets its own loop then; context variables are carried over, and so is Ctrl-C.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    import contextvars
-    from concurrent.futures import ThreadPoolExecutor
-
-    context, running = contextvars.copy_context(), []  # type: contextvars.Context, list[asyncio.Task[Any]]
-
-    async def main() -> Any:
-        running.extend(task for task in [asyncio.current_task()] if task)
-        return await work
-
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        future = pool.submit(context.run, asyncio.run, main())
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            if running and not future.done():  # leaving the pool waits for the thread
-                running[0].get_loop().call_soon_threadsafe(running[0].cancel)
-            raise

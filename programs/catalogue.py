@@ -12,12 +12,26 @@ from pathlib import Path
 
 from ..errors import JudgeError
 from .cognibench import COGNIBENCH
+from .cognibench_tags import COGNIBENCH_TAGS
+from .detector import DETECTOR
 from .fect import FECT_JUDGES
 from .judge import Judge
+from .staged import COGNIBENCH_STAGED
+from .statements import FACTUAL, STATEMENT_TYPE
+from .tiers import TIER
 
 __all__ = ["JUDGES", "find"]
 
-JUDGES: tuple[Judge, ...] = (COGNIBENCH, *FECT_JUDGES)
+JUDGES: tuple[Judge, ...] = (
+    COGNIBENCH,
+    COGNIBENCH_TAGS,
+    COGNIBENCH_STAGED,
+    STATEMENT_TYPE,
+    FACTUAL,
+    TIER,
+    DETECTOR,
+    *FECT_JUDGES,
+)
 """Every built-in judge."""
 
 

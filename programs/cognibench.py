@@ -7,18 +7,31 @@ its tier.
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import pydantic
 
 from ..cases import Case, Label, text_hash
+from ..sentences import locate, split
 from ..signatures.cognibench import LABELS, SentenceLabel, TagResponse
 from .judge import Judge
 from .shapes import Sentences
+from .strictness import BELOW, DEFAULT
 
-__all__ = ["COGNIBENCH", "HALLUCINATED", "CogniBenchRow", "Turn", "statement_type", "verdict_word"]
+__all__ = [
+    "COGNIBENCH",
+    "HALLUCINATED",
+    "CogniBenchRow",
+    "SentenceDetails",
+    "Turn",
+    "dialogue_of",
+    "statement_type",
+    "verdict_word",
+]
 
-HALLUCINATED = frozenset({"invented", "misleading", "speculative"})
+HALLUCINATED = BELOW[DEFAULT]
 _TYPES: dict[Label, str] = {"irrelevant": "irrelevant", "faithful": "factual", "invented": "factual"}
 
 
@@ -27,9 +40,9 @@ def statement_type(label: Label) -> str:
     return _TYPES.get(label, "cognitive")
 
 
-def verdict_word(label: Label) -> str:
+def verdict_word(label: Label, hallucinated: Collection[Label] = HALLUCINATED) -> str:
     """Return ``irrelevant``, ``faithful`` or ``hallucinated``: the tags of whole-response labelling."""
-    if label in HALLUCINATED:
+    if label in hallucinated:
         return "hallucinated"
     return "irrelevant" if label == "irrelevant" else "faithful"
 
@@ -44,18 +57,30 @@ class Turn(pydantic.BaseModel):
 class CogniBenchRow(pydantic.BaseModel):
     """One response: its reference, the dialogue before it, its sentences and their labels.
 
-    ``labels`` is as long as ``sentences``; ``null`` stands for an unlabelled sentence.
+    ``labels`` is as long as ``sentences``; ``null`` stands for an unlabelled sentence. A row may give the
+    ``response`` as it is in place of its ``sentences``: then :func:`jurist.sentences.split` makes them.
     """
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
     reference: str = pydantic.Field(min_length=1)
     sentences: list[str] = pydantic.Field(min_length=1)
+    response: str | None = None
     history: list[Turn] = pydantic.Field(default_factory=list)
     question: str = ""
     labels: list[SentenceLabel | None] | None = None
     group: str = ""
     ratings: dict[str, list[SentenceLabel | None]] = pydantic.Field(default_factory=dict)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _split_response(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or data.get("sentences") not in (None, ""):
+            return data
+        response = data.get("response")
+        if not isinstance(response, str) or not response.strip():
+            return data
+        return {**data, "sentences": [one.text for one in split(response)]}
 
     @pydantic.model_validator(mode="after")
     def _same_length(self) -> Self:
@@ -65,23 +90,48 @@ class CogniBenchRow(pydantic.BaseModel):
         return self
 
 
-def _case(row: CogniBenchRow) -> Case:
+def dialogue_of(row: CogniBenchRow) -> str:
+    """Return the turns before the response, the question last, one to a paragraph with its role."""
     turns = [*row.history, *([Turn(role="user", content=row.question)] if row.question else [])]
+    return "\n".join(f"{turn.role}: {turn.content}" for turn in turns)
+
+
+def _case(row: CogniBenchRow) -> Case:
     return Case(
         inputs={
             "reference": row.reference,
-            "dialogue": "\n".join(f"{turn.role}: {turn.content}" for turn in turns),
+            "dialogue": dialogue_of(row),
             "sentences": row.sentences,
         },
         group=row.group or text_hash(row.reference)[:12],
         gold=None if row.labels is None else tuple(row.labels),
         ratings={rater: tuple(labels) for rater, labels in row.ratings.items()},
+        spans=locate(row.response, row.sentences) if row.response else (),
     )
 
 
-def _details(label: Label) -> dict[str, str | None]:
-    kind = statement_type(label)
-    return {"verdict": verdict_word(label), "type": kind, "tier": label if kind == "cognitive" else None}
+@dataclass(frozen=True, kw_only=True)
+class SentenceDetails:
+    """What a sentence's label says besides: ``verdict``, ``type`` and ``tier``.
+
+    Attributes:
+        hallucinated: the labels below the strictness that was chosen.
+    """
+
+    hallucinated: frozenset[Label] = HALLUCINATED
+
+    def __call__(self, label: Label) -> dict[str, str | None]:
+        """Return the details of one label."""
+        kind = statement_type(label)
+        return {
+            "verdict": verdict_word(label, self.hallucinated),
+            "type": kind,
+            "tier": label if kind == "cognitive" else None,
+        }
+
+    def under(self, hallucinated: frozenset[Label]) -> SentenceDetails:
+        """Return the same for other hallucinated labels."""
+        return replace(self, hallucinated=hallucinated)
 
 
 COGNIBENCH = Judge(
@@ -94,6 +144,8 @@ COGNIBENCH = Judge(
     shape=Sentences(field="labels", unit="sentences", labels=LABELS),
     rows=CogniBenchRow,
     to_case=_case,
-    details=_details,
+    details=SentenceDetails(),
+    tiers=BELOW,
+    strictness=DEFAULT,
     bundled="cognibench-mini",
 )

@@ -20,7 +20,7 @@ import pydantic
 from ..cases import Case, Label
 from ..errors import GoldError, JudgeError
 from ..hostile import defuse
-from .shapes import Answer, OneLabel, Shape
+from .shapes import Answer, OneLabel, Repeatable, Shape
 from .state import Demo
 
 __all__ = ["Judge", "Metric"]
@@ -48,6 +48,13 @@ class Judge:
         unit: the input field whose text gets the label; default: the last input.
         details: what else a label says about its unit, for the output of ``jurist run``.
         bundled: the bundled gold set that goes with it, if there is one.
+        expand: turns one row of another layout into this judge's own rows (a response into its sentences): none
+            where the row says nothing that concerns this judge, and the row itself (the same object) where it is
+            already its own. See :meth:`expanded`.
+        demonstrations: what gold says as a demonstration of each predictor, by its path; a predictor that gold says
+            nothing about is absent. Needed where predictors do not all give the answer. See :meth:`demos`.
+        tiers: strictness -> the labels that fall below it; empty for a judge without tiers.
+        strictness: which of them ``positive`` is; empty for a judge without tiers.
     """
 
     name: str
@@ -64,6 +71,12 @@ class Judge:
     to_case: Callable[[Any], Case] | None = field(default=None, repr=False)
     details: Callable[[Label], Mapping[str, Any]] | None = field(default=None, repr=False)
     bundled: str = ""
+    expand: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = field(
+        default=None, repr=False
+    )
+    demonstrations: Callable[[Case], Mapping[str, Demo]] | None = field(default=None, repr=False)
+    tiers: Mapping[str, frozenset[Label]] = field(default_factory=dict, repr=False)
+    strictness: str = ""
 
     def __post_init__(self) -> None:
         """Fill in what the signature says, and refuse what cannot work."""
@@ -111,14 +124,45 @@ class Judge:
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the program is called with: rendered, and defused of every prompt format's markers."""
-        fields = [*self.signature.input_fields, *self.signature.output_fields]
-        rendered = self.answer_shape.render(defuse(dict(inputs), fields))
+        rendered = self.answer_shape.render(defuse(dict(inputs), self.markers))
         return {name: rendered[name] for name in self.input_fields}
+
+    @cached_property
+    def markers(self) -> tuple[str, ...]:
+        """The names of all fields of the task and of every predictor: each is a marker in some prompt."""
+        tasks = [self.signature, *(one.signature for _, one in self.basic().named_predictors())]
+        return tuple(dict.fromkeys(name for task in tasks for name in task.fields))
 
     def read(self, prediction: dspy.Prediction, inputs: Mapping[str, Any]) -> Answer:
         """Return what a prediction says: labels, ``None`` for each unit on which it is unusable, and why."""
         count = len(self.answer_shape.units(inputs))
-        return self.answer_shape.read(dict(prediction.items()), count)
+        return self.shape_for(inputs).read(dict(prediction.items()), count)
+
+    def again(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any] | None:
+        """Return what the program is called with to ask for the units at these places (from 0) only.
+
+        ``None`` if this shape cannot ask for a part of them.
+        """
+        if not isinstance(self.answer_shape, Repeatable):
+            return None
+        rendered = self.answer_shape.again(defuse(dict(inputs), self.markers), units)
+        return {name: rendered[name] for name in self.input_fields}
+
+    def read_again(
+        self, prediction: dspy.Prediction, inputs: Mapping[str, Any], units: Sequence[int]
+    ) -> Answer:
+        """Return what a prediction says that was asked for the units at these places only."""
+        shape = self.shape_for(inputs)
+        assert isinstance(shape, Repeatable)
+        return shape.hear(dict(prediction.items()), len(shape.units(inputs)), units)
+
+    def shape_for(self, inputs: Mapping[str, Any]) -> Shape:
+        """Return the shape of the answer about one row: one that reads by the row's text gets it as it is shown."""
+        bind = getattr(self.answer_shape, "bound", None)
+        if bind is None:
+            return self.answer_shape
+        bound: Shape = bind(defuse(dict(inputs), self.markers))
+        return bound
 
     def demo(self, case: Case) -> Demo:
         """Return a labelled case as a few-shot demonstration: its inputs and the answer that gold gives.
@@ -130,8 +174,50 @@ class Judge:
         """
         if case.gold is None:
             raise ValueError(f"case {case.id} has no gold labels")
-        answer = self.answer_shape.answer(case.gold)
+        answer = self.shape_for(case.inputs).answer(case.gold)
         return {**self.values(case.inputs), self.answer_shape.field: answer}
+
+    def demos(self, case: Case) -> Mapping[str, Demo]:
+        """Return a labelled case as a few-shot demonstration of each predictor, by its path.
+
+        By default every predictor that has the answer's field gets :meth:`demo`. A predictor that gold says
+        nothing about (a second step that this case does not come to) is absent.
+
+        Raises:
+            ValueError: the case has no gold.
+        """
+        if self.demonstrations is not None:
+            return self.demonstrations(case)
+        return dict.fromkeys(self._answering, self.demo(case))
+
+    @cached_property
+    def _answering(self) -> tuple[str, ...]:
+        wanted = self.answer_shape.field
+        return tuple(
+            name
+            for name, predictor in self.basic().named_predictors()
+            if wanted in predictor.signature.output_fields
+        )
+
+    @cached_property
+    def calls(self) -> int:
+        """The most calls that one sample takes: each predictor of the program once, at least 1."""
+        return max(1, len(self.basic().named_predictors()))
+
+    def expanded(
+        self, row: Mapping[str, Any], *, path: str = "", line: int | None = None
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return the judge's own rows that a row holds: ``(row,)``, the same object, where it is its own.
+
+        Raises:
+            GoldError: the row is of a layout that is known and does not fit it, with its place.
+        """
+        if self.expand is None:
+            return (row,)
+        try:
+            return self.expand(row)
+        except pydantic.ValidationError as error:
+            raise _gold_error(error, row, path, line) from error
 
     def case(self, row: Mapping[str, Any], *, path: str = "", line: int | None = None) -> Case:
         """Validate one row and return it as a case.

@@ -2,21 +2,32 @@
 
 Three shapes serve every judge so far: one label for the whole case, one label
 together with the units of text that it rests on, and one label for each numbered
-sentence. A reply that does not fit its shape yields ``None`` (abstained) for the
-units it fails, never a guessed label.
+sentence (here by number; :mod:`.tags` has the same with the sentences echoed). A
+reply that does not fit its shape yields ``None`` (abstained) for the units it
+fails, never a guessed label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 from ..cases import Label, Labels
 from ..errors import JudgeError
 from ..hostile import one_line
 
-__all__ = ["Answer", "OneLabel", "Policy", "Sentences", "Shape", "Verified", "numbered"]
+__all__ = [
+    "Answer",
+    "OneLabel",
+    "Policy",
+    "Repeatable",
+    "Sentences",
+    "Shape",
+    "Verified",
+    "numbered",
+    "shown",
+]
 
 Policy = Literal["abstain", "units", "label"]
 """What an answer counts for whose label and units contradict each other: nothing, its units, its label."""
@@ -36,11 +47,32 @@ class Answer:
         labels: one label per judged unit, ``None`` where the reply gives none that can be used.
         reasoning: what the reply gives as its reasons, or nothing.
         inconsistent: whether its parts contradict each other, whatever was made of it.
+        problem: what in it cannot be used, if that is worth saying.
+        extra: answers for something that was not asked: a number that no sentence has, a text that is none.
+        duplicated: units that were given two different labels, and so have none.
     """
 
     labels: Labels
     reasoning: str = ""
     inconsistent: bool = False
+    problem: str = ""
+    extra: int = 0
+    duplicated: int = 0
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The places of the units without a label, from 0."""
+        return tuple(place for place, label in enumerate(self.labels) if label is None)
+
+    def completed(self, second: Answer) -> Answer:
+        """Return this answer with the labels that ``second``, asked for the missing units only, gives them."""
+        labels = zip(self.labels, second.labels, strict=True)
+        return replace(
+            self,
+            labels=tuple(again if label is None else label for label, again in labels),
+            extra=self.extra + second.extra,
+            duplicated=self.duplicated + second.duplicated,
+        )
 
 
 class Shape(Protocol):
@@ -65,6 +97,19 @@ class Shape(Protocol):
 
     def answer(self, labels: Sequence[Label | None]) -> Any:
         """Return the value of :attr:`field` that says ``labels``: :meth:`read` gives them back."""
+        ...
+
+
+@runtime_checkable
+class Repeatable(Shape, Protocol):
+    """A shape of several units, some of which can be asked for again under their own numbers."""
+
+    def again(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any]:
+        """Return the values of the input fields that ask for the units at these places (from 0) only."""
+        ...
+
+    def hear(self, reply: Mapping[str, Any], count: int, units: Sequence[int]) -> Answer:
+        """Return what a reply says that was asked for these places of ``count``; the others get ``None``."""
         ...
 
 
@@ -180,24 +225,52 @@ class Sentences:
 
     def read(self, reply: Mapping[str, Any], count: int) -> Answer:
         """Return each sentence's label; ``None`` where its number is missing or was given two labels."""
-        found: dict[int, Label | None] = {}
-        items = reply.get(self.field)
-        for item in items if isinstance(items, list | tuple) else ():
-            number, label = _pair(item)
-            if number is None or label not in self.labels:
-                continue
-            found[number] = label if found.get(number, label) == label else None
-        labels = tuple(found.get(number) for number in range(1, count + 1))
-        return Answer(labels=labels, reasoning=_reasoning(reply))
+        return self.hear(reply, count, range(count))
 
     def answer(self, labels: Sequence[Label | None]) -> Any:
         """Return the items of the labelled sentences."""
         return [{"n": n, "label": label} for n, label in enumerate(labels, 1) if label is not None]
 
+    def again(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any]:
+        """Return the inputs with some of the sentences only, each with the number it had."""
+        return {**inputs, self.unit: numbered(inputs[self.unit], units)}
 
-def numbered(sentences: Sequence[str]) -> str:
-    """Return the sentences one to a line as ``1. text``; line breaks inside a sentence become spaces."""
-    return "\n".join(f"{n}. {one_line(text) or '(blank)'}" for n, text in enumerate(sentences, 1))
+    def hear(self, reply: Mapping[str, Any], count: int, units: Sequence[int]) -> Answer:
+        """Return the labels of the sentences that were asked for, by number."""
+        asked, extra = {place + 1 for place in units}, 0
+        found: dict[int, set[Label]] = {}
+        items = reply.get(self.field)
+        for item in items if isinstance(items, list | tuple) else ():
+            number, label = _pair(item)
+            if number is None or label not in self.labels:
+                continue
+            if number in asked:
+                found.setdefault(number, set()).add(label)
+            else:
+                extra += 1
+        sure = {number: next(iter(said)) for number, said in found.items() if len(said) == 1}
+        return Answer(
+            labels=tuple(sure.get(number) for number in range(1, count + 1)),
+            reasoning=_reasoning(reply),
+            extra=extra,
+            duplicated=len(found) - len(sure),
+        )
+
+
+def numbered(sentences: Sequence[str], places: Sequence[int] | None = None) -> str:
+    """Return sentences one to a line as ``1. text``; line breaks inside a sentence become spaces.
+
+    Args:
+        sentences: all of them.
+        places: which to return (from 0), each with the number it has among all; default: all.
+    """
+    chosen = range(len(sentences)) if places is None else places
+    return "\n".join(f"{place + 1}. {shown(sentences[place])}" for place in chosen)
+
+
+def shown(sentence: str) -> str:
+    """Return a sentence as a prompt shows it: on one line, and ``(blank)`` for nothing."""
+    return one_line(sentence) or "(blank)"
 
 
 def _pair(item: Any) -> tuple[int | None, Any]:

@@ -6,17 +6,25 @@ is positive when at least ``t`` samples say so, negative when at least
 ``k - t + 1`` do, and otherwise, when unusable replies leave both open,
 abstained. CogniBench (section 3.2) uses k = 5 and a majority; its appendix A.9
 varies the threshold.
+
+Samples are drawn one after the other, so drawing can stop when no unit's outcome
+can change any more, whatever the samples not yet drawn would say
+(:func:`settled`): the decisions are those of all ``k``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
 from ..cases import Label, Labels
 from ..errors import UsageError
 
-__all__ = ["check_threshold", "decide", "majority", "tally"]
+__all__ = ["Stopping", "agreement", "check_threshold", "decide", "majority", "settled", "tally"]
+
+Stopping = Literal["all", "settled"]
+"""When drawing ends: after all samples (who fits a threshold later needs every vote), or when all is settled."""
 
 
 def majority(samples: int) -> int:
@@ -57,13 +65,64 @@ def decide(
     counts go to the label that comes first in ``order``. A vote for a label that is
     not in ``order`` is no vote.
     """
-    known = {label: votes.get(label, 0) for label in order}
-    found = sum(count for label, count in known.items() if label in positive)
-    other = sum(known.values()) - found
+    found, other = _sides(votes, positive, order)
     if found >= threshold:
         side = [label for label in order if label in positive]
     elif other >= samples - threshold + 1:
         side = [label for label in order if label not in positive]
     else:
         return None
-    return max(side, key=lambda label: known[label])
+    return max(side, key=lambda label: votes.get(label, 0))
+
+
+def settled(
+    votes: Mapping[Label, int],
+    *,
+    left: int,
+    samples: int,
+    threshold: int,
+    positive: Collection[Label],
+    order: Sequence[Label],
+) -> bool:
+    """Return whether ``left`` more samples, whatever they say, give what :func:`decide` says now.
+
+    Three things settle a unit: its side has won and no other label of that side can overtake the one that
+    leads (equal counts go by ``order``), or neither side can win any more, so that it can only end abstained.
+    Exact: where this is false, some votes of the samples left would change the verdict.
+
+    Args:
+        votes: label -> votes, of the samples drawn so far.
+        left: samples not yet drawn, 0 to ``samples``.
+        samples, threshold, positive, order: as for :func:`decide`.
+    """
+    found, other = _sides(votes, positive, order)
+    against = samples - threshold + 1
+    winner = decide(votes, samples=samples, threshold=threshold, positive=positive, order=order)
+    if winner is None:
+        return found + left < threshold and other + left < against
+    side = [label for label in order if (label in positive) == (winner in positive)]
+    ahead = side.index(winner)
+    return all(
+        votes.get(label, 0) + left < votes.get(winner, 0) + (place > ahead)
+        for place, label in enumerate(side)
+        if label != winner
+    )
+
+
+def agreement(votes: Mapping[Label, int], label: Label | None) -> float | None:
+    """Return the share of the votes cast that went to ``label``, in (0, 1]; ``None`` without a label or a vote.
+
+    A sample without a usable answer casts no vote, and a sample that was never drawn because the outcome was
+    settled casts none either: with early stopping this is the agreement of fewer votes, and how many were cast
+    must be said beside it.
+    """
+    cast = sum(votes.values())
+    return votes.get(label, 0) / cast if label is not None and cast else None
+
+
+def _sides(
+    votes: Mapping[Label, int], positive: Collection[Label], order: Sequence[Label]
+) -> tuple[int, int]:
+    """Return the positive and the other votes; a vote for a label that is not in ``order`` is none."""
+    found = sum(votes.get(label, 0) for label in order if label in positive)
+    return found, sum(votes.get(label, 0) for label in order) - found

@@ -71,9 +71,12 @@ def _row(turn: Row, labels: Mapping[str, Any], path: str, labels_path: str, line
         "reference": turn["reference"],
         "history": [{"role": role, "content": text} for role, text in _before(turn["dialogue"], current)],
         "question": "\n".join(text for role, text in current if role == "user"),
-        "group": name.rpartition("_")[0] or name,
+        "group": str(turn.get("group") or name.rpartition("_")[0] or name),
     }
     if name in labels:
+        listed = _listed(labels[name], name, labels_path)
+        if listed:
+            return {**row, "sentences": [text for text, _ in listed], "labels": [x for _, x in listed]}
         pairs = _labelled(labels[name], name, labels_path)
         return {
             **row,
@@ -101,6 +104,24 @@ def _processed(turn: Row, response: str) -> list[str]:
     lines = str(turn.get("current_turn_processed") or "").split("\n")
     found = [match[1].strip() for line in lines if (match := _TAGGED.fullmatch(line)) and match[1].strip()]
     return found or [response]
+
+
+def _listed(entry: Any, name: str, path: str) -> list[tuple[str, str | None]]:
+    """Return the sentences that our own writer lists as they are, repeated ones too; the authors' files have none."""
+    given = entry.get("sentences") if isinstance(entry, Mapping) else None
+    found: list[tuple[str, str | None]] = []
+    for item in given if isinstance(given, list) else []:
+        match item:
+            case [str(text), [*labels]] if tuple(labels) in _LABELS:
+                found.append((text, _LABELS[tuple(labels)]))
+            case _:
+                raise GoldError(
+                    f"dialogue {name}: {str(item)[:60]!r} is no labelled sentence",
+                    path=path,
+                    field="sentences",
+                    hint="write [sentence, [labels]], or remove the field",
+                )
+    return found
 
 
 def _labelled(entry: Any, name: str, path: str) -> list[tuple[str, str | None]]:

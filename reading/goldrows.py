@@ -22,7 +22,7 @@ from .rowfiles import Kind, Row
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = ["canonical_row", "label_keys", "make_case", "prepared"]
+__all__ = ["all_ratings", "canonical_row", "cell", "label_keys", "make_case", "prepared"]
 
 _BOOLS: dict[str, bool] = {"true": True, "false": False}
 _RATER = "rater:"  # the start of a column that holds one rater's labels
@@ -50,12 +50,12 @@ def prepared(judge: Judge, row: Mapping[str, Any], kind: Kind = "json") -> Row:
             if absent and not info.is_required():
                 del result[key]
             elif kind == "text" and not _textual(info.annotation):
-                result[key] = _cell(value)
-    ratings = _all_ratings(result, kind)
+                result[key] = cell(value)
+    ratings = all_ratings(result, kind)
     if ratings:
         result["ratings"] = ratings
     if kind == "text" and "ambiguity" not in judge.row_model.model_fields and "ambiguity" in result:
-        result["ambiguity"] = _cell(result["ambiguity"])
+        result["ambiguity"] = cell(result["ambiguity"])
     if judge.rows is None:
         _spell_label(judge, result)
     return result
@@ -186,17 +186,17 @@ def _without_ratings(row: Mapping[str, Any]) -> Row:
     return {key: value for key, value in row.items() if key != "ratings" and _rater(key) is None}
 
 
-def _all_ratings(row: Row, kind: Kind) -> Any:
+def all_ratings(row: Row, kind: Kind) -> Any:
     """Return the ratings of the object ``ratings`` and of columns ``rater:NAME``; drop those without a label.
 
     The columns stay in the row: a fault is reported under the name the file has.
     """
-    given = _cell(row.pop("ratings", None))
+    given = cell(row.pop("ratings", None))
     if given and not isinstance(given, Mapping):
         return given
     columns: dict[str, Any] = {}
     for key in [key for key in row if _rater(key) is not None]:
-        value = row[key] = _cell(row[key]) if kind == "text" else row[key]
+        value = row[key] = cell(row[key]) if kind == "text" else row[key]
         if value in (None, ""):
             del row[key]
         else:
@@ -250,7 +250,7 @@ def _textual(annotation: Any) -> bool:
     return annotation is str
 
 
-def _cell(value: Any) -> Any:
+def cell(value: Any) -> Any:
     """Return what a cell of a field that is no text holds: JSON, or a word without the spaces around it."""
     if not isinstance(value, str):
         return value

@@ -25,9 +25,15 @@ def line_of(judge: Judge, case: Case, verdict: Verdict, stamp: Mapping[str, Any]
     """Return the JSON-ready line of one row.
 
     ``label`` is the verdict of a judge with one unit, ``units`` has one entry per
-    unit with its text, label, votes, whether the label is positive, and what
-    else the label says (for CogniBench: verdict, type and tier). ``inconsistent``
-    is the number of samples whose answer contradicted itself.
+    unit with its text, label, votes, agreement (the share of the votes cast that
+    went to the label), whether the label is positive, and what else the label says
+    (for CogniBench: verdict, type and tier); units of a text that the row gave whole
+    have its ``start`` and ``end`` there, too. ``drawn`` samples were asked and
+    ``saved`` were not, because no outcome could change; ``identical`` says that all
+    replies of several samples were the same text. ``inconsistent`` is the number of
+    samples whose answer contradicted itself, ``reasked`` of those in which missing
+    units were asked for again; ``extra`` counts labels for nothing that was asked,
+    ``duplicated`` units that a reply gave two labels.
     """
     units = []
     for index, text in enumerate(judge.answer_shape.units(case.inputs)):
@@ -37,7 +43,10 @@ def line_of(judge: Judge, case: Case, verdict: Verdict, stamp: Mapping[str, Any]
             "label": label,
             "positive": None if label is None else label in judge.positive,
             "votes": dict(verdict.votes[index]) if verdict.votes else {},
+            "agreement": verdict.agreement[index],
         }
+        if case.spans:
+            unit["start"], unit["end"] = case.spans[index]
         if judge.details is not None and label is not None:
             unit.update(judge.details(label))
         units.append(unit)
@@ -49,7 +58,13 @@ def line_of(judge: Judge, case: Case, verdict: Verdict, stamp: Mapping[str, Any]
         "label": verdict.label,
         "units": units,
         "reasoning": verdict.reasoning,
+        "drawn": verdict.drawn,
+        "saved": verdict.saved,
+        "identical": verdict.identical,
         "inconsistent": verdict.inconsistent,
+        "reasked": verdict.reasked,
+        "extra": verdict.extra,
+        "duplicated": verdict.duplicated,
         "error": verdict.error,
         "usage": verdict.usage.to_json(),
         **stamp,

@@ -7,14 +7,23 @@ from pathlib import Path
 from ..cases import Case
 from ..errors import GoldError
 from ..programs.judge import Judge
-from ..reading.goldrows import make_case, prepared
+from ..reading.expanding import nothing_for, own_rows
+from ..reading.goldrows import make_case
 from ..reading.readers import read
 
-__all__ = ["read_cases"]
+__all__ = ["read_cases", "read_rows"]
 
 
 def read_cases(source: str | Path, judge: Judge) -> list[Case]:
-    """Read rows; labels are optional.
+    """Do as :func:`read_rows`, without the count."""
+    return read_rows(source, judge)[0]
+
+
+def read_rows(source: str | Path, judge: Judge) -> tuple[list[Case], int]:
+    """Read rows; labels are optional. A row of another layout gives as many cases as concern the judge.
+
+    Returns:
+        The cases, and the number of rows in which nothing concerns the judge.
 
     Args:
         source: what :func:`jurist.reading.readers.read` takes.
@@ -26,7 +35,11 @@ def read_cases(source: str | Path, judge: Judge) -> list[Case]:
     reading = read(source)
     if not reading.rows:
         raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
-    return [
-        make_case(judge, prepared(judge, row, reading.kind), path=reading.path, line=line)
-        for line, row in reading.rows
+    held = [
+        [make_case(judge, row, path=reading.path, line=line) for row in own_rows(judge, reading, number)]
+        for number, (line, _) in enumerate(reading.rows)
     ]
+    cases = [case for found in held for case in found]
+    if not cases:
+        raise nothing_for(judge, len(held), reading.path)
+    return cases, sum(not found for found in held)

@@ -7,6 +7,7 @@ however many there are.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,18 +23,29 @@ from .output import done_before, line_of
 __all__ = ["Summary", "run_cases"]
 
 _BATCH = 1024
+_SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "duplicated")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """How a run ended.
+    """How a run ended. All counts but ``rows`` and ``resumed`` are of the rows judged now.
 
     Attributes:
         rows: rows of the input.
         resumed: rows that an earlier run had done.
-        verdicts: rows judged now, by status.
-        positive: rows judged now with a positive label in them.
-        inconsistent: samples asked now whose answer contradicted itself, whatever was made of them.
+        verdicts: rows by status.
+        positive: rows with a positive label in them.
+        inconsistent: samples whose answer contradicted itself, whatever was made of them.
+        drawn: samples that were asked.
+        saved: samples that were not, because no outcome of their row could change any more.
+        saved_calls: the calls they would have taken, at most.
+        votes: votes cast, over all units.
+        agreeing: units with a label, and the sum of their agreement.
+        several: rows with two samples or more.
+        identical: those of them whose replies were all the same text.
+        reasked: samples in which missing units were asked for again.
+        extra: answers for something that was not asked.
+        duplicated: units that a reply gave two different labels.
     """
 
     rows: int
@@ -41,12 +53,28 @@ class Summary:
     verdicts: Mapping[str, int]
     positive: int
     inconsistent: int = 0
+    drawn: int = 0
+    saved: int = 0
+    saved_calls: int = 0
+    votes: int = 0
+    agreeing: tuple[int, float] = (0, 0.0)
+    several: int = 0
+    identical: int = 0
+    reasked: int = 0
+    extra: int = 0
+    duplicated: int = 0
 
     @property
     def unusable(self) -> float:
         """The share of the rows judged now that failed or abstained, 0 to 1."""
         judged = sum(self.verdicts.values())
         return (judged - self.verdicts.get("verdict", 0)) / judged if judged else 0.0
+
+    @property
+    def agreement(self) -> float | None:
+        """The mean over units of the share of votes that went to the label; ``None`` without a label."""
+        units, total = self.agreeing
+        return total / units if units else None
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain values."""
@@ -58,7 +86,42 @@ class Summary:
             "failed": self.verdicts.get("failed", 0),
             "positive": self.positive,
             "inconsistent": self.inconsistent,
+            "drawn": self.drawn,
+            "saved": self.saved,
+            "saved_calls": self.saved_calls,
+            "votes": self.votes,
+            "agreement": self.agreement,
+            "several": self.several,
+            "identical": self.identical,
+            "reasked": self.reasked,
+            "extra": self.extra,
+            "duplicated": self.duplicated,
         }
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What there is to say about samples and incomplete replies, for people."""
+        found = []
+        if self.several and self.agreement is not None:
+            found.append(f"{self.drawn} samples, mean agreement {self.agreement:.3f} of the votes cast")
+        if self.saved:
+            found.append(
+                f"{self.saved} samples not drawn, as nothing could change ({self.saved_calls} calls)"
+            )
+        if self.identical:
+            found.append(
+                f"{self.identical} of {self.several} rows with several samples got the same text each time: a short "
+                "answer may recur, but if the provider does not really sample, these votes are one vote"
+            )
+        if self.inconsistent:
+            found.append(f"{self.inconsistent} answers contradicted themselves")
+        if self.reasked:
+            found.append(
+                f"{self.reasked} replies left units out or labelled them twice; those were asked again"
+            )
+        if self.extra:
+            found.append(f"{self.extra} labels were for nothing that was asked")
+        return tuple(found)
 
 
 def run_cases(
@@ -125,22 +188,45 @@ def _run(
     stamp: Mapping[str, Any],
     on_row: Callable[[Verdict], None],
 ) -> Summary:
-    counts: Counter[str] = Counter()
-    positive = inconsistent = 0
+    counts = _Counts(asker)
     for start in range(0, len(cases), _BATCH):
         batch = cases[start : start + _BATCH]
 
         def write(index: int, verdict: Verdict, batch: Sequence[Case] = batch) -> None:
-            nonlocal positive, inconsistent
             line = line_of(asker.judge, batch[index], verdict, stamp)
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")
             stream.flush()
-            counts[verdict.status] += 1
-            positive += any(label in asker.judge.positive for label in verdict.labels)
-            inconsistent += verdict.inconsistent
+            counts.add(verdict)
             on_row(verdict)
 
         asker.ask_all(batch, write)
-    return Summary(
-        rows=len(cases), resumed=0, verdicts=dict(counts), positive=positive, inconsistent=inconsistent
-    )
+    return counts.summary(len(cases))
+
+
+class _Counts:
+    """What a run adds up as its rows come."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._judge = asker.judge
+        self._status: Counter[str] = Counter()
+        self._sums: Counter[str] = Counter()
+        self._agreements: list[float] = []
+
+    def add(self, verdict: Verdict) -> None:
+        self._status[verdict.status] += 1
+        self._sums.update({name: int(getattr(verdict, name)) for name in _SUMMED})
+        self._sums["positive"] += any(label in self._judge.positive for label in verdict.labels)
+        self._sums["several"] += verdict.drawn > 1
+        self._sums["votes"] += sum(sum(votes.values()) for votes in verdict.votes)
+        self._agreements += [share for share in verdict.agreement if share is not None]
+
+    def summary(self, rows: int) -> Summary:
+        sums = {name: self._sums[name] for name in (*_SUMMED, "positive", "several", "votes")}
+        return Summary(
+            rows=rows,
+            resumed=0,
+            verdicts=dict(self._status),
+            saved_calls=sums["saved"] * self._judge.calls,
+            agreeing=(len(self._agreements), math.fsum(self._agreements)),
+            **sums,
+        )

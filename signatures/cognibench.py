@@ -2,8 +2,10 @@
 
 The labels are the paper's (section 2, figures 3 and 10): a factual statement is
 faithful or invented; a cognitive one passes the tests rational, grounded and
-irrefutable in turn, which gives its tier. Whole responses are tagged in one
-call (section 3.1). The wording is ours.
+irrefutable in turn, which gives its tier. Each of these decisions is a signature
+about one sentence, which annotators see with the dialogue (section 2.2, table 4);
+whole responses are tagged in one call, and a second stage gives cognitive
+sentences their tier (section 3.1). The wording is ours.
 """
 
 from __future__ import annotations
@@ -13,7 +15,28 @@ from typing import Literal, get_args
 import dspy
 import pydantic
 
-__all__ = ["LABELS", "SentenceLabel", "Tag", "TagResponse"]
+__all__ = [
+    "LABELS",
+    "STAGE_LABELS",
+    "TIERS",
+    "FactIsFaithful",
+    "Faithfulness",
+    "IsGrounded",
+    "IsIrrefutable",
+    "IsRational",
+    "SentenceLabel",
+    "StageLabel",
+    "StageTag",
+    "StatementType",
+    "Tag",
+    "TagResponse",
+    "TagStatements",
+    "Tier",
+    "TierOfStatement",
+    "TierStatements",
+    "TierTag",
+    "TypeOfStatement",
+]
 
 SentenceLabel = Literal[
     "irrelevant", "faithful", "invented", "misleading", "speculative", "reliable", "irrefutable"
@@ -47,4 +70,148 @@ class TagResponse(dspy.Signature):
     labels: list[Tag] = dspy.OutputField(
         desc="exactly one item for each numbered sentence, with its number n and its label, one of: "
         + "; ".join(LABELS)
+    )
+
+
+StatementType = Literal["irrelevant", "factual", "cognitive"]
+Faithfulness = Literal["faithful", "invented"]
+Tier = Literal["misleading", "speculative", "reliable", "irrefutable"]
+StageLabel = Literal["irrelevant", "faithful", "invented", "cognitive"]
+TIERS: tuple[str, ...] = get_args(Tier)
+STAGE_LABELS: tuple[str, ...] = get_args(StageLabel)
+
+
+class _OneSentence(dspy.Signature):
+    """Judge one sentence of an assistant's response."""
+
+    reference: str = dspy.InputField(desc="the only source of facts")
+    dialogue: str = dspy.InputField(desc="the earlier turns and the user's message that is answered")
+    before: str = dspy.InputField(desc="what the response says before it, to understand it by; not judged")
+    sentence: str = dspy.InputField(desc="the one sentence to judge")
+
+
+class TypeOfStatement(_OneSentence):
+    """Say what one sentence of an assistant's response does.
+
+    It is irrelevant if it says nothing about the subject: a greeting, a filler, an offer of help.
+    It is factual if it states plain facts, as one who reports the reference would, whether they are true or not.
+    It is cognitive if it goes beyond stating facts: it infers, explains, evaluates, gives an opinion or advises.
+    """
+
+    statement_type: StatementType = dspy.OutputField(desc="what the sentence does")
+
+
+class FactIsFaithful(_OneSentence):
+    """Check a sentence that states facts against the reference.
+
+    It is faithful if the reference supports all of it, in whatever words.
+    It is invented if any part of it is not in the reference or contradicts it, however true it may be in the world.
+    """
+
+    faithfulness: Faithfulness = dspy.OutputField(desc="whether the reference supports all of it")
+
+
+class TierOfStatement(_OneSentence):
+    """Give a sentence that infers, explains, evaluates or advises its tier.
+
+    Misleading: not rational to believe. Speculative: rational, and not grounded in the reference. Reliable:
+    grounded, and not irrefutable. Irrefutable: no other reading is possible.
+    """
+
+    tier: Tier = dspy.OutputField(
+        desc="the last of the three tests it passes: rational, grounded, irrefutable"
+    )
+
+
+class IsRational(_OneSentence):
+    """Decide whether a sentence that infers, explains, evaluates or advises is rational to believe.
+
+    It is rational if a sensible reader of the reference may well believe it, even without direct evidence.
+    It is not rational if it contradicts or distorts the reference, makes something up, rests on an assumption
+    that nothing suggests, or would lead the reader to a wrong belief.
+    """
+
+    reason: str = dspy.OutputField(desc="one sentence: what speaks for or against believing it")
+    rational: bool = dspy.OutputField(desc="whether it is rational to believe")
+
+
+class IsGrounded(_OneSentence):
+    """Decide whether a sentence that was found rational is grounded in the reference.
+
+    It is grounded if what it infers, explains or evaluates follows from facts that the reference states, so that
+    they can be pointed to; evaluating words are no obstacle.
+    It is not grounded if it is merely plausible: nothing in the reference supports it.
+    """
+
+    reason: str = dspy.OutputField(desc="one sentence: the facts it follows from, or what is missing")
+    grounded: bool = dspy.OutputField(desc="whether it follows from what the reference says")
+
+
+class IsIrrefutable(_OneSentence):
+    """Decide whether a sentence that was found grounded is irrefutable.
+
+    It is irrefutable if it is the only reasonable conclusion from the facts that the reference states, and free
+    of subjective wording.
+    It is not irrefutable if another reading is reasonable, or if it holds words of evaluation, degree or opinion
+    that nobody can measure.
+    """
+
+    reason: str = dspy.OutputField(
+        desc="one sentence: the subjective word or other reading, or why there is none"
+    )
+    irrefutable: bool = dspy.OutputField(
+        desc="whether no other reading is reasonable and no wording subjective"
+    )
+
+
+class StageTag(pydantic.BaseModel):
+    """What the first stage says of one numbered sentence."""
+
+    n: int
+    label: StageLabel
+
+
+class TagStatements(dspy.Signature):
+    """Label every numbered sentence of an assistant's response by what it does and whether its facts are there.
+
+    It is irrelevant if it says nothing about the subject: a greeting, a filler, an offer of help.
+    If it states a plain fact, it is faithful if the reference supports all of it, and invented if any part of it
+    is not in the reference, however true it may be.
+    It is cognitive if it infers, explains, evaluates, gives an opinion or advises.
+    """
+
+    reference: str = dspy.InputField(desc="the only source of facts")
+    dialogue: str = dspy.InputField(desc="the earlier turns and the user's message that is answered")
+    sentences: str = dspy.InputField(desc="the response, one sentence per line, each with its number")
+    labels: list[StageTag] = dspy.OutputField(
+        desc="exactly one item for each numbered sentence, with its number n and its label, one of: "
+        + "; ".join(STAGE_LABELS)
+    )
+
+
+class TierTag(pydantic.BaseModel):
+    """The tier of one numbered sentence."""
+
+    n: int
+    label: Tier
+
+
+class TierStatements(dspy.Signature):
+    """Give every numbered sentence, each of which infers, explains, evaluates or advises, its tier.
+
+    Ask in turn of each of them, and stop at the first no:
+    Is it rational to believe, given the reference? If not, it is misleading.
+    Is it grounded, does it follow from what the reference says? If not, it is speculative.
+    Is it irrefutable, free of subjective wording and open to no other reading? If not, it is reliable;
+    if so, it is irrefutable.
+    """
+
+    reference: str = dspy.InputField(desc="the only source of facts")
+    dialogue: str = dspy.InputField(desc="the earlier turns and the user's message that is answered")
+    sentences: str = dspy.InputField(
+        desc="sentences of the response, one per line, each with the number it has in the response"
+    )
+    labels: list[TierTag] = dspy.OutputField(
+        desc="exactly one item for each numbered sentence, with its number n as given and its label, one of: "
+        + "; ".join(TIERS)
     )

@@ -86,7 +86,7 @@ def test_labels_outside_the_set_are_no_labels() -> None:
     odd = reply("chat", labels=[{"n": 1, "label": "faithful"}, {"n": 2, "label": "Hallucinated!"}])
     short = reply("chat", labels=[{"n": 1, "label": "faithful"}, {"n": 3, "label": "faithful"}])
     assert asker(Scripted([odd]), COGNI).ask(case).status == "abstained"
-    verdict = asker(Scripted([short]), COGNI).ask(case)
+    verdict = asker(Scripted([short, reply("chat", labels=[])]), COGNI).ask(case)
     assert (verdict.status, verdict.labels) == ("abstained", ("faithful", None))
     assert "1 of 2" in verdict.error
 

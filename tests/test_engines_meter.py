@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
-from fakes import Scripted, desk_with, lm_of, reply
+from dspy.lm15 import Request, Response, Usage
+from fakes import Scripted, desk_with, lm_of, reply, system_of
 
 from jurist.engines.ledger import Ledger, Spend
-from jurist.engines.meter import Budget, Meter
+from jurist.engines.meter import Budget, Meter, Promise
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.programs.asking import Asker, Verdict
 from jurist.programs.catalogue import find
 
 FECT = find("fect")
+EVEN = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(10, 50)]
+"""Requests of the same length."""
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(40)]
 YES = reply("chat", factual=True)
 
@@ -66,21 +71,102 @@ def test_held_calls_are_kept_back_and_given_free() -> None:
         meter.reserve()
 
 
-def test_cost_ends_at_most_one_call_above_the_limit_with_many_in_flight() -> None:
+@pytest.mark.parametrize("concurrency", [1, 3, 16])
+@pytest.mark.parametrize(
+    ("budget", "limit", "calls"),
+    [
+        (Budget(calls=17), "calls", 17),
+        (Budget(tokens=12 * 17 + 11), "tokens", 17),  # 12 tokens each
+        (Budget(tokens=12 * 17), "tokens", 17),
+        (Budget(cost=0.175), "cost", 17),  # 0.01 each
+        (Budget(cost=0.17), "cost", 17),
+    ],
+)
+def test_a_limit_is_used_up_and_never_passed_with_any_concurrency(
+    budget: Budget, limit: str, calls: int, concurrency: int
+) -> None:
     inner = Scripted(lambda request: YES, cost=0.01)
-    judge = asker(inner, Budget(cost=0.105), concurrency=16)
+    judge = asker(inner, budget, concurrency=concurrency)
+    with pytest.raises(BudgetExhausted) as stop:
+        judge.ask_all(EVEN)
+    meter = judge.lm._engine_spec.desk.meter
+    assert stop.value.limit == limit
+    assert len(inner.requests) == meter.calls == calls
+    assert meter._in_flight == 0
+    assert inner.peak <= concurrency
+    with pytest.raises(BudgetExhausted):  # nothing that catches it goes on
+        judge.ask_all(EVEN[20:21])
+    assert len(inner.requests) == calls
+
+
+def test_the_first_call_of_which_nothing_is_known_goes_alone() -> None:
+    inner, flying = Scripted(lambda request: YES, cost=0.01), []
+
+    def answer(request: object) -> str:
+        flying.append(inner.now)
+        return YES
+
+    inner.script = answer
+    asker(inner, Budget(cost=1.0), concurrency=16).ask_all(EVEN)
+    assert flying[0] == 1
+    assert max(flying) > 1
+
+
+def test_a_long_request_is_estimated_by_its_length() -> None:
+    long_ = FECT.case({"conversation": "Agent: " + "hello " * 4000, "claim": "claim"})
+    inner = Scripted(lambda request: YES)
+    complete = inner.complete
+
+    def priced(request: Request) -> tuple[Response, float | None]:
+        response, _ = complete(request)
+        used = (len(system_of(request)) + sum(len(message.text or "") for message in request.messages)) // 4
+        return replace(response, usage=Usage(input_tokens=used, output_tokens=2)), 0.0
+
+    inner.complete = priced  # type: ignore[method-assign]
+    judge = asker(inner, Budget(tokens=3000), concurrency=4)
+    with pytest.raises(BudgetExhausted):
+        judge.ask_all([*EVEN[:4], long_])
+    assert len(inner.requests) == 4
+    assert judge.lm._engine_spec.desk.meter.tokens <= 3000
+
+
+def test_seconds_end_the_work_before_the_next_call() -> None:
+    class Slow(Scripted):
+        async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+            await asyncio.sleep(0.05)
+            return self.complete(request)
+
+    inner = Slow(lambda request: YES)
+    judge = asker(inner, Budget(seconds=0.12), concurrency=4)
     with pytest.raises(BudgetExhausted) as stop:
         judge.ask_all(CASES)
-    assert stop.value.limit == "cost"
-    first_wave = 16  # nobody knows a price before the first answer
-    assert 11 <= len(inner.requests) <= first_wave
+    assert stop.value.limit == "seconds"
+    # What was in flight arrived and is counted; nothing was begun after the limit.
+    assert 0 < len(inner.requests) == judge.lm._engine_spec.desk.ledger.spend().calls < len(CASES)
 
 
-def test_cost_is_exact_when_the_price_is_known() -> None:
+def test_a_failed_call_gives_back_what_it_was_promised() -> None:
+    inner = Scripted([YES, RuntimeError("a bug"), *[YES] * 16], cost=0.01)
+    judge = asker(inner, Budget(cost=0.05), concurrency=1)
+    assert [verdict.status for verdict in judge.ask_all(EVEN[:3])] == ["verdict", "failed", "verdict"]
+    meter = judge.lm._engine_spec.desk.meter
+    assert (meter._in_flight, meter._promised) == (0, Promise())
+
+
+def test_waiting_in_threads_ends() -> None:
     inner = Scripted(lambda request: YES, cost=0.01)
-    with pytest.raises(BudgetExhausted):
-        asker(inner, Budget(cost=0.105), concurrency=1).ask_all(CASES)
-    assert len(inner.requests) == 11
+    lm, ended = lm_of(inner, desk_with(Budget(cost=0.105))), []
+
+    def work(number: int) -> None:
+        try:
+            while True:
+                lm(f"question {number % 10}")
+        except BudgetExhausted:
+            ended.append(number)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert (len(ended), len(inner.requests)) == (8, 10)
 
 
 def test_tokens_end_the_work() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import signal
 import time
 from collections import Counter
@@ -45,6 +46,7 @@ def test_a_line_has_everything() -> None:
     for line in lines:
         assert set(line) == {
             *("id", "source", "group", "status", "label", "units", "reasoning", "inconsistent"),
+            *("drawn", "saved", "identical", "reasked", "extra", "duplicated"),
             *("error", "usage", "judge", "artifact", "model", "sampling"),
         }
         assert (line["judge"], line["artifact"], line["model"]) == ("fect@1", artifact.sha256, "offline")
@@ -53,6 +55,8 @@ def test_a_line_has_everything() -> None:
         assert unit["label"] == line["label"] in FECT.labels
         assert unit["positive"] is (line["label"] == "non_factual")
         assert unit["votes"] == {line["label"]: 1}
+        assert unit["agreement"] == 1.0
+        assert (line["drawn"], line["saved"], line["identical"], line["reasked"]) == (1, 0, False, 0)
         assert line["usage"]["calls"] == 1
         assert line["source"].startswith("rows.jsonl:")
     found = done.json
@@ -73,24 +77,82 @@ def test_sentences_are_units_with_type_and_tier() -> None:
     assert line["label"] is None  # a response of several sentences has no one label
 
 
-def test_samples_are_votes() -> None:
+@pytest.mark.parametrize("threshold", [1, 2, 3])
+def test_samples_are_votes_and_none_is_drawn_in_vain(threshold: int) -> None:
     argv = (
         "run",
         "fect:basic",
         "--input",
         "rows.jsonl",
-        "--output",
-        "o.jsonl",
         "--samples",
         "5",
         "--threshold",
-        "2",
+        threshold,
+        "--json",
     )
-    assert cli(*argv).code == 0
+    early = cli(*argv, "--output", "early.jsonl")
+    whole = cli(*argv, "--output", "whole.jsonl", "--stopping", "all")
+    assert (early.code, whole.code) == (0, 0)
+    lines = {line["id"]: line for line in read_jsonl(Path("early.jsonl"))}
+    for line in read_jsonl(Path("whole.jsonl")):
+        other, votes = lines[line["id"]], line["units"][0]["votes"]
+        assert (sum(votes.values()), line["drawn"], line["saved"]) == (5, 5, 0)
+        assert line["label"] == other["label"]
+        assert line["label"] == ("non_factual" if votes.get("non_factual", 0) >= threshold else "factual")
+        assert line["units"][0]["agreement"] == votes[line["label"]] / 5
+        assert sum(other["units"][0]["votes"].values()) == other["drawn"] == 5 - other["saved"]
+        assert other["drawn"] == other["usage"]["calls"] <= 5
+    found = early.json
+    assert found["saved"] == found["saved_calls"] == 60 - found["spend"]["calls"] > 0
+    assert found["drawn"] == found["votes"] == found["spend"]["calls"]
+    assert f"{found['saved']} samples not drawn, as nothing could change" in early.err
+    assert (whole.json["drawn"], whole.json["saved"], whole.json["votes"]) == (60, 0, 60)
+    assert f"60 samples, mean agreement {whole.json['agreement']:.3f} of the votes cast" in whole.err
+
+
+def test_at_temperature_0_one_sample_is_paid_and_one_vote_counted(serve: Callable[..., Any]) -> None:
+    server = serve()
+    model = ("--model", "openai/x", "--api-base", server.url, "--samples", 5, "--threshold", 4)
+    argv = ("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl", *model)
+    done = cli(*argv, "--temperature", 0, "--json")
+    assert (done.code, server.count, done.json["votes"], done.json["saved"]) == (0, 12, 12, 0)
+    assert (
+        done.err.count("at temperature 0 all 5 samples would be the same: 1 is asked and 1 vote counted") == 1
+    )
+    assert done.json["note"].startswith("at temperature 0")
     for line in read_jsonl(Path("o.jsonl")):
-        votes = line["units"][0]["votes"]
-        assert sum(votes.values()) == 5
-        assert line["label"] == ("non_factual" if votes.get("non_factual", 0) >= 2 else "factual")
+        assert line["sampling"] == {"samples": 1, "threshold": 1, "temperature": 0.0}
+        assert sum(line["units"][0]["votes"].values()) == line["drawn"] == 1
+
+
+def test_a_provider_that_does_not_sample_is_not_taken_for_agreement(serve: Callable[..., Any]) -> None:
+    server = serve()  # its answer is a hash of the claim, whatever the temperature
+    model = ("--model", "openai/x", "--api-base", server.url, "--samples", 3)
+    done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl", *model, "--json")
+    assert {hit.body["temperature"] for hit in server.hits} == {0.7}
+    assert (done.json["several"], done.json["identical"], done.json["agreement"]) == (12, 12, 1.0)
+    assert "12 of 12 rows with several samples got the same text each time: a short answer may" in done.err
+    assert all(line["identical"] for line in read_jsonl(Path("o.jsonl")))
+
+
+def test_what_a_reply_leaves_out_is_asked_again_and_counted(serve: Callable[..., Any]) -> None:
+    def answers(messages: list[dict[str, Any]]) -> str:
+        numbers = re.findall(r"^(\d+)\. ", field_of(messages[-1]["content"], "sentences"), re.M)
+        items = [{"n": int(n), "label": "faithful"} for n in numbers[::2]] + [{"n": 99, "label": "faithful"}]
+        return f"[[ ## labels ## ]]\n{json.dumps(items)}\n\n[[ ## completed ## ]]"
+
+    server = serve(answers)
+    rows = [{"reference": f"{TALK} {n}", "sentences": ["One.", "Two.", "Three."]} for n in range(4)]
+    write_jsonl(Path("r.jsonl"), [*rows, {"reference": TALK, "sentences": ["One.", "Two.", "3.", "4."]}])
+    argv = ("run", "cognibench:basic", "--input", "r.jsonl", "--output", "o.jsonl", "--model", "openai/x")
+    done = cli(*argv, "--api-base", server.url, "--json", "--max-unusable", 1)
+    assert (done.code, server.count) == (0, 10)
+    assert (done.json["verdict"], done.json["abstained"]) == (4, 1)
+    assert (done.json["reasked"], done.json["extra"], done.json["duplicated"]) == (5, 10, 0)
+    assert "5 replies left units out or labelled them twice; those were asked again" in done.err
+    assert "10 labels were for nothing that was asked" in done.err
+    last = next(line for line in read_jsonl(Path("o.jsonl")) if line["status"] == "abstained")
+    assert [unit["label"] for unit in last["units"]] == ["faithful", "faithful", "faithful", None]
 
 
 def test_standard_input_to_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:

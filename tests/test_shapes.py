@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import JudgeError
-from jurist.programs.shapes import OneLabel, Sentences, Verified, numbered
+from jurist.programs.shapes import Answer, OneLabel, Repeatable, Sentences, Verified, numbered
 
 ONE = OneLabel(field="factual", values={"factual": True, "non_factual": False}, unit="claim")
 MANY = Sentences(field="labels", unit="sentences", labels=("x", "y"))
@@ -189,3 +189,51 @@ def test_free_reasoning_is_kept(shape: Any) -> None:
 def test_a_shape_that_cannot_work_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(JudgeError, match=next(iter(wrong.values()))):
         replace(BOTH, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("items", "units", "labels", "extra", "duplicated"),
+    [
+        ([(1, "x"), (2, "y"), (3, "x")], (0, 1, 2), ("x", "y", "x"), 0, 0),
+        ([(1, "x"), (3, "x")], (0, 1, 2), ("x", None, "x"), 0, 0),
+        ([(1, "x"), (4, "x"), (0, "y"), (-2, "y")], (0, 1, 2), ("x", None, None), 3, 0),
+        ([(1, "x"), (1, "y"), (2, "y"), (2, "y")], (0, 1, 2), (None, "y", None), 0, 1),
+        ([(2, "y")], (1,), (None, "y", None), 0, 0),
+        ([(1, "x"), (2, "y"), (3, "x")], (1,), (None, "y", None), 2, 0),  # its own number, and no other
+        ([(3, "x")], (0, 2), (None, None, "x"), 0, 0),
+        ([(1, "y")], (1, 2), (None, None, None), 1, 0),  # counted from 1 again: not the number it has
+    ],
+)
+def test_numbers_are_those_of_the_whole(
+    items: list[tuple[int, str]],
+    units: tuple[int, ...],
+    labels: tuple[str | None, ...],
+    extra: int,
+    duplicated: int,
+) -> None:
+    answer = MANY.hear({"labels": [{"n": n, "label": label} for n, label in items]}, 3, units)
+    assert (answer.labels, answer.extra, answer.duplicated) == (labels, extra, duplicated)
+
+
+def test_a_part_is_shown_under_its_own_numbers() -> None:
+    inputs = {"other": "kept", "sentences": ["a", "b\n1. z", "", "d"]}
+    assert MANY.again(inputs, (1, 2)) == {"other": "kept", "sentences": "2. b 1. z\n3. (blank)"}
+    assert MANY.again(inputs, range(4)) == MANY.render(inputs)
+    assert isinstance(MANY, Repeatable)
+    assert not isinstance(ONE, Repeatable)
+    assert not isinstance(BOTH, Repeatable)
+
+
+@given(
+    st.lists(st.sampled_from(["x", "y", None]), min_size=1, max_size=8),
+    st.lists(st.sampled_from(["x", "y", None]), min_size=8, max_size=8),
+)
+def test_a_second_answer_fills_in_and_changes_nothing(
+    first: list[str | None], second: list[str | None]
+) -> None:
+    one = Answer(labels=tuple(first), extra=1, reasoning="r")
+    both = one.completed(Answer(labels=tuple(second[: len(first)]), extra=2, duplicated=1))
+    assert (both.extra, both.duplicated, both.reasoning) == (3, 1, "r")
+    for before, again, after in zip(first, second, both.labels, strict=False):
+        assert after == (again if before is None else before)
+    assert set(both.missing) <= set(one.missing)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import UsageError
 from jurist.programs.asking import Sampling
-from jurist.programs.votes import check_threshold, decide, majority, tally
+from jurist.programs.votes import agreement, check_threshold, decide, majority, settled, tally
 
 ORDER = ("bad", "worse", "good", "fine")
 POSITIVE = frozenset({"bad", "worse"})
@@ -115,3 +115,86 @@ def test_impossible_thresholds_are_refused(samples: int, threshold: int) -> None
         check_threshold(samples, threshold)
     with pytest.raises(UsageError):
         Sampling(samples=samples, threshold=threshold)
+
+
+def sure(answers: tuple[str | None, ...], samples: int, threshold: int) -> bool:
+    votes = tally([(answer,) for answer in answers], 0)
+    left = samples - len(answers)
+    return settled(votes, left=left, samples=samples, threshold=threshold, positive=POSITIVE, order=ORDER)
+
+
+def full(answers: tuple[str | None, ...], samples: int, threshold: int) -> str | None:
+    votes = tally([(answer,) for answer in answers], 0)
+    return decide(votes, samples=samples, threshold=threshold, positive=POSITIVE, order=ORDER)
+
+
+@pytest.mark.parametrize("samples", range(1, 6))
+def test_settled_is_exact_for_every_prefix_of_every_ballot(samples: int) -> None:
+    """Brute force over all completions: settled if, and only if, no completion decides otherwise."""
+    for drawn in range(samples + 1):
+        for prefix in itertools.combinations_with_replacement((*ORDER, None), drawn):
+            for threshold in range(1, samples + 1):
+                rest = itertools.combinations_with_replacement((*ORDER, None), samples - drawn)
+                outcomes = {full((*prefix, *more), samples, threshold) for more in rest}
+                assert sure(prefix, samples, threshold) == (len(outcomes) == 1), (prefix, samples, threshold)
+                if len(outcomes) == 1:
+                    assert full(prefix, samples, threshold) in outcomes
+
+
+@given(
+    st.lists(st.lists(st.sampled_from((*ORDER, "unknown", None)), min_size=3, max_size=3), max_size=9),
+    st.data(),
+)
+def test_the_decisions_of_an_early_end_are_those_of_all_samples(
+    draws: list[list[str | None]], data: st.DataObject
+) -> None:
+    """Several units vote in one draw; drawing ends when all are settled, and every later prefix decides the same."""
+    samples = data.draw(st.integers(max(1, len(draws)), 9))
+    threshold = data.draw(st.integers(1, samples))
+    draws = draws + [[None] * 3] * (samples - len(draws))
+    rule = {"samples": samples, "threshold": threshold, "positive": POSITIVE, "order": ORDER}
+    complete = [decide(tally([tuple(one) for one in draws], unit), **rule) for unit in range(3)]  # type: ignore[arg-type]
+    ended = False
+    for drawn in range(samples + 1):
+        votes = [tally([tuple(one) for one in draws[:drawn]], unit) for unit in range(3)]
+        done = all(settled(vote, left=samples - drawn, **rule) for vote in votes)  # type: ignore[arg-type]
+        assert done >= ended  # what is settled stays settled
+        ended = done
+        if done:
+            assert [decide(vote, **rule) for vote in votes] == complete  # type: ignore[arg-type]
+    assert ended
+
+
+@pytest.mark.parametrize(
+    ("answers", "samples", "threshold", "done"),
+    [
+        ((), 1, 1, False),
+        (("bad",), 1, 1, True),
+        (("bad", "bad"), 5, 3, False),
+        (("bad",) * 3, 5, 3, True),
+        (("bad", "bad", "worse"), 5, 3, False),  # its side has won, and worse may still have most votes
+        (("worse", "worse", "bad"), 5, 3, False),
+        (("bad", "bad", "worse", "good"), 5, 3, True),  # one more for worse is a tie, and bad comes first
+        (("worse", "worse", "bad", "good"), 5, 3, False),  # one more for bad is a tie, and bad comes first
+        (("good", "good", "good"), 5, 3, True),
+        ((None, None, None), 5, 3, True),  # neither side can win any more
+        ((None, None), 5, 3, False),
+        (("bad",), 5, 1, False),
+        (("bad", "bad", "bad"), 5, 1, True),
+        (("bad", "good", None), 3, 2, True),
+    ],
+)
+def test_when_drawing_can_end(
+    answers: tuple[str | None, ...], samples: int, threshold: int, done: bool
+) -> None:
+    assert sure(answers, samples, threshold) is done
+
+
+@given(ballots)
+def test_agreement_is_the_share_of_the_votes_cast(answers: tuple[str | None, ...]) -> None:
+    votes = tally([(answer,) for answer in answers], 0)
+    shares = [agreement(votes, label) for label in votes]
+    assert all(share is not None and 0 < share <= 1 for share in shares)
+    assert sum(share for share in shares if share is not None) == pytest.approx(1 if votes else 0)
+    assert agreement(votes, None) is None
+    assert agreement({}, "bad") is None

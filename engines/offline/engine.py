@@ -10,6 +10,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .dialogues import converse, is_conversation
 from .features import GROUPS
 from .judge import Decision, Manner, decide, scene_of
 from .pieces import pieces
@@ -99,6 +100,8 @@ def answer(system: str, messages: list[tuple[str, str]], manner: Manner) -> str:
     if ask is None:
         text = "\n\n".join([system, *(body for _, body in messages)])
         return propose_raw(text, manner.temperature, manner.rng)
+    if is_conversation(ask):
+        return write_reply(ask.adapter, converse(ask, manner.temperature, manner.rng))
     roles = assign_roles(ask)
     judged = {
         field.name: decide(ask, field, roles, manner)
@@ -133,8 +136,14 @@ def _value(
     if field.shape.kind == "map":
         return advice(ask, manner.temperature, manner.rng) if "advice" in name else {}
     if "instruction" in name and not main:
-        return neutralise(propose(ask, manner.temperature, manner.rng))
+        return neutralise(propose(_about(ask, field), manner.temperature, manner.rng))
     return text_value(field, main)
+
+
+def _about(ask: Ask, field: Field) -> Ask:
+    """Of a request for several instructions, leave out the scored ones that belong to the others."""
+    others = {f"scored_{other.name}" for other in ask.outputs if other.name != field.name}
+    return replace(ask, values={name: text for name, text in ask.values.items() if name not in others})
 
 
 def _digest(seed: int, system: str, messages: list[tuple[str, str]], draw: int | None) -> int:

@@ -8,23 +8,25 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from html import unescape
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .criteria import shifts_for
+from .echo import marked
 from .features import GROUPS, NAMES, Scene, read_units
 from .labels import Meaning, meaning_of, meanings
 from .learning import fit, softmax
 from .prior import prior_weights
 from .request import Ask, Demo, Field
-from .roles import Roles, Unit, split_units
+from .roles import Roles, Unit, split_lines, split_units
 from .shapes import Shape
 
 __all__ = ["PER_UNIT", "Decision", "Manner", "decide", "scene_of"]
 
-PER_UNIT: Final = ("labels", "tags", "bools", "indices", "texts")
+PER_UNIT: Final = ("labels", "echo", "tags", "bools", "indices", "texts")
 _TRUTH: Final = ("True", "False")
 _QUESTION: Final = re.compile(r"quest|query|ask|prompt|instruct|request|user|问题|提问")
 _ITEM: Final = re.compile(r"<item>(.*?)</item>", re.S)
@@ -68,10 +70,13 @@ class Decision:
     reasons: tuple[str, ...]
 
 
-def scene_of(values: dict[str, str], roles: Roles, per_unit: bool) -> tuple[Scene, tuple[Unit, ...]]:
-    """Return the texts of a case by role, and its units."""
+def scene_of(
+    values: dict[str, str], roles: Roles, per_unit: bool, quoting: bool = False
+) -> tuple[Scene, tuple[Unit, ...]]:
+    """Return the texts of a case by role, and its units; ``quoting`` keeps the units as they stand in the text."""
     judged = values.get(roles.judged, "")
-    units = split_units(judged) if per_unit else (Unit(number=1, text=judged),)
+    split = split_lines if quoting else split_units
+    units = split(judged) if per_unit else (Unit(number=1, text=judged),)
     asked = [values.get(name, "") for name in roles.context if _QUESTION.search(name.lower())]
     told = [values.get(name, "") for name in roles.context if not _QUESTION.search(name.lower())]
     scene = Scene(
@@ -93,7 +98,7 @@ def decide(ask: Ask, field: Field, roles: Roles, manner: Manner) -> list[Decisio
         manner: temperature, randomness and what to leave out.
     """
     labels = field.shape.labels or _TRUTH
-    scene, units = scene_of(ask.values, roles, field.shape.kind in PER_UNIT)
+    scene, units = scene_of(ask.values, roles, field.shape.kind in PER_UNIT, field.shape.kind == "texts")
     if not units:
         return []
     reading = read_units(scene)
@@ -130,7 +135,7 @@ def _model(
     field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles, without: tuple[str, ...]
 ) -> _Model:
     name, shape, labels = field.name, field.shape, field.shape.labels or _TRUTH
-    known = meanings(labels, name, instruction)
+    known = meanings(labels, name, instruction, field.description)
     if shape.kind in ("indices", "texts") and not meaning_of(name).known:
         known = (Meaning(support=-1.0), Meaning(support=1.0))  # a list of findings names what is wrong
     groups = tuple(
@@ -142,8 +147,9 @@ def _model(
     gold: list[int] = []
     sizes: list[int] = []
     for demo in demos:
-        scene, units = scene_of(dict(demo.inputs), roles, shape.kind in PER_UNIT)
-        marks = _gold(dict(demo.outputs).get(name, ""), shape, labels, units)
+        scene, units = scene_of(dict(demo.inputs), roles, shape.kind in PER_UNIT, shape.kind == "texts")
+        supplied = dict(demo.outputs)
+        marks = _gold(supplied[name], shape, labels, units) if name in supplied else []
         if marks and scene.units:
             matrix = read_units(scene).matrix
             for place, label in marks:
@@ -179,15 +185,21 @@ def _gold(text: str, shape: Shape, labels: tuple[str, ...], units: tuple[Unit, .
         places = {unit.number: i for i, unit in enumerate(units)}
         pairs = [(places.get(number, -1), find(value)) for number, value in _tag_values(text, shape)]
         return [(place, label) for place, label in pairs if place >= 0 and label is not None]
+    if shape.kind == "echo":
+        return marked(text, [unit.text for unit in units], labels)
     values = _list_values(text)
     if shape.kind == "indices":
         flagged = {str(value) for value in values}
         return [(i, int(str(unit.number) not in flagged)) for i, unit in enumerate(units)]
     if shape.kind == "texts":
-        told = " ".join(str(value).lower() for value in values)
-        return [(i, int(unit.text.lower() not in told)) for i, unit in enumerate(units)]
+        told = {_flat(value) for value in values}
+        return [(i, int(_flat(unit.text) not in told)) for i, unit in enumerate(units)]
     found = [(i, find(value)) for i, value in enumerate(values[: len(units)])]
     return [(i, label) for i, label in found if label is not None]
+
+
+def _flat(text: object) -> str:
+    return " ".join(unescape(str(text)).lower().split())
 
 
 def _loads(text: str) -> object:

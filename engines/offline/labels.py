@@ -1,9 +1,11 @@
-"""What a label's name says: a position on four axes, from which its prior weights follow.
+"""What a label's name says: a position on a few axes, from which its prior weights follow.
 
 ``support``   +1 the evidence supports it, -1 it does not;
 ``cognitive`` +1 an inference, opinion or suggestion, -1 a plain statement of fact;
 ``offtopic``  +1 not a statement to judge at all (greeting, filler, question);
-``clash``     +1 the evidence says the opposite.
+``clash``     +1 the evidence says the opposite;
+``bar``       +1 less support is enough;
+``loose``     +1 evaluative, hedged or sweeping wording leaves other readings open.
 An unknown name lies at the origin unless the instruction defines it; only demonstrations can
 teach such a label.
 """
@@ -16,7 +18,7 @@ from typing import Final
 
 __all__ = ["AXES", "Meaning", "field_truth", "meaning_of", "meanings"]
 
-AXES: Final = ("support", "cognitive", "offtopic", "clash", "strength")
+AXES: Final = ("support", "cognitive", "offtopic", "clash", "strength", "bar", "loose")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,8 @@ class Meaning:
     offtopic: float = 0.0
     clash: float = 0.0
     strength: float = 0.0
+    bar: float = 0.0
+    loose: float = 0.0
     known: bool = True
 
     @property
@@ -88,6 +92,33 @@ _OFFTOPIC_DEF: Final = re.compile(
 )
 
 
+_GOES_BEYOND: Final = Meaning(support=-0.25, cognitive=1.0)
+_STATES_FACTS: Final = Meaning(support=0.25, cognitive=-1.0)
+# Beside labels of facts, what goes beyond the evidence shares its words least of all.
+_BESIDE_FACTS: Final = Meaning(support=-1.0, cognitive=1.0)
+# The tests of a cognitive statement: whether it is so, and whether it is not.
+_TESTS: Final[tuple[tuple[str, str, Meaning, Meaning], ...]] = (
+    (
+        r"^(?:is_)?rational$|^合理$|^理性$",
+        "",
+        Meaning(support=0.25, bar=0.5),
+        Meaning(support=-0.25, clash=1.0),
+    ),
+    (
+        r"^(?:is_)?grounded$|^有依据$",
+        r"follows|infer|推",  # "grounded" alone is asked of plain facts, too
+        Meaning(support=0.5, bar=1.0),
+        Meaning(support=-0.5),
+    ),
+    (
+        r"^(?:is_)?irrefutable$|^无可辩驳$",
+        "",
+        Meaning(support=0.125),
+        Meaning(support=-0.125, loose=1.0),
+    ),
+)
+
+
 def meaning_of(name: str) -> Meaning:
     """Return the meaning of a label name (or of a boolean field's name being true)."""
     lowered = name.strip().lower()
@@ -121,25 +152,56 @@ def field_truth(field_name: str) -> Meaning:
     return meaning if meaning.known and meaning.group != "other" else Meaning(support=1.0)
 
 
+def _truths(name: str, description: str) -> tuple[Meaning, Meaning]:
+    """Return what a boolean field's being true means, and its being false."""
+    lowered = name.strip().lower()
+    for cue, about, yes, no in _TESTS:
+        if re.search(cue, lowered) and re.search(about, description.lower()):
+            return yes, no
+    truth = field_truth(name)
+    return truth, _opposite(truth)
+
+
+def _tier(meaning: Meaning) -> Meaning:
+    """Return the meaning of a tier among nothing but tiers: what goes beyond the evidence is measured by less of it."""
+    holds = meaning.support > 0
+    return Meaning(
+        support=meaning.support / 2,
+        clash=meaning.clash,
+        bar=float(holds),
+        loose=float(holds and meaning.strength <= 0),
+    )
+
+
 def _opposite(meaning: Meaning) -> Meaning:
     if meaning.offtopic > 0:
         return Meaning(support=0.5)
     return Meaning(support=-meaning.support or -1.0, cognitive=meaning.cognitive, strength=meaning.strength)
 
 
-def meanings(labels: tuple[str, ...], field_name: str, instruction: str) -> tuple[Meaning, ...]:
+def meanings(
+    labels: tuple[str, ...], field_name: str, instruction: str, description: str = ""
+) -> tuple[Meaning, ...]:
     """Return the meaning of each label of a field, in order."""
     lowered = tuple(label.lower() for label in labels)
     if set(lowered) <= {"true", "false"} or set(lowered) <= {"yes", "no"} or set(lowered) <= {"是", "否"}:
-        truth = field_truth(field_name)
-        return tuple(truth if label in ("true", "yes", "是") else _opposite(truth) for label in lowered)
+        yes, no = _truths(field_name, description)
+        return tuple(yes if label in ("true", "yes", "是") else no for label in lowered)
+    named = tuple(meaning_of(label) for label in labels)
+    if len(labels) > 2 and all(one.cognitive > 0 and one.support for one in named):
+        return tuple(_tier(one) for one in named)
     found = []
     typing = any(meaning_of(label) == Meaning(cognitive=1.0) for label in labels)
     seven = any(meaning_of(label).cognitive > 0 for label in labels)
+    beside = {meaning_of(label).group for label in labels} >= {"supported", "unsupported"}
     for label in labels:
         meaning = meaning_of(label)
         if typing and re.search("fact|事实|客观", label.lower()):
-            meaning = Meaning(cognitive=-1.0)
+            meaning = _STATES_FACTS
+        elif typing and meaning == Meaning(cognitive=1.0):
+            meaning = _BESIDE_FACTS if beside else _GOES_BEYOND
+        elif typing and beside and meaning.known and abs(meaning.support) == 1.0:
+            meaning = Meaning(support=meaning.support / 2, cognitive=-1.0)
         elif seven and meaning.known and meaning.support and not meaning.cognitive and not meaning.clash:
             meaning = Meaning(support=meaning.support, cognitive=-1.0)
         found.append(meaning if meaning.known else _by_definition(label, labels, instruction))

@@ -41,6 +41,11 @@ DIRECTIONS: Final[dict[str, dict[str, float]]] = {
         "last": 0.25, "has_number": -1.0, "has_name": -0.5,
     },
     "clash": {BIAS: -1.5, "negation_gap": 1.0, "antonym": 1.0, "near_miss": 0.5, "cov_best": 0.5},
+    "bar": {BIAS: 1.0},
+    "loose": {
+        BIAS: -0.25, "evaluative": 1.0, "subjective": 1.0, "hedge": 1.0, "new_evaluative": 0.5, "absolute": 0.5,
+        "impact": 0.25,
+    },
     "strength": {BIAS: -0.5, "cov_all": 0.5, "hedge": -0.5, "evaluative": -0.25, "cov_pairs": 0.5},
 }  # fmt: skip
 

@@ -183,8 +183,8 @@ def _marked_outputs(text: str, outputs: tuple[Field, ...], adapter: Adapter) -> 
     if adapter == "xml":
         found = {}
         for field in outputs:
-            match = re.search(rf"<{field.name}>(.*?)</{field.name}>", text, re.S)
+            match = re.search(rf"<{field.name}>(.*?)</{field.name}>|<{field.name} ?/>", text, re.S)
             if match:
-                found[field.name] = match.group(1).strip()
+                found[field.name] = (match.group(1) or "").strip()
         return found
     return _split(text.partition("[[ ## completed ## ]]")[0], [f.name for f in outputs], "chat")

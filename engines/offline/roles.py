@@ -10,9 +10,11 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from .echo import unwrapped
 from .request import Ask, Field
+from .text import sentences
 
-__all__ = ["Roles", "Unit", "assign_roles", "split_units"]
+__all__ = ["Roles", "Unit", "assign_roles", "split_lines", "split_units"]
 
 # Ranked: an earlier line wins over a later one; fields of the same line are read together.
 _EVIDENCE: Final = (
@@ -98,12 +100,14 @@ def split_units(text: str) -> tuple[Unit, ...]:
     """Split numbered lines ``1. text`` into units; without numbering each line is one unit.
 
     Numbers must grow by exactly one from the first line on, so that a list inside a sentence
-    ("1. pioneering ...") does not open a unit of its own.
+    ("1. pioneering ...") does not open a unit of its own. Where every line has a number, they may leave
+    some out: a part of the sentences, under the numbers they have in the whole.
     """
     marks: list[tuple[int, int, int]] = []
+    every = len(_NUMBERED.findall(text)) == sum(bool(line.strip()) for line in text.splitlines())
     for match in _NUMBERED.finditer(text):
         number = int(match.group(1) or match.group(2))
-        if not marks or number == marks[-1][0] + 1:
+        if not marks or number == marks[-1][0] + 1 or (every and number > marks[-1][0]):
             marks.append((number, match.start(), match.end()))
     if marks and not text[: marks[0][1]].strip():
         ends = [start for _, start, _ in marks[1:]] + [len(text)]
@@ -111,5 +115,25 @@ def split_units(text: str) -> tuple[Unit, ...]:
             Unit(number=number, text=text[start:end].strip())
             for (number, _, start), end in zip(marks, ends, strict=True)
         )
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return tuple(Unit(number=i, text=line) for i, line in enumerate(lines, 1))
+    return _units([unwrapped(line) for line in _lines(text)])
+
+
+def split_lines(text: str) -> tuple[Unit, ...]:
+    """Return units for answers that quote: what is quoted has to stand in the text, so a line stays as it is.
+
+    Only where every line is numbered, from 1 on, are the numbers taken off; a text on one line is cut into its
+    sentences.
+    """
+    lines = _lines(text)
+    if len(lines) == 1:
+        return _units(sentences(lines[0]))
+    units = split_units(text)
+    return units if len(units) == len(lines) and units[0].number == 1 else _units(lines)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _units(texts: list[str]) -> tuple[Unit, ...]:
+    return tuple(Unit(number=number, text=text) for number, text in enumerate(texts, 1))

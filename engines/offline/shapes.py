@@ -15,12 +15,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from .echo import is_echo
 from .pieces import wording_kind
 
 __all__ = ["Kind", "Shape", "parse_shape"]
 
 Kind = Literal[
-    "bool", "label", "labels", "tags", "tag", "pieces", "bools", "indices", "texts", "number", "map", "text"
+    "bool", "label", "labels", "echo", "tags", "tag", "pieces", "bools", "indices", "texts", "number", "map", "text"
 ]  # fmt: skip
 
 _ONE_OF: Final = re.compile(r"one of:?\s*(.+?)(?:[.。\n]|$)|其中之一[:：]?\s*(.+?)(?:[。\n]|$)", re.I)
@@ -70,6 +71,8 @@ def parse_shape(type_text: str, note: str, description: str) -> Shape:
         return Shape(kind="bool", labels=("True", "False"))
     if kind in ("int", "float"):
         return _number(kind, description)
+    if kind == "str" and is_echo(description, described):
+        return Shape(kind="echo", labels=described)
     if kind == "str":
         return Shape(kind="label", labels=described) if len(described) > 1 else Shape(kind="text")
     if kind.startswith("dict"):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from .echo import echoed
 from .judge import Decision
 from .pieces import Piece, wording_kind
 from .request import Adapter, Field
@@ -80,6 +81,8 @@ def value_of(field: Field, decisions: list[Decision]) -> Any:
         return [d.label == "True" for d in decisions]
     if shape.kind == "tags":
         return [_tag(shape, d) for d in decisions]
+    if shape.kind == "echo":
+        return echoed([(d.label, d.unit.text) for d in decisions])
     if shape.kind == "tag":
         return _tag(shape, first) if first else {}
     if shape.kind == "indices":

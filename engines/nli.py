@@ -1,0 +1,267 @@
+"""A classifier in place of a language model: does a text entail a sentence? (CogniBench, Table 3, NLI.)
+
+Any sequence-classification model of the Hugging Face hub, or a folder, that names a class *entailment*. It sits
+behind the channel as endpoints do, so calls are counted, limited and kept in journals alike: one call is one
+response, without tokens and without cost. Needs the extra ``nli`` (transformers and PyTorch).
+
+A premise that is longer than the model takes is read in overlapping pieces, and a sentence is entailed if one of
+them entails it: the piece whose entailment is most probable decides. If there is none, it is contradicted if one
+piece contradicts it, and neutral otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+from dspy.lm15 import Message, Request, Response, Usage
+
+from ..errors import ModelError, UsageError
+
+__all__ = [
+    "RULES",
+    "Chunk",
+    "Classifier",
+    "NliEngine",
+    "Relation",
+    "parted",
+    "question",
+    "read_answer",
+    "relate",
+]
+
+Relation = Literal["entailment", "neutral", "contradiction"]
+Chunk: TypeAlias = Mapping[str, float]
+"""Class -> probability of one piece of the premise; classes other than the three relations count as neutral."""
+
+RULES: Final[Mapping[str, Relation]] = {"nli": "entailment", "nli-contradiction": "contradiction"}
+"""The start of a reference -> the relation that decides: what is not entailed, or what is contradicted."""
+
+_BATCH = 16
+_LONGEST = 512  # tokens, for models that do not say how many they take
+
+
+class Classifier(Protocol):
+    """What decides on one pair of texts."""
+
+    def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
+        """Return for each hypothesis the class probabilities of each piece of the premise, at least one piece."""
+        ...
+
+
+def parted(name: str) -> tuple[str, str]:
+    """Return ``(rule, model)`` of ``nli:MODEL`` or ``nli-contradiction:MODEL``; ``("", "")`` for any other name.
+
+    Raises:
+        UsageError: the model is not named.
+    """
+    rule, colon, model = name.partition(":")
+    if not colon or rule not in RULES:
+        return "", ""
+    if not model:
+        raise UsageError(f"{name} names no model", hint=f"write it as {rule}:ORG/MODEL, or {rule}:FOLDER")
+    return rule, model
+
+
+def question(model: str, premise: str, hypotheses: Sequence[str]) -> str:
+    """Return the text of a request."""
+    return json.dumps(
+        {"model": model, "premise": premise, "hypotheses": list(hypotheses)}, ensure_ascii=False
+    )
+
+
+def read_answer(text: str) -> list[tuple[Relation, float]] | None:
+    """Return relation and probability of entailment of each hypothesis, or ``None`` for any other text."""
+    try:
+        return [(item["relation"], float(item["entailment"])) for item in json.loads(text)]
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def relate(chunks: Sequence[Chunk]) -> tuple[Relation, float]:
+    """Return what the pieces of a premise say together, and the highest probability of entailment."""
+    tops = {max(sorted(chunk), key=lambda name: chunk[name]) for chunk in chunks}
+    best = max((chunk.get("entailment", 0.0) for chunk in chunks), default=0.0)
+    if "entailment" in tops:
+        return "entailment", best
+    return ("contradiction" if "contradiction" in tops else "neutral"), best
+
+
+class NliEngine:
+    """What answers behind the channel.
+
+    Args:
+        model: a model of the hub, or a folder.
+        classifier: in place of the model, for tests; default: loaded at the first call.
+
+    Raises:
+        ModelError: the extra ``nli`` is not installed.
+    """
+
+    def __init__(self, model: str, classifier: Classifier | None = None) -> None:
+        missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
+        if classifier is None and missing:
+            raise ModelError(
+                f"nli:{model} needs {' and '.join(missing)}",
+                hint="install it with: pip install 'jurist[nli]'",
+            )
+        self._model, self._classifier, self._lock = model, classifier, threading.Lock()
+        self._failure: ModelError | None = None
+
+    def complete(self, request: Request) -> tuple[Response, float | None]:
+        """Classify the sentences of one request. Raises ModelError if the model cannot be used."""
+        asked = json.loads(request.messages[-1].text or "")
+        with self._lock:  # tokenizers cannot be shared, and more threads than cores gain nothing
+            found = self._loaded().classify(asked["premise"], asked["hypotheses"])
+        related = [relate(chunks) for chunks in found]
+        said = json.dumps([{"relation": name, "entailment": round(p, 6)} for name, p in related])
+        response = Response(
+            id=None,
+            model=request.model,
+            message=Message.assistant(said),
+            finish_reason="stop",
+            usage=Usage(input_tokens=0, output_tokens=0),
+        )
+        return response, 0.0
+
+    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+        """Do the same in a thread."""
+        return await asyncio.to_thread(self.complete, request)
+
+    def _loaded(self) -> Classifier:
+        if (
+            self._failure is not None
+        ):  # a hub that is not there is asked once, not once for each row in flight
+            raise self._failure
+        try:
+            self._classifier = self._classifier or load_classifier(self._model)
+        except ModelError as error:
+            self._failure = error
+            raise
+        return self._classifier
+
+
+def load_classifier(model: str) -> Classifier:
+    """Load a model of the hub or of a folder.
+
+    Raises:
+        ModelError: it cannot be loaded, is no trained classifier, or none of its classes is entailment.
+    """
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it announces every try
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+        network, about = transformers.AutoModelForSequenceClassification.from_pretrained(
+            model, output_loading_info=True
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise ModelError(
+            f"nli:{model} cannot be loaded: {str(error).strip().splitlines()[0][:200].rstrip('.')}",
+            hint="name a sequence-classification model of the Hugging Face hub, or a folder that holds one",
+        ) from error
+    if about["missing_keys"]:
+        raise ModelError(
+            f"nli:{model} has no weights for {min(about['missing_keys'])}: it is no trained classifier",
+            hint="name a model that was trained for natural language inference",
+        )
+    if not tokenizer.is_fast:
+        raise ModelError(f"nli:{model} has no fast tokenizer", hint="name a model that has a tokenizer.json")
+    return _Transformer(network, tokenizer, relations(model, network.config.id2label))
+
+
+def relations(model: str, names: Mapping[int, str]) -> tuple[str, ...]:
+    """Return what each class of a model stands for, by its name; unknown names stand for themselves.
+
+    Raises:
+        ModelError: not exactly one class is called entailment.
+    """
+    found = tuple(_relation(str(names[place])) for place in sorted(names))
+    if found.count("entailment") != 1:
+        raise ModelError(
+            f"nli:{model} has the classes {', '.join(map(str, names.values()))}: which one is entailment?",
+            hint="name a model whose config.json has id2label with the name entailment",
+        )
+    return found
+
+
+def _relation(name: str) -> str:
+    starts = {"entail": "entailment", "contradict": "contradiction", "neutral": "neutral"}
+    lowered = name.strip().lower()
+    return next((known for start, known in starts.items() if lowered.startswith(start)), name)
+
+
+class _Transformer:
+    """A classifier of the transformers library; one thread at a time."""
+
+    def __init__(self, network: Any, tokenizer: Any, names: Sequence[str]) -> None:
+        import torch
+
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._network = network.eval().to(self._device)
+        self._tokenizer, self._names = tokenizer, tuple(names)
+        self._limit, self._special = (
+            _limit(network.config, tokenizer),
+            tokenizer.num_special_tokens_to_add(pair=True),
+        )
+
+    def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
+        pairs = [
+            (place, piece, short)
+            for place, text in enumerate(hypotheses)
+            for short in [self._cut(text, self._limit // 2)[0]]  # a longer sentence is read up to there
+            for piece in self._cut(premise, self._limit - self._special - self._size(short))
+        ]
+        found: list[list[Chunk]] = [[] for _ in hypotheses]
+        for start in range(0, len(pairs), _BATCH):
+            batch = pairs[start : start + _BATCH]
+            rows = self._probabilities([(piece, text) for _, piece, text in batch])
+            for (place, _, _), row in zip(batch, rows, strict=True):
+                found[place].append(dict(zip(self._names, row, strict=True)))
+        return found
+
+    def _size(self, text: str) -> int:
+        return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def _cut(self, text: str, room: int) -> list[str]:
+        """Return pieces of at most ``room`` tokens that overlap by a quarter of it; at least one."""
+        spans = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        if len(spans) <= room:
+            return [text]
+        step = max(1, room - room // 4)
+        starts = range(0, len(spans) - room + step, step)
+        return [text[spans[at][0] : spans[min(at + room, len(spans)) - 1][1]] for at in starts]
+
+    def _probabilities(self, pairs: list[tuple[str, str]]) -> list[list[float]]:
+        import torch
+
+        # A piece may come out a token longer than it was inside the whole text.
+        encoded = self._tokenizer(
+            [piece for piece, _ in pairs],
+            [text for _, text in pairs],
+            truncation="only_first",
+            max_length=self._limit,
+            padding=True,
+            return_tensors="pt",
+        ).to(self._device)
+        with torch.inference_mode():
+            logits = self._network(**encoded).logits
+        rows: list[list[float]] = torch.softmax(logits.float(), dim=-1).tolist()
+        return rows
+
+
+def _limit(config: Any, tokenizer: Any) -> int:
+    """Return how many tokens a model takes."""
+    positions = getattr(config, "max_position_embeddings", None) or _LONGEST
+    if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
+        positions -= 2  # positions begin after the padding index
+    return int(
+        min(positions, tokenizer.model_max_length if tokenizer.model_max_length < 10**6 else positions)
+    )

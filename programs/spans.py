@@ -1,0 +1,169 @@
+"""The shape of a detector's answer: a list of strings from the response, read back as one label per sentence.
+
+The response is shown one sentence to a line. CogniBench's detector (appendix A.10) returns the hallucinated
+sentences themselves, so nothing but the text says which sentence is meant, and every returned string is looked
+up in it. Texts are compared after one normalisation (:func:`folded`): Unicode NFKC, lower case, and neither white
+space nor quotation marks. In this order a string is
+
+1. a line, word for word: that sentence. A sentence that occurs again is shown with its number, ``Yes. (2)``, so
+   that every line is another one; a string without the number is the first mention, then the second, and so on;
+2. a part of exactly one sentence, at least four letters or digits of it: that sentence, as the paper does with
+   detectors that mark less than a sentence (appendix A.8.1);
+3. a run over several sentences, at one place only: those of which it covers at least half, or, if there are none,
+   the one of which it covers most;
+4. anything else, such as a rewording or a part that stands in two sentences: unusable, and counted. It was meant
+   to name a sentence, and nobody knows which. So the named sentences are hallucinated, and all the others, which
+   would be faithful only because nothing names them, have no label.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ..cases import Label
+from ..hostile import one_line
+from .shapes import Answer
+
+__all__ = ["Spans", "folded", "lines_of"]
+
+_QUOTES: Final = frozenset("\"'`´‘’‚‛“”„‟«»‹›「」『』〝〞＂＇")
+_DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
+_LEAST: Final = 4  # letters or digits of a part of a sentence
+_SHOWN: Final = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spans:
+    """One label for each sentence of a response, by the list of those that were found.
+
+    Attributes:
+        field: the output field, a list of strings.
+        unit: the input field with the list of sentences; shown one to a line.
+        found: the label of a returned sentence.
+        clear: the label of every other sentence.
+        sentences: those of the row in hand; see :meth:`bound`.
+    """
+
+    field: str
+    unit: str
+    found: Label = "hallucinated"
+    clear: Label = "faithful"
+    sentences: tuple[str, ...] = ()
+
+    def bound(self, inputs: Mapping[str, Any]) -> Spans:
+        """Return the shape that reads and writes answers about one row, given as the prompt shows it."""
+        return replace(self, sentences=tuple(inputs[self.unit]))
+
+    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the sentences."""
+        return tuple(inputs[self.unit])
+
+    def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the inputs with one sentence to a line."""
+        return {**inputs, self.unit: "\n".join(lines_of(inputs[self.unit]))}
+
+    def read(self, reply: Mapping[str, Any], count: int) -> Answer:
+        """Return each sentence's label; without a list there is none, after an unusable string only the named."""
+        items = reply.get(self.field)
+        if not isinstance(items, list | tuple):
+            return Answer(labels=(None,) * count, problem=f"{self.field} is no list")
+        named, lost = _Text(self.sentences).find(items)
+        rest = None if lost else self.clear
+        labels = tuple(self.found if place in named else rest for place in range(count))
+        return Answer(
+            labels=labels, reasoning=str(reply.get("reasoning") or ""), problem=_said(lost, len(items))
+        )
+
+    def answer(self, labels: Sequence[Label | None]) -> list[str]:
+        """Return the lines of the found sentences; :meth:`read` gives the labels back.
+
+        An unlabelled sentence is not in the list, which says that it is not hallucinated: do not train on such rows.
+        """
+        lines = lines_of(self.sentences)
+        return [line for line, label in zip(lines, labels, strict=True) if label == self.found]
+
+
+def folded(text: str) -> str:
+    """Return ``text`` as it is compared: NFKC, lower case, plain dashes, no white space, no quotation marks."""
+    plain = unicodedata.normalize("NFKC", text).translate(_DASHES).casefold()
+    return "".join(char for char in plain if char not in _QUOTES and not char.isspace())
+
+
+def lines_of(sentences: Sequence[str]) -> tuple[str, ...]:
+    """Return the sentences on one line each, no two alike: one that occurs again gets its number."""
+    lines: list[str] = []
+    plain = [one_line(text) or "(blank)" for text in sentences]
+    taken, times = {folded(line) for line in plain}, Counter[str]()
+    for line in plain:
+        key = folded(line)
+        times[key] += 1
+        if times[key] > 1:
+            number = times[key]
+            while folded(f"{line} ({number})") in taken:
+                number += 1
+            line = f"{line} ({number})"
+            taken.add(folded(line))
+        lines.append(line)
+    return tuple(lines)
+
+
+class _Text:
+    """A response in which returned strings are looked up."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self.keys = [folded(one_line(text) or "(blank)") for text in sentences]
+        self.marked = {folded(line): place for place, line in enumerate(lines_of(sentences))}
+        self.whole = "".join(self.keys)
+
+    def find(self, items: Sequence[Any]) -> tuple[set[int], list[str]]:
+        """Return the places of the named sentences, and the strings that name none."""
+        named: set[int] = set()
+        lost: list[str] = []
+        mentions: Counter[str] = Counter()
+        for item in items:
+            key = folded(item) if isinstance(item, str) else ""
+            places = self._line(key, mentions) or self._part(key) or self._run(key)
+            named |= places
+            if not places:
+                lost.append(str(item))
+        return named, lost
+
+    def _line(self, key: str, mentions: Counter[str]) -> set[int]:
+        same = [place for place, other in enumerate(self.keys) if other == key]
+        if not same:
+            return {self.marked[key]} if key in self.marked else set()
+        mentions[key] += 1
+        return {same[min(mentions[key], len(same)) - 1]}
+
+    def _part(self, key: str) -> set[int]:
+        if sum(char.isalnum() for char in key) < _LEAST:
+            return set()
+        places = {place for place, other in enumerate(self.keys) if key in other}
+        return places if len(places) == 1 else set()
+
+    def _run(self, key: str) -> set[int]:
+        start = self.whole.find(key) if key else -1
+        if start < 0 or self.whole.find(key, start + 1) >= 0 or any(key in other for other in self.keys):
+            return set()
+        covered: dict[int, float] = {}
+        at = 0
+        for place, other in enumerate(self.keys):
+            both = min(at + len(other), start + len(key)) - max(at, start)
+            if both > 0:
+                covered[place] = both / len(other)
+            at += len(other)
+        return {place for place, share in covered.items() if share >= 0.5} or {
+            max(covered, key=lambda place: covered[place])
+        }
+
+
+def _said(lost: Sequence[str], count: int) -> str:
+    if not lost:
+        return ""
+    first = one_line(lost[0])
+    shown = first if len(first) <= _SHOWN else first[: _SHOWN - 1] + "…"
+    return f"{len(lost)} of {count} returned strings name no sentence of the response: {shown!r}"

@@ -1,0 +1,140 @@
+"""The other shape of whole-response labelling: the response echoed, every sentence in tags that carry its label.
+
+CogniBench's formative prompting (section 3.1, table 6): sentences are shown as ``<>sentence</>`` and the model
+copies each of them into ``<faithful>sentence</faithful>``. A label belongs to the sentence whose text was copied,
+word for word and in its order, and to no other: an echo that differs gives that sentence none.
+
+The judged text may hold such tags itself. They are defused where they are shown, and a reply to a case that has any
+is believed only if it is exactly one echo of each sentence in order: a tag that came out of the judged text tears
+its own sentence apart, so it can cost labels and cannot give one.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from ..cases import Label
+from .shapes import Answer, shown
+
+__all__ = ["Echoed"]
+
+_SPACES = re.compile(r"\s+")
+_Found: TypeAlias = tuple[list[Label | None], int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Echoed:
+    """One label for each sentence of a response, given as tags around its copy.
+
+    Attributes:
+        field: the output field, a text.
+        unit: the input field with the list of sentences; rendered one to a line as ``<>text</>``.
+        labels: the closed set; matched in any case.
+        sentences: those of the row in hand; see :meth:`bound`.
+    """
+
+    field: str
+    unit: str
+    labels: tuple[Label, ...]
+    sentences: tuple[str, ...] = ()
+
+    def bound(self, inputs: Mapping[str, Any]) -> Echoed:
+        """Return the shape that reads and writes answers about one row, given as the prompt shows it."""
+        return replace(self, sentences=tuple(inputs[self.unit]))
+
+    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the sentences."""
+        return tuple(inputs[self.unit])
+
+    def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the inputs with every sentence in empty tags."""
+        return self.again(inputs, range(len(inputs[self.unit])))
+
+    def again(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any]:
+        """Return the inputs with some of the sentences only."""
+        lines = (f"<>{self._harmless(inputs[self.unit][place])}</>" for place in units)
+        return {**inputs, self.unit: "\n".join(lines)}
+
+    def read(self, reply: Mapping[str, Any], count: int) -> Answer:
+        """Return each sentence's label; ``None`` where its echo is missing, differs or has two labels."""
+        return self.hear(reply, count, range(count))
+
+    def hear(self, reply: Mapping[str, Any], count: int, units: Sequence[int]) -> Answer:
+        """Return the labels of the sentences that were asked for, matched by their text and order."""
+        spans, wanted = self._spans(reply), [_plain(shown(self.sentences[place])) for place in units]
+        if any(map(self._tag.search, wanted)) and [text for _, text in spans] != wanted:
+            problem = "the judged text holds tags, and the reply is not an exact echo of it"
+            return Answer(labels=(None,) * count, problem=problem)
+        found = _aligned(spans, wanted)
+        labels = dict(zip(units, found[0], strict=True))
+        return Answer(
+            labels=tuple(labels.get(place) for place in range(count)),
+            reasoning=str(reply.get("reasoning") or ""),
+            extra=found[1],
+            duplicated=found[2],
+        )
+
+    def answer(self, labels: Sequence[Label | None]) -> str:
+        """Return the labelled sentences in their tags, one to a line."""
+        pairs = zip(labels, self.sentences, strict=True)
+        return "\n".join(
+            f"<{label}>{self._harmless(text)}</{label}>" for label, text in pairs if label is not None
+        )
+
+    @cached_property
+    def _tag(self) -> re.Pattern[str]:
+        """A tag of this shape, wherever it stands: ``<>``, ``</>``, ``<faithful>``, ``</faithful>``."""
+        names = "|".join(map(re.escape, self.labels))
+        return re.compile(rf"<(?=\s*/?\s*(?:{names})?\s*>)", re.IGNORECASE)
+
+    @cached_property
+    def _span(self) -> re.Pattern[str]:
+        names = "|".join(map(re.escape, self.labels))
+        return re.compile(rf"<\s*({names})\s*>(.*?)<\s*/\s*(?:\1)?\s*>", re.IGNORECASE | re.DOTALL)
+
+    def _harmless(self, sentence: str) -> str:
+        return self._tag.sub("‹", shown(sentence))
+
+    def _spans(self, reply: Mapping[str, Any]) -> list[tuple[Label, str]]:
+        """Return (label, plain text) of each echo in a reply, in its order."""
+        text, known = reply.get(self.field), {label.lower(): label for label in self.labels}
+        if not isinstance(text, str):
+            return []
+        return [(known[found[1].lower()], _plain(found[2])) for found in self._span.finditer(text)]
+
+
+def _plain(text: str) -> str:
+    """Return a text as it is compared: escapes, however often, our own defusing and runs of white space undone."""
+    while (once := html.unescape(text)) != text:
+        text = once
+    return _SPACES.sub(" ", text.replace("‹", "<")).strip()
+
+
+def _aligned(spans: Sequence[tuple[Label, str]], wanted: Sequence[str]) -> _Found:
+    """Give each span to the next sentence of the same text.
+
+    Returns:
+        One label per sentence, ``None`` without an echo or with echoes that differ; how many spans belong to
+        no sentence that was still to come; how many sentences were given two labels.
+    """
+    labels: list[Label | None] = [None] * len(wanted)
+    torn: set[int] = set()
+    extra = start = 0
+    for label, text in spans:
+        place = next((n for n in range(start, len(wanted)) if wanted[n] == text), None)
+        if place is not None:
+            labels[place], start = label, place + 1
+            continue
+        before = [n for n in range(start) if wanted[n] == text and labels[n] is not None]
+        if before:
+            torn.update(n for n in before if labels[n] != label)
+        else:
+            extra += 1
+    for n in torn:
+        labels[n] = None
+    return labels, extra, len(torn)

@@ -1,0 +1,126 @@
+"""The tier of a cognitive statement, by up to three decisions in sequence (CogniBench section 2.2, figure 3).
+
+Is it rational? Only if so: is it grounded? Only if so: is it irrefutable? The
+first no ends it, as it does for the paper's annotators (its table 1: deciding in
+sequence agrees better than choosing among the tiers). Each decision is a call of
+its own with its reason; a reply that cannot be read makes the whole sample
+unusable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import dspy
+
+from ..cases import Case, Label
+from ..hostile import one_line
+from ..signatures.cognibench import TIERS, IsGrounded, IsIrrefutable, IsRational, Tier, TierOfStatement
+from .judge import Judge
+from .state import Demo
+from .statements import BySentence, SentenceRow, case_of
+from .strictness import DEFAULT, below_tiers
+
+__all__ = ["STEPS", "TIER", "TierRow", "TierSteps", "decisions"]
+
+STEPS: Final = ("rational", "grounded", "irrefutable")
+_FAILED: Final[Mapping[str, Label]] = dict(zip(STEPS, TIERS, strict=False))
+"""Test -> the tier of what fails it."""
+
+
+class TierRow(SentenceRow):
+    """A cognitive sentence with its tier."""
+
+    tier: Tier | None = None
+
+
+def decisions(tier: Label) -> dict[str, bool]:
+    """Return the decisions that lead to a tier, in order: ``speculative`` is rational and not grounded."""
+    failed = TIERS.index(tier)
+    return {step: place < failed for place, step in enumerate(STEPS[: failed + 1])}
+
+
+class TierSteps(dspy.Module):
+    """Asks ``rational``, ``grounded`` and ``irrefutable`` in turn and stops at the first no.
+
+    Its prediction has ``tier`` (``None`` if a decision could not be read) and ``reasoning``: one line for
+    each decision that was made, with its reason.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rational = dspy.Predict(IsRational)
+        self.grounded = dspy.Predict(IsGrounded)
+        self.irrefutable = dspy.Predict(IsIrrefutable)
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """Decide with blocking calls."""
+        made: list[tuple[str, Any]] = []
+        while (step := _next(made)) is not None:
+            made.append((step, getattr(self, step)(**inputs)))
+        return _result(made)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """Decide without blocking."""
+        made: list[tuple[str, Any]] = []
+        while (step := _next(made)) is not None:
+            made.append((step, await getattr(self, step).acall(**inputs)))
+        return _result(made)
+
+
+def _next(made: Sequence[tuple[str, Any]]) -> str | None:
+    if len(made) == len(STEPS) or (made and _said(*made[-1]) is not True):
+        return None
+    return STEPS[len(made)]
+
+
+def _said(step: str, prediction: Any) -> bool | None:
+    value = prediction.get(step)
+    return value if isinstance(value, bool) else None
+
+
+def _result(made: Sequence[tuple[str, Any]]) -> dspy.Prediction:
+    step, last = made[-1]
+    said = _said(step, last)
+    tier = None if said is None else TIERS[-1] if said else _FAILED[step]
+    return dspy.Prediction(tier=tier, reasoning="\n".join(_line(*one) for one in made))
+
+
+def _line(step: str, prediction: Any) -> str:
+    word = {True: "yes", False: "no", None: "unusable"}[_said(step, prediction)]
+    why = one_line(str(prediction.get("reason") or ""))
+    return f"{step}: {word}" + (f": {why}" if why else "")
+
+
+def _details(tier: Label) -> dict[str, bool | None]:
+    made = decisions(tier)
+    return {step: made.get(step) for step in STEPS}
+
+
+def _demonstrations(case: Case) -> dict[str, Demo]:
+    """Return the decisions that gold implies; gold has no reasons, and steps that it does not come to are absent."""
+    label = case.gold[0] if case.gold else None
+    if label is None:
+        raise ValueError(f"case {case.id} has no gold labels")
+    inputs = TIER.values(case.inputs)
+    return {step: {**inputs, step: said} for step, said in decisions(label).items()}
+
+
+TIER = Judge(
+    name="tier",
+    variant="steps",
+    description="CogniBench: the tier of a sentence that goes beyond facts: rational, then grounded, then irrefutable",
+    signature=TierOfStatement,
+    program=TierSteps,
+    positive=below_tiers()[DEFAULT],
+    tiers=below_tiers(),
+    strictness=DEFAULT,
+    rows=TierRow,
+    unit="sentence",
+    to_case=case_of("tier"),
+    details=_details,
+    demonstrations=_demonstrations,
+    expand=BySentence(field="tier", labels={tier: tier for tier in TIERS}),
+    bundled="cognibench-mini",
+)

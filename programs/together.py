@@ -1,0 +1,87 @@
+"""Doing many askings at once: in order, a few in flight, and nothing paid for is lost when the budget ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+import dspy
+
+from ..engines.models import adapter as adapter_named
+from ..errors import BudgetExhausted
+
+__all__ = ["asking_of", "collect", "together"]
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+
+def asking_of(lm: dspy.LM, adapter: str) -> AbstractContextManager[Any]:
+    """Return the context in which a program's calls go to ``lm``, written by ``adapter``, and are recorded nowhere."""
+    context: AbstractContextManager[Any] = dspy.context(
+        lm=lm,
+        adapter=adapter_named(adapter),
+        disable_history=True,
+        trace=None,
+        track_usage=False,
+    )
+    return context
+
+
+async def together(
+    items: Sequence[Item], work: Callable[[Item], Awaitable[Found]], *, concurrency: int
+) -> list[Found]:
+    """Return what ``work`` gives for each item, in their order, with at most ``concurrency`` at work.
+
+    Each has a context of its own, so that what it sets in context variables is its own.
+
+    Raises:
+        BudgetExhausted: a limit was reached. What was in flight is paid for: it has arrived, been kept and
+            counted, and nothing new was sent.
+    """
+    gate = asyncio.Semaphore(concurrency)
+
+    async def one(item: Item) -> Found:
+        async with gate:
+            return await work(item)
+
+    tasks = [asyncio.ensure_future(one(item)) for item in items]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BudgetExhausted:
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def collect(work: Any) -> Any:
+    """Run a coroutine to its end, also where an event loop is already running (notebooks).
+
+    A dedicated thread gets its own loop then; context variables are carried over, and so is Ctrl-C.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    import contextvars
+    from concurrent.futures import ThreadPoolExecutor
+
+    context, running = contextvars.copy_context(), []  # type: contextvars.Context, list[asyncio.Task[Any]]
+
+    async def main() -> Any:
+        running.extend(task for task in [asyncio.current_task()] if task)
+        return await work
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        future = pool.submit(context.run, asyncio.run, main())
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            if running and not future.done():  # leaving the pool waits for the thread
+                running[0].get_loop().call_soon_threadsafe(running[0].cancel)
+            raise

@@ -1,0 +1,262 @@
+"""Samples that need not be drawn, units that are asked for again, replies that are all the same."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.utils.exceptions import LMRateLimitError
+from fakes import Scripted, desk_with, lm_of, reply, user_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loopback import Loopback, field_of
+
+from jurist.cases import Case
+from jurist.engines.channel import Desk
+from jurist.engines.journal import Journal
+from jurist.engines.meter import Budget
+from jurist.engines.models import Model, connect
+from jurist.errors import BudgetExhausted, UsageError
+from jurist.programs.asking import Asker, Sampling, room_for
+from jurist.programs.catalogue import find
+
+FECT, COGNI = find("fect"), find("cognibench")
+CLAIM = Case(inputs={"conversation": "Agent: hello", "claim": "The agent greeted."})
+YES, NO = reply("chat", factual=True), reply("chat", factual=False)
+THREE = COGNI.case({"reference": "r", "question": "q", "sentences": ["One.", "Two.", "Three."]})
+
+
+def tags(*pairs: tuple[int, str], adapter: str = "chat") -> str:
+    return reply(adapter, labels=[{"n": n, "label": label} for n, label in pairs])
+
+
+def asker(inner: Any, judge: Any = FECT, desk: Desk | None = None, **more: Any) -> Asker:
+    return Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, desk or Desk.fresh()), **more)
+
+
+# -- stopping early -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("script", "threshold", "drawn"),
+    [
+        ([YES, YES, YES, NO, NO], None, 3),
+        ([YES, NO, YES, NO, NO], None, 5),
+        ([NO, YES, YES, YES, YES], 1, 1),
+        ([YES, YES, YES, YES, NO], 1, 5),
+        (["?", "?", "?", YES, NO], None, 3),
+        (["?", YES, YES, YES, NO], None, 4),
+    ],
+)
+def test_no_sample_is_paid_that_cannot_change_anything(
+    script: list[str], threshold: int | None, drawn: int
+) -> None:
+    sampling = Sampling(samples=5, threshold=threshold)
+    whole = asker(Scripted(script), sampling=sampling).ask(CLAIM)
+    early = asker(Scripted(script), sampling=sampling, stopping="settled").ask(CLAIM)
+    assert (early.status, early.labels) == (whole.status, whole.labels)
+    assert (early.drawn, early.saved, early.usage.calls) == (drawn, 5 - drawn, drawn)
+    assert (whole.drawn, whole.saved, whole.usage.calls) == (5, 0, 5)
+    assert sum(early.votes[0].values()) == len(early.samples) <= drawn
+
+
+labels = st.sampled_from([*COGNI.labels, None])
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.lists(labels, min_size=2, max_size=2), min_size=1, max_size=6), st.data())
+def test_the_asker_decides_early_what_it_decides_at_the_end(
+    draws: list[list[str | None]], data: st.DataObject
+) -> None:
+    case = COGNI.case({"reference": "r", "sentences": ["One.", "Two."]})
+    samples = len(draws)
+    sampling = Sampling(samples=samples, threshold=data.draw(st.integers(1, samples)))
+
+    def answers(request: Any) -> str:
+        shown = field_of(user_of(request), "sentences")
+        if not shown.startswith("1. One.\n2. "):
+            return reply("chat", labels=[])  # what is missing stays missing
+        said = draws[request.config.seed]
+        return tags(*((n, label) for n, label in enumerate(said, 1) if label))
+
+    whole = asker(Scripted(answers), COGNI, sampling=sampling).ask(case)
+    early = asker(Scripted(answers), COGNI, sampling=sampling, stopping="settled").ask(case)
+    assert (early.status, early.labels) == (whole.status, whole.labels)
+    assert early.drawn + early.saved == samples == whole.drawn
+
+
+def test_a_failure_is_no_saving() -> None:
+    slow = [LMRateLimitError("slow", retry_after=0.0)] * 4
+    verdict = asker(Scripted([YES, *slow]), sampling=Sampling(samples=5), stopping="settled").ask(CLAIM)
+    assert (verdict.status, verdict.drawn, verdict.saved) == ("failed", 2, 0)
+
+
+def test_votes_that_were_not_cast_cannot_be_counted_again() -> None:
+    sampling = Sampling(samples=3)
+    early = asker(Scripted([YES, YES]), sampling=sampling, stopping="settled").ask(CLAIM)
+    with pytest.raises(UsageError, match=r"1 samples of case \w+ were not drawn"):
+        asker(Scripted([]), sampling=Sampling(samples=3, threshold=1)).revote(CLAIM, early)
+
+
+def test_agreement_is_of_the_votes_cast() -> None:
+    assert asker(Scripted([YES, NO, YES]), sampling=Sampling(samples=3)).ask(CLAIM).agreement == (2 / 3,)
+    early = asker(Scripted([YES, YES]), sampling=Sampling(samples=3), stopping="settled").ask(CLAIM)
+    assert early.agreement == (1.0,)
+    assert asker(Scripted(["?", "?"]), sampling=Sampling(samples=2)).ask(CLAIM).agreement == (None,)
+
+
+# -- what is missing is asked again ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "shown", "found", "extra", "duplicated"),
+    [
+        (((1, "faithful"), (3, "faithful")), ((2, "invented"),), ["2. Two."], ("faithful", "invented", "faithful"), 0, 0),  # noqa: E501
+        (((2, "faithful"),), ((3, "invented"),), ["1. One.", "3. Three."], (None, "faithful", "invented"), 0, 0),
+        (
+            ((1, "faithful"), (1, "invented"), (2, "faithful"), (3, "faithful"), (7, "faithful")),
+            ((1, "reliable"), (2, "invented")),
+            ["1. One."],
+            ("reliable", "faithful", "faithful"),
+            2,
+            1,
+        ),
+        (((1, "faithful"), (2, "faithful")), ((1, "faithful"),), ["3. Three."], ("faithful", "faithful", None), 1, 0),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
+def test_only_what_is_missing_or_contradicted_is_asked_again(
+    first: Any, second: Any, shown: list[str], found: Any, extra: int, duplicated: int, adapter: str
+) -> None:
+    inner = Scripted([tags(*first, adapter=adapter), tags(*second, adapter=adapter)])
+    verdict = asker(inner, COGNI, adapter=adapter).ask(THREE)
+    assert verdict.labels == found
+    assert (verdict.reasked, verdict.extra, verdict.duplicated) == (1, extra, duplicated)
+    assert verdict.status == ("abstained" if None in found else "verdict")
+    one, two = inner.requests
+    assert (one.config.seed, two.config.seed) == (0, 0)  # the same sample, and no other draw
+    assert [line for line in user_of(two).split("\n") if line[:3] in ("1. ", "2. ", "3. ")] == shown
+    assert one.system == two.system
+    if adapter == "chat":
+        for name in ("reference", "dialogue"):
+            assert field_of(user_of(one), name) == field_of(user_of(two), name)
+
+
+@pytest.mark.parametrize(
+    "text", [tags((1, "faithful"), (2, "faithful"), (3, "faithful")), tags(), tags((9, "faithful")), "prose"]
+)
+def test_a_whole_reply_and_a_useless_one_are_not_asked_again(text: str) -> None:
+    verdict = asker(Scripted([text]), COGNI).ask(THREE)
+    assert verdict.reasked == 0
+    assert verdict.usage.calls == 1
+
+
+def test_an_unreadable_second_reply_leaves_the_first_as_it_is() -> None:
+    verdict = asker(Scripted([tags((1, "faithful")), "prose"]), COGNI).ask(THREE)
+    assert (verdict.labels, verdict.status) == (("faithful", None, None), "abstained")
+    assert verdict.error.startswith("unusable reply")
+
+
+def test_every_sample_asks_again_once_with_its_own_number() -> None:
+    def answers(request: Any) -> str:
+        return (
+            tags((1, "faithful")) if "1. One." in user_of(request) else tags((2, "invented"), (3, "invented"))
+        )
+
+    inner = Scripted(answers)
+    verdict = asker(inner, COGNI, sampling=Sampling(samples=3)).ask(THREE)
+    assert [request.config.seed for request in inner.requests] == [0, 0, 1, 1, 2, 2]
+    assert verdict.reasked == 3
+    assert verdict.votes == ({"faithful": 3}, {"invented": 3}, {"invented": 3})
+
+
+def leaving_out(messages: list[dict[str, Any]]) -> str:
+    """Leave out every second sentence of those that are asked for, but a last one."""
+    shown = field_of(str(messages[-1]["content"]), "sentences").split("\n")
+    numbers = [int(line.partition(".")[0]) for line in shown][::2]
+    return tags(*((n, "faithful") for n in numbers))
+
+
+def test_over_http_and_resumed_from_the_journal(serve: Callable[..., Loopback], tmp_path: Path) -> None:
+    server = serve(leaving_out)
+    path = tmp_path / "journal.jsonl"
+    cases = [COGNI.case({"reference": f"r{n}", "sentences": ["One.", "Two.", "Three."]}) for n in range(12)]
+
+    def judge(budget: Budget | None = None) -> tuple[Asker, Desk]:
+        desk = desk_with(budget, Journal(path))
+        lm = connect(Model(name="openai/x", api_base=server.url, temperature=0.7), desk)
+        sampling = Sampling(samples=2)
+        return Asker(judge=COGNI, program=COGNI.basic(), lm=lm, sampling=sampling, concurrency=3), desk
+
+    cut, desk = judge(Budget(calls=19))
+    with pytest.raises(BudgetExhausted):
+        cut.ask_all(cases)
+    desk.journal.close()
+    assert server.count == 19  # never one more
+    again, desk = judge()
+    found = again.ask_all(cases)
+    desk.journal.close()
+    assert server.count == 48 == desk.ledger.spend().calls + desk.ledger.spend().replayed
+    assert all(verdict.labels == ("faithful",) * 3 and verdict.reasked == 2 for verdict in found)
+    assert set(Counter(json.dumps(hit.body) for hit in server.hits).values()) == {
+        2
+    }  # each question once a sample
+    replayed, desk = judge()
+    assert replayed.ask_all(cases) == found
+    assert server.count == 48
+    assert desk.ledger.spend().calls == 0
+    desk.journal.close()
+
+
+def test_room_is_kept_for_what_may_be_asked_again() -> None:
+    assert (room_for(FECT, 30, 1), room_for(COGNI, 30, 1), room_for(COGNI, 30, 5)) == (30, 37, 187)
+
+
+# -- samples that are one -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("script", "identical"),
+    [([YES, YES], True), ([YES, NO], False), ([YES, YES + " "], False), (["?", "?"], True), ([YES], False)],
+)
+def test_replies_that_are_byte_for_byte_the_same_are_noticed(script: list[str], identical: bool) -> None:
+    verdict = asker(Scripted(script), sampling=Sampling(samples=len(script))).ask(CLAIM)
+    assert verdict.identical is identical
+
+
+def test_a_program_of_two_steps_is_identical_if_both_are() -> None:
+    class Two(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = dspy.Predict("claim -> note"), dspy.Predict(FECT.signature)
+
+        def forward(self, conversation: str, claim: str) -> Any:
+            note = self.first(claim=claim).note
+            return self.second(conversation=conversation + note, claim=claim)
+
+    for notes, identical in ((("a", "a"), True), (("a", "b"), False)):
+        said = [part for note in notes for part in (reply("chat", note=note), YES)]
+        lm = lm_of(Scripted(said), Desk.fresh())
+        verdict = Asker(judge=FECT, program=Two(), lm=lm, sampling=Sampling(samples=2)).ask(CLAIM)
+        assert (verdict.identical, verdict.votes) == (identical, ({"factual": 2},))
+
+
+def test_dspys_cache_does_not_make_one_sample_of_several(
+    serve: Callable[..., Loopback], tmp_path: Path
+) -> None:
+    """DSPy caches by request, and an endpoint gets no sample number: a cached sample would be a copy."""
+    turn = itertools.count()
+    server = serve(lambda messages: reply("chat", factual=next(turn) % 3 != 0))
+    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)
+    lm = connect(Model(name="openai/x", api_base=server.url, temperature=0.7), Desk.fresh())
+    for _ in range(2):
+        verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm, sampling=Sampling(samples=3)).ask(CLAIM)
+        assert verdict.votes == ({"non_factual": 1, "factual": 2},)
+        assert not verdict.identical
+    assert server.count == 6

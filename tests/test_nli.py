@@ -1,0 +1,281 @@
+"""The NLI baseline: what is entailed, how it is counted, and, marked slow, a real model that is tiny and random."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import desk_with, lm_of
+
+from jurist.artifacts import Store
+from jurist.cli import main
+from jurist.engines import nli
+from jurist.engines.meter import Budget
+from jurist.engines.models import Model
+from jurist.engines.nli import Chunk, NliEngine, parted, relate, relations
+from jurist.errors import BudgetExhausted, ModelError, UsageError
+from jurist.loading import load_judge
+from jurist.programs.asking import Asker, Sampling
+from jurist.programs.nli import nli_judge
+
+H, F = "hallucinated", "faithful"
+THREE = ("entailment", "neutral", "contradiction")
+E: Chunk = {"entailment": 0.8, "neutral": 0.1, "contradiction": 0.1}
+N: Chunk = {"entailment": 0.2, "neutral": 0.7, "contradiction": 0.1}
+C: Chunk = {"entailment": 0.1, "neutral": 0.1, "contradiction": 0.8}
+ROW = {"reference": "Ref.", "question": "Why?", "sentences": ["e", "n", "c", "n then e"]}
+SAYS = {"e": [E], "n": [N], "c": [N, C], "n then e": [N, C, E]}
+
+
+class Fake:
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, tuple[str, ...]]] = []
+
+    def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
+        self.seen.append((premise, tuple(hypotheses)))
+        return [SAYS[text] for text in hypotheses]
+
+
+def asker(reference: str, fake: Fake, **options: Any) -> Asker:
+    judge, desk = nli_judge(reference), options.pop("desk", desk_with())
+    return Asker(judge=judge, program=judge.basic(), lm=lm_of(NliEngine("m", fake), desk), **options)
+
+
+@pytest.mark.parametrize(
+    ("reference", "labels"),
+    [("nli:m", (F, H, H, F)), ("nli-contradiction:m", (F, F, H, F))],
+)
+def test_each_sentence_is_told_by_its_relation(reference: str, labels: tuple[str, ...]) -> None:
+    fake = Fake()
+    one = asker(reference, fake)
+    verdict = one.ask(one.judge.case(ROW))
+    assert (verdict.status, verdict.labels) == ("verdict", labels)
+    assert fake.seen == [("Ref.\nuser: Why?", ("e", "n", "c", "n then e"))]
+    assert verdict.reasoning.startswith("1. entailment 0.800; 2. neutral 0.200")
+
+
+def test_a_call_is_counted_limited_and_costs_nothing() -> None:
+    desk, fake = desk_with(Budget(calls=1)), Fake()
+    one = asker("nli:m", fake, desk=desk)
+    one.ask(one.judge.case(ROW))
+    spend = desk.ledger.spend("judge")
+    assert (spend.calls, spend.input_tokens, spend.output_tokens, spend.cost, spend.unpriced) == (
+        1,
+        0,
+        0,
+        0.0,
+        0,
+    )
+    with pytest.raises(BudgetExhausted):
+        one.ask(one.judge.case({**ROW, "reference": "Other."}))
+    assert len(fake.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("chunks", "relation", "best"),
+    [
+        ([N], "neutral", 0.2),
+        ([N, E], "entailment", 0.8),
+        ([C, N], "contradiction", 0.2),
+        ([C, E], "entailment", 0.8),
+    ],
+)
+def test_one_piece_that_entails_is_enough(chunks: list[Chunk], relation: str, best: float) -> None:
+    assert relate(chunks) == (relation, best)
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        ({0: "ENTAILMENT", 1: "neutral", 2: "Contradiction"}, ("entailment", "neutral", "contradiction")),
+        ({1: "not_entailment", 0: "entailment"}, ("entailment", "not_entailment")),
+        ({0: "contradiction", 1: "entailment"}, ("contradiction", "entailment")),
+    ],
+)
+def test_classes_are_found_by_name(names: dict[int, str], found: tuple[str, ...]) -> None:
+    assert relations("m", names) == found
+
+
+@pytest.mark.parametrize("names", [{0: "LABEL_0", 1: "LABEL_1"}, {0: "not_entailment", 1: "neutral"}, {}])
+def test_a_model_without_entailment_is_refused(names: dict[int, str]) -> None:
+    with pytest.raises(ModelError, match="which one is entailment"):
+        relations("m", names)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("nli:org/m", ("nli", "org/m")),
+        ("nli-contradiction:./m:1", ("nli-contradiction", "./m:1")),
+        ("offline", ("", "")),
+        ("detector:basic", ("", "")),
+        ("openai/nli:x", ("", "")),
+    ],
+)
+def test_references(name: str, parts: tuple[str, str]) -> None:
+    assert parted(name) == parts
+
+
+def test_no_model_named() -> None:
+    with pytest.raises(UsageError, match="names no model"):
+        load_judge("nli:", store=Store(None))
+
+
+def test_it_is_asked_once_and_keeps_its_model() -> None:
+    loaded = load_judge("nli:org/m", store=Store(None), samples=5).with_model(Model(name="openai/x"))
+    assert (loaded.name, loaded.model.name, loaded.sampling) == ("nli:org/m", "nli:org/m", Sampling())
+    assert loaded.judge.labels == load_judge("detector:basic", store=Store(None)).judge.labels
+
+
+def test_a_missing_extra_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(nli, "find_spec", lambda name: None)
+    asked = ["run", "nli:org/m", "--input", "cognibench-mini", "--output", str(tmp_path / "o.jsonl")]
+    assert main(asked) == 1
+    said = capsys.readouterr().err.strip()
+    assert said == "error: nli:org/m needs torch and transformers; install it with: pip install 'jurist[nli]'"
+
+
+def test_run_writes_a_line_for_each_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake = Fake()
+    monkeypatch.setattr(nli, "find_spec", lambda name: object())
+    monkeypatch.setattr(nli, "load_classifier", lambda model: fake)
+    (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n")
+    output = tmp_path / "o.jsonl"
+    assert main(["run", "nli:org/m", "--input", str(tmp_path / "rows.jsonl"), "--output", str(output)]) == 0
+    line = json.loads(output.read_text())
+    assert (line["judge"], line["model"], [unit["label"] for unit in line["units"]]) == (
+        "nli:org/m",
+        "nli:org/m",
+        [F, H, H, F],
+    )
+
+
+def test_compare_takes_it_beside_the_detector(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    class Every(Fake):
+        def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
+            return [[E if len(text) % 2 else N] for text in hypotheses]
+
+    monkeypatch.setattr(nli, "find_spec", lambda name: object())
+    monkeypatch.setattr(nli, "load_classifier", lambda model: Every())
+    asked = ["compare", "nli:org/m", "detector:basic", "--gold", "cognibench-mini", "--json"]
+    assert main([*asked, "--checkpoint", str(tmp_path / "c"), "--store", str(tmp_path / "s")]) == 0
+    assert "nli:org/m" in capsys.readouterr().out
+
+
+def test_a_model_that_cannot_be_loaded_is_tried_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    tried = []
+
+    def load(model: str) -> Fake:
+        tried.append(model)
+        raise ModelError("nli:org/m cannot be loaded", hint="name another")
+
+    monkeypatch.setattr(nli, "find_spec", lambda name: object())
+    monkeypatch.setattr(nli, "load_classifier", load)
+    asked = ["run", "nli:org/m", "--input", "cognibench-mini", "--output", str(tmp_path / "o.jsonl")]
+    assert main(asked) == 1
+    assert tried == ["org/m"]
+    assert capsys.readouterr().err.strip() == "error: nli:org/m cannot be loaded; name another"
+
+
+needs_transformers = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")),
+    reason="needs the extra nli: pip install 'jurist[nli]'",
+)
+
+
+def tiny(folder: Path, *, classes: Sequence[str] = THREE, head: bool = True) -> Path:
+    """Save a BERT of random weights that takes 48 tokens; nothing is downloaded."""
+    import tokenizers as tk
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    inner = tk.Tokenizer(tk.models.WordPiece(unk_token="[UNK]"))
+    inner.pre_tokenizer = tk.pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    text = [chr(code) for code in range(97, 123)] + ["the bridge was built by carters and it fell"]
+    inner.train_from_iterator(text, tk.trainers.WordPieceTrainer(vocab_size=150, special_tokens=special))
+    inner.post_processor = tk.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=inner, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
+    )
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=48,
+        id2label=dict(enumerate(classes)),
+        label2id={name: place for place, name in enumerate(classes)},
+        initializer_range=1.0,
+    )
+    kind = transformers.BertForSequenceClassification if head else transformers.BertModel
+    kind(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.slow
+@needs_transformers
+def test_a_real_model_reads_long_premises_in_pieces(tmp_path: Path) -> None:
+    classifier = nli.load_classifier(str(tiny(tmp_path)))
+    premise = "the bridge was built by carters " * 40
+    short, long, both = classifier.classify(premise, ["it fell"])[0], ["it fell " * 90], ["it fell", "a b c"]
+    assert len(short) > 5
+    assert all(abs(sum(chunk.values()) - 1) < 1e-4 for chunk in short)
+    assert len(classifier.classify("the bridge", ["it fell"])[0]) == 1
+    assert classifier.classify(premise, long)[0]
+    together = classifier.classify(premise, both)
+    assert together[0][0]["entailment"] == pytest.approx(
+        short[0]["entailment"], abs=1e-4
+    )  # batches change nothing
+    pieces = classifier._cut(premise.strip(), 20)  # type: ignore[attr-defined]
+    assert pieces[0].startswith("the bridge")
+    assert pieces[-1].endswith("carters")
+    assert all(piece in premise for piece in pieces)
+
+
+@pytest.mark.slow
+@needs_transformers
+def test_a_real_model_runs_as_a_judge(tmp_path: Path) -> None:
+    model, output = tiny(tmp_path / "m"), tmp_path / "o.jsonl"
+    assert main(["run", f"nli:{model}", "--input", "cognibench-mini", "--output", str(output)]) == 0
+    lines = [json.loads(line) for line in output.read_text().splitlines()]
+    assert len(lines) == 84
+    assert all(line["status"] == "verdict" and line["usage"]["calls"] == 1 for line in lines)
+
+
+@pytest.mark.slow
+@needs_transformers
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"classes": ["LABEL_0", "LABEL_1"]}, "which one is entailment"),
+        ({"head": False}, "no trained classifier"),
+    ],
+)
+def test_a_real_model_that_is_no_nli_model(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        nli.load_classifier(str(tiny(tmp_path, **options)))
+
+
+@pytest.mark.slow
+@needs_transformers
+def test_an_empty_folder_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        nli.load_classifier(str(tmp_path))

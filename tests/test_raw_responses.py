@@ -1,0 +1,141 @@
+"""Responses that come whole: split, judged and scored, with the place of every sentence, in English and Chinese."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import cli, read_jsonl, write_jsonl
+
+from jurist.errors import GoldError
+from jurist.gold import Gold
+from jurist.programs.catalogue import find
+from jurist.programs.cognibench import COGNIBENCH
+
+REFERENCE = "The mill of Arden was built in 1802 by Dr. Ames. It burned down in 1850."
+RESPONSE = "Yes. It was built by Dr. Ames.\n\n1. It burned in 1850.\n2. Yes. It was lovely, it seems."
+ZH = "阿登的磨坊建于1802年，由艾姆斯建造。它在1850年烧毁。"
+ZH_RESPONSE = "好的。磨坊建于1802年。“它烧毁了！”好的。磨坊可能很漂亮……"
+ZH_LABELS = ["irrelevant", "faithful", "faithful", "irrelevant", "speculative"]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JURIST_PUNKT", "own")
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+
+
+@pytest.mark.parametrize("judge", ["cognibench:basic", "detector:basic"])
+def test_run_gives_each_sentence_its_place(judge: str) -> None:
+    write_jsonl(Path("rows.jsonl"), [{"reference": REFERENCE, "response": RESPONSE}])
+    assert cli("run", judge, "--input", "rows.jsonl", "--output", "out.jsonl").code == 0
+    (line,) = read_jsonl(Path("out.jsonl"))
+    texts = [unit["text"] for unit in line["units"]]
+    assert texts == [
+        "Yes.", "It was built by Dr. Ames.", "1. It burned in 1850.", "2. Yes.", "It was lovely, it seems."
+    ]  # fmt: skip
+    assert all(RESPONSE[unit["start"] : unit["end"]] == unit["text"] for unit in line["units"])
+    starts = [unit["start"] for unit in line["units"]]
+    assert starts == sorted(set(starts))
+
+
+def test_equal_sentences_have_their_own_places() -> None:
+    write_jsonl(Path("rows.jsonl"), [{"reference": REFERENCE, "response": "Yes. Yes. No. Yes."}])
+    cli("run", "cognibench:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
+    (line,) = read_jsonl(Path("out.jsonl"))
+    assert [(unit["start"], unit["end"]) for unit in line["units"]] == [(0, 4), (5, 9), (10, 13), (14, 18)]
+
+
+def test_a_row_with_sentences_is_as_before_and_has_places_only_where_they_stand_in_its_response() -> None:
+    plain = {"reference": REFERENCE, "sentences": ["Yes.", "It burned."]}
+    whole = {**plain, "response": "Well: Yes. It burned."}
+    other = {**plain, "response": "Something else."}
+    cases = [COGNIBENCH.case(row) for row in (plain, whole, other)]
+    assert len({case.id for case in cases}) == 1  # the response is no input of its own
+    assert [case.spans for case in cases] == [(), ((6, 10), (11, 21)), ()]
+    write_jsonl(Path("rows.jsonl"), [plain])
+    cli("run", "cognibench:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
+    assert "start" not in read_jsonl(Path("out.jsonl"))[0]["units"][0]
+
+
+@pytest.mark.parametrize("row", [{}, {"response": " \n"}, {"response": 7}, {"sentences": None}])
+def test_a_row_without_text_is_refused(row: dict[str, Any]) -> None:
+    with pytest.raises(GoldError, match="sentences"):
+        COGNIBENCH.case({"reference": REFERENCE, **row})
+
+
+def test_labels_must_fit_the_sentences_that_are_found() -> None:
+    row = {"reference": REFERENCE, "response": "One. Two.", "labels": ["faithful"]}
+    with pytest.raises(GoldError, match="labels has 1 entries for 2 sentences"):
+        COGNIBENCH.case(row)
+
+
+def test_gold_with_responses_is_written_and_read_back(tmp_path: Path) -> None:
+    rows = [
+        {
+            "reference": REFERENCE,
+            "response": RESPONSE,
+            "labels": ["irrelevant", "faithful", "faithful", None, "invented"],
+        }
+    ]
+    write_jsonl(Path("gold.jsonl"), rows)
+    done = cli("gold", "import", "cognibench", "gold.jsonl", "--output", "again.jsonl")
+    assert done.code == 0, done.err
+    first, again = (Gold.load(name, COGNIBENCH) for name in ("gold.jsonl", "again.jsonl"))
+    assert first.sha256 == again.sha256
+    assert first.cases[0].spans == again.cases[0].spans != ()
+
+
+def test_a_csv_may_hold_responses() -> None:
+    Path("rows.csv").write_text(
+        f'reference,response,question\n"{REFERENCE}","One. Two.",Why?\n', encoding="utf-8"
+    )
+    assert cli("run", "cognibench:basic", "--input", "rows.csv", "--output", "out.jsonl").code == 0
+    assert [unit["text"] for unit in read_jsonl(Path("out.jsonl"))[0]["units"]] == ["One.", "Two."]
+
+
+def test_judges_of_one_sentence_take_responses() -> None:
+    parts = find("factual").expanded({"reference": REFERENCE, "response": RESPONSE})
+    assert [part["sentence"] for part in parts][1] == "It was built by Dr. Ames."
+
+
+def test_a_chinese_response_is_split_tagged_and_scored() -> None:
+    rows = [
+        {
+            "reference": f"第{number}号：{ZH}",
+            "question": "磨坊怎么样？",
+            "response": ZH_RESPONSE,
+            "labels": ZH_LABELS,
+            "group": f"g{number}",
+        }
+        for number in range(4)
+    ]
+    write_jsonl(Path("gold.jsonl"), rows)
+    assert cli("run", "cognibench:basic", "--input", "gold.jsonl", "--output", "out.jsonl").code == 0
+    line = read_jsonl(Path("out.jsonl"))[0]
+    assert [unit["text"] for unit in line["units"]] == [
+        "好的。", "磨坊建于1802年。", "“它烧毁了！”", "好的。", "磨坊可能很漂亮……"
+    ]  # fmt: skip
+    assert [ZH_RESPONSE[unit["start"] : unit["end"]] for unit in line["units"]] == [
+        unit["text"] for unit in line["units"]
+    ]
+    assert line["status"] == "verdict"
+    assert all(unit["label"] and unit["votes"] for unit in line["units"])
+    done = cli("table", "cognibench-3", "--gold", "gold.jsonl", "--json")
+    assert done.code == 0, done.err
+    table = json.loads(done.out)
+    assert (table["cases"], table["sentences"]) == (4, 20)
+    for one in table["lines"]:
+        assert one["counts"]["answered"] == 20
+        said = {unit["text"]: unit["positive"] for unit in line["units"]}
+        if one["name"] == "cognibench:basic":  # what run said is what the table scores
+            assert one["sentence"]["cognitive"]["recall"]["value"] == float(said["磨坊可能很漂亮……"])
+            words = {"磨坊建于1802年。": 6, "“它烧毁了！”": 4}
+            false_alarms = sum(count for text, count in words.items() if said[text])
+            assert one["word"]["factual"]["precision"]["value"] == 0.0
+            found = 7 * said["磨坊可能很漂亮……"] + false_alarms + 2 * 2 * said["好的。"]
+            expected = 7 * said["磨坊可能很漂亮……"] / found if found else 0.0
+            assert one["word"]["overall"]["precision"]["value"] == pytest.approx(expected)
