@@ -1,8 +1,9 @@
 """Artifacts: compiled judges as versioned, sealed folders of reviewable text.
 
 ``<store>/<judge>/<version>/`` holds ``program.json`` (a DSPy state),
-``card.json`` (where it comes from and how good it is) and ``history.jsonl``
-(every candidate that was tried). A version is written once and never again;
+``card.json`` (where it comes from and how good it is), ``history.jsonl``
+(every candidate that was tried) and ``matrix.jsonl`` (every candidate on every
+case it was scored on, without the sealed test). A version is written once and never again;
 only the pointers ``latest`` and ``tags.json`` beside it move. Knows nothing of
 optimizers, models or commands, and imports DSPy only when a prompt is read.
 """
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import ArtifactError
 from .keeping.artifact_card import Artifact, full_card, prompt_text
 from .keeping.redaction import publishable
-from .keeping.sealing import Sealed, canonical, inspect, lines, pretty, seal
+from .keeping.sealing import CARD, HISTORY, MATRIX, PROGRAM, Sealed, canonical, inspect, lines, pretty, seal
 from .keeping.shelves import Shelf, check_tag, parse_ref, store_root
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Store:
         history: Iterable[Mapping[str, Any]],
         *,
         make_latest: bool,
+        matrix: Iterable[Mapping[str, Any]] | None = None,
     ) -> Artifact:
         """Write the next version, whole or not at all, and return it.
 
@@ -103,6 +105,7 @@ class Store:
             card: the rest of it (``optimizer``, ``gold``, ``scores``, ...); keys it lacks become ``null``.
             history: one mapping a candidate.
             make_latest: whether ``JUDGE`` alone means this version from now on.
+            matrix: one mapping a candidate and case; ``None`` keeps no such file.
 
         Keys and credentials are taken out of the card and the history.
 
@@ -115,6 +118,7 @@ class Store:
         try:
             whole = full_card(judge, card)
             tried = lines(publishable(list(history)))
+            table = None if matrix is None else lines(matrix)
             canonical(whole)
         except (TypeError, ValueError) as error:
             raise ArtifactError(
@@ -123,8 +127,9 @@ class Store:
             ) from error
 
         def files(version: int) -> dict[str, bytes]:
-            sealed = seal(program, tried, {**whole, "version": version})
-            return {"program.json": program, "history.jsonl": tried, "card.json": canonical(sealed)}
+            sealed = seal(program, tried, {**whole, "version": version}, table)
+            kept = {PROGRAM: program, HISTORY: tried, CARD: canonical(sealed)}
+            return kept if table is None else {**kept, MATRIX: table}
 
         version = Shelf(self.root, judge.name).add(files, make_latest=make_latest)
         return self._open(self.root / judge.name / str(version), judge.name, version)

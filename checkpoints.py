@@ -3,7 +3,7 @@
 A checkpoint is a folder named by the fingerprint of the job (judge, gold, split,
 optimizer, models, seed; not the budget, so that a job can go on with a larger
 one). It holds the job's description and the journal of its paid answers, and is
-removed when the job has ended in an artifact.
+removed when the job has ended in an artifact. One process at a time works on it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .errors import CheckpointError
+from .keeping.locking import held, let_go
 
 __all__ = ["Checkpoint"]
 
@@ -26,6 +28,11 @@ class Checkpoint:
     """The folder of one unfinished job."""
 
     folder: Path
+
+    @classmethod
+    def at(cls, root: Path, job: Mapping[str, Any]) -> Checkpoint:
+        """Return where the checkpoint of ``job`` is or would be; nothing is written."""
+        return cls(folder=root / hashlib.sha256(_text(job).encode()).hexdigest()[:16])
 
     @classmethod
     def open(cls, root: Path, job: Mapping[str, Any], *, resume: bool, fresh: bool = False) -> Checkpoint:
@@ -38,13 +45,17 @@ class Checkpoint:
             fresh: forget an unfinished run of it, if there is one.
 
         Raises:
-            CheckpointError: there is an unfinished run and neither was asked for, or nothing can be written.
+            CheckpointError: there is an unfinished run and neither was asked for, another process is working on
+                it, or nothing can be written.
         """
-        text = json.dumps(job, sort_keys=True, ensure_ascii=False, indent=2)
-        folder = root / hashlib.sha256(text.encode()).hexdigest()[:16]
+        text, folder = _text(job), cls.at(root, job).folder
+        if folder.exists():
+            _only(folder)
         if folder.exists() and fresh:
+            let_go(folder)
             shutil.rmtree(folder)
         if folder.exists() and not resume:
+            let_go(folder)
             raise CheckpointError(
                 f"an unfinished run of this job is kept in {folder}",
                 hint="add --resume to continue it without paying again, or --fresh to forget it",
@@ -56,6 +67,7 @@ class Checkpoint:
             raise CheckpointError(
                 f"{root}: cannot be written: {error.strerror}", hint="name another folder with --store"
             ) from error
+        _only(folder)
         return cls(folder=folder)
 
     @property
@@ -76,8 +88,34 @@ class Checkpoint:
         )
         return path
 
+    def release(self) -> None:
+        """Let other processes continue the job; one that ends lets them anyway."""
+        let_go(self.folder)
+
     def remove(self) -> None:
         """Remove the checkpoint: the job has ended."""
+        if sys.platform == "win32":  # there, an open file cannot be removed
+            let_go(self.folder)
         shutil.rmtree(self.folder)
+        let_go(self.folder)
         if not any(self.folder.parent.iterdir()):
             self.folder.parent.rmdir()
+
+
+def _only(folder: Path) -> None:
+    """Take the folder for this process, or refuse it."""
+    try:
+        free = held(folder)
+    except OSError as error:
+        raise CheckpointError(
+            f"{folder}: cannot be written: {error.strerror}", hint="name another folder with --store"
+        ) from error
+    if not free:
+        raise CheckpointError(
+            f"another process is working on this job in {folder}",
+            hint="wait until it has ended, or end it first",
+        )
+
+
+def _text(job: Mapping[str, Any]) -> str:
+    return json.dumps(job, sort_keys=True, ensure_ascii=False, indent=2)

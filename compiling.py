@@ -3,7 +3,8 @@
 gold -> split -> optimizer (train, dev) -> proof (test) -> artifact. The calls of
 the proof are kept back from the budget before the optimizer starts, so that the
 limit holds for the whole job. Both programs are asked on the sealed test with
-the same engine, adapter, samples and parser.
+the same samples and parser, and with the same engine and adapter, unless the
+search chose others: then the basic prompt is asked as the user set the job up.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +24,18 @@ from .engines.ledger import Ledger
 from .engines.meter import Budget, Meter
 from .engines.models import Model, connect
 from .errors import BudgetExhausted, OptimizerError
-from .evaluation.proof import Proof, prove
-from .evaluation.rows import Row
+from .evaluation.proof import Proof
 from .gold import Gold
 from .leaks import check_leaks
-from .optimizers.base import Job, Result, Sink, optimize
-from .optimizers.objective import row_of
-from .optimizers.registry import DEFAULT, make
-from .programs.asking import Asker, Sampling
+from .optimizers.base import Event, Job, Result, Sink, optimize
+from .optimizers.matrix import bounded
+from .optimizers.pareto import front
+from .optimizers.registry import DEFAULT, make, settings_of
+from .optimizers.setting import Setting
+from .programs.asking import Sampling, room_for
 from .programs.judge import Judge
 from .programs.state import PromptState
-from .programs.votes import majority
+from .proving import described, fitted, model_under, openings, proven
 from .splits import Split
 
 __all__ = ["Compiled", "Interrupted", "Plan", "compile_judge"]
@@ -81,13 +84,14 @@ class Plan:
             "gold": self.gold.sha256,
             "optimizer": self.optimizer,
             "options": {name: str(value) for name, value in self.options.items()},
-            "model": _described(self.model),
-            "prompt_model": _described(self.proposer),
+            "model": described(self.model),
+            "prompt_model": described(self.proposer),
             "seed": self.seed,
             "shares": list(self.shares),
             "samples": self.sampling.samples,
             "threshold": self.sampling.threshold,
             "adapter": self.adapter,
+            **({"strictness": self.judge.strictness} if self.judge.strictness else {}),
         }
 
     @property
@@ -150,6 +154,7 @@ def compile_judge(
         GoldError, OptimizerError, ModelError, CheckpointError: see their classes.
         Interrupted: on Ctrl-C, or when the budget ended before the proof was done.
     """
+    sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
     split = plan.gold.split(plan.seed, plan.shares)
     check_leaks(split)
     make(plan.optimizer, plan.options)  # a wrong name or setting is said before anything is written
@@ -164,6 +169,7 @@ def compile_judge(
         worth_keeping = len(desk.journal) > 0 or checkpoint.best.exists()
         if ended or not worth_keeping:
             checkpoint.remove()
+        checkpoint.release()
     return compiled
 
 
@@ -171,7 +177,7 @@ def _compile(
     plan: Plan, split: Split, desk: Desk, checkpoint: Checkpoint, store: Store, force: bool, sink: Sink
 ) -> Compiled:
     job = _job(plan, split, desk, sink)
-    held = 2 * len(split.test) * plan.sampling.samples
+    held = 2 * room_for(plan.judge, len(split.test), plan.sampling.samples)
     if plan.budget.calls is not None and plan.budget.calls <= held:
         raise OptimizerError(
             f"the proof alone takes {held} calls and the budget is {plan.budget.calls}",
@@ -183,8 +189,9 @@ def _compile(
         raise _interrupted(checkpoint, result, "stopped by Ctrl-C")
     desk.meter.hold(0)
     check_leaks(split, [result.best.state])
-    sampling = _fitted(plan, job, result)
-    job.note(f"proving on {len(split.test)} sealed cases", kind="step")
+    sampling = fitted(job, result.board, result.best)
+    words = f"proving on {len(split.test)} sealed cases"
+    sink(Event(kind="phase", text=words, phase="proving", calls=desk.meter.calls, expected=held))
     try:
         proof, counted = _prove(job, split, result, sampling)
     except BudgetExhausted as stop:
@@ -192,21 +199,32 @@ def _compile(
     except KeyboardInterrupt:
         raise _interrupted(checkpoint, result, "stopped by Ctrl-C in the proof") from None
     better = proof.decision.verdict == "better"
-    card = {**_card(plan, split, desk, result, proof, sampling), **counted, "parent": _parent(plan, store)}
+    matrix, left_out = bounded(
+        result.board.matrix(split.train, split.dev), (result.board.basic.id, result.best.id)
+    )
+    card = {
+        **_card(plan, split, desk, result, proof, sampling),
+        **counted,
+        "parent": _parent(plan, store),
+        "pareto": _pareto(job, result),
+        "matrix": {"rows": len(matrix), "left_out": left_out},
+        "test_openings": openings(store, plan.judge.name, split.test_hash) + 1,
+    }
     artifact = store.save(
         plan.judge,
         result.best.state,
         card,
         result.board.history(split.train, split.dev),
+        matrix=matrix,
         make_latest=better or force,
     )
     return Compiled(artifact=artifact, proof=proof, result=result, latest=better or force)
 
 
 def _interrupted(checkpoint: Checkpoint, result: Result, why: str) -> Interrupted:
-    checkpoint.keep(
-        checkpoint.best.name, {"candidate": result.best.id, "prompt": result.best.state.to_json()}
-    )
+    best = result.best
+    kept = {"candidate": best.id, "prompt": best.state.to_json(), "setting": best.setting.to_json()}
+    checkpoint.keep(checkpoint.best.name, kept)
     return Interrupted(checkpoint.folder, result, why)
 
 
@@ -222,81 +240,64 @@ def _job(plan: Plan, split: Split, desk: Desk, sink: Sink) -> Job:
         sampling=plan.sampling,
         adapter=plan.adapter,
         concurrency=plan.concurrency,
+        own=Setting(model=plan.model.name, temperature=plan.model.temperature, adapter=plan.adapter),
+        connected=cache(
+            lambda setting: connect(model_under(plan.model, setting, plan.sampling.samples), desk, "judge")
+        ),
         sink=sink,
     )
 
 
-def _fitted(plan: Plan, job: Job, result: Result) -> Sampling:
-    """Return the sampling with the threshold that is best on dev for the best prompt, from votes already paid.
-
-    A threshold the user gave stays. Ties go to the majority, then to the lower one.
-    """
-    samples = plan.sampling.samples
-    if samples == 1 or plan.sampling.threshold is not None or not result.board.scored(result.best, job.dev):
-        return plan.sampling
-
-    def value(threshold: int) -> float:
-        sampling = Sampling(samples=samples, threshold=threshold)
-        asker = dataclasses.replace(job.asker(plan.judge.basic()), sampling=sampling)
-        verdicts = result.board.verdicts(result.best, job.dev)
-        again = [asker.revote(case, verdict) for case, verdict in zip(job.dev, verdicts, strict=True)]
-        objective = result.board.objective
-        return objective.aggregate([objective.outcome(c, v) for c, v in zip(job.dev, again, strict=True)])
-
-    middle = majority(samples)
-    best = max(range(1, samples + 1), key=lambda t: (round(value(t), 9), t == middle, -t))
-    return Sampling(samples=samples, threshold=best)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """A program on the sealed test: its rows, and how many of its answers contradicted themselves."""
-
-    rows: list[Row]
-    inconsistent: int
+def _pareto(job: Job, result: Result) -> list[dict[str, Any]]:
+    """Return the front of cost and score, each point with the vote threshold that goes with it."""
+    found = []
+    for point in front(job, result.board):
+        sampling = fitted(job, result.board, result.board.candidates[point.candidate])
+        threshold = sampling.needed if sampling.samples > 1 else None
+        found.append(dataclasses.replace(point, threshold=threshold).to_json())
+    return found
 
 
 def _prove(
     job: Job, split: Split, result: Result, sampling: Sampling
 ) -> tuple[Proof, dict[str, dict[str, int]]]:
     """Return the proof, and what the card says about answers that contradicted themselves."""
-    basic = _asked(job.asker(job.judge.basic()), split)
-    basic_id = result.board.basic_state().id
-    if result.best.id == basic_id and sampling == job.sampling:
-        compiled = basic
-    else:
-        program = result.best.state.apply(job.judge.basic())
-        compiled = _asked(dataclasses.replace(job.asker(program), sampling=sampling), split)
-    judge = job.judge
-    proof = prove(basic.rows, compiled.rows, judge.metric, judge.labels, judge.positive, seed=job.seed)
-    counts = {"basic": basic.inconsistent, "compiled": compiled.inconsistent}
-    return proof, {"inconsistent": counts}
-
-
-def _asked(asker: Asker, split: Split) -> _Asked:
-    verdicts = asker.ask_all(split.test)
-    rows = [row_of(case, verdict) for case, verdict in zip(split.test, verdicts, strict=True)]
-    return _Asked(rows=rows, inconsistent=sum(verdict.inconsistent for verdict in verdicts))
+    basic, best = job.judge.basic(), result.best
+    compiled = None
+    if best.id != result.board.basic.id or sampling != job.sampling:
+        asker = job.asker(best.state.apply(basic), best.setting.asked)
+        compiled = dataclasses.replace(asker, sampling=sampling, stopping="settled")
+    # By now both thresholds stand: samples that cannot change an outcome are not drawn.
+    first = dataclasses.replace(job.asker(basic), stopping="settled")
+    return proven(job.judge, split.test, first, compiled, seed=job.seed)
 
 
 def _card(
     plan: Plan, split: Split, desk: Desk, result: Result, proof: Proof, sampling: Sampling
 ) -> dict[str, Any]:
-    meter = desk.meter
+    meter, setting = desk.meter, result.best.setting
     return {
         "judge_ref": plan.judge_ref or plan.judge.name,
         "optimizer": {
             "name": plan.optimizer,
             "params": {name: str(value) for name, value in plan.options.items()},
+            "settings": settings_of(make(plan.optimizer, plan.options)),
             "seed": plan.seed,
             "ending": result.ending,
             "reason": result.reason,
             "candidate": result.best.id,
             "candidates": len(result.board.candidates),
         },
-        "model": _described(plan.model),
-        "prompt_model": _described(plan.proposer),
-        "adapter": plan.adapter,
+        "model": described(model_under(plan.model, setting, plan.sampling.samples)),
+        "prompt_model": described(plan.proposer),
+        "adapter": setting.adapter or plan.adapter,
+        "setting": setting.to_json(),
+        "job": {
+            "model": described(plan.model),
+            "adapter": plan.adapter,
+            "samples": plan.sampling.samples,
+            "threshold": plan.sampling.threshold,
+        },
         "gold": {
             "name": plan.gold.name,
             "sha256": plan.gold.sha256,
@@ -321,13 +322,3 @@ def _card(
 def _parent(plan: Plan, store: Store) -> int | None:
     """Return the version that was the latest until now, in the user's own store."""
     return next((one.version for one in store.list(plan.judge.name) if one.latest and not one.shipped), None)
-
-
-def _described(model: Model) -> dict[str, Any]:
-    return {
-        "name": model.name,
-        "api_base": model.public_base,
-        "temperature": model.temperature,
-        "max_tokens": model.max_tokens,
-        "seed": model.seed,
-    }

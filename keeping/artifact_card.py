@@ -6,6 +6,7 @@ when a prompt is read.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError
 from .redaction import publishable
+from .sealing import MATRIX
 
 if TYPE_CHECKING:
     import dspy
@@ -67,6 +69,28 @@ class Artifact:
 
         return state_of(self.program_state)
 
+    def matrix(self) -> tuple[dict[str, Any], ...]:
+        """Return every candidate on every case it was scored on: train and dev, never test.
+
+        Each row has ``candidate``, ``case``, ``part``, ``labels`` (as predicted, ``null`` where unusable),
+        ``score`` in [0, 1], ``calls`` and ``tokens``. Artifacts of older versions have none.
+
+        Raises:
+            ArtifactError: the file was changed since the artifact was read.
+        """
+        sealed = (self.card.get("files") or {}).get(MATRIX)
+        if sealed is None:
+            return ()
+        try:
+            data = (self.path / MATRIX).read_bytes()
+        except OSError:
+            data = b""
+        if hashlib.sha256(data).hexdigest() != sealed:
+            raise ArtifactError(
+                f"{self.ref}: {MATRIX} was changed after it was saved", hint="restore it from a copy"
+            )
+        return tuple(json.loads(line) for line in data.decode("utf-8").split("\n") if line)
+
     def check(self, judge: Judge) -> None:
         """Refuse a judge that is not the one that was compiled.
 
@@ -74,8 +98,10 @@ class Artifact:
             ArtifactError: another name, or other labels, positive labels or input fields.
         """
         now = {"judge": judge.name, **_identity(judge)}
+        if frozenset(self.card.get("positive") or ()) in judge.tiers.values():
+            del now["positive"]  # the same labels under another strictness: the prompt asks for the tier
         for key in ("judge", "labels", "positive", "inputs", "output_field"):
-            if key in self.card and self.card[key] != now[key]:
+            if key in self.card and key in now and self.card[key] != now[key]:
                 raise ArtifactError(
                     f"{self.ref} was compiled for {key} {self.card[key]!r}, the judge has {now[key]!r}",
                     hint="compile it again with this judge, or use the judge it was made for",
@@ -124,6 +150,7 @@ def _identity(judge: Judge) -> dict[str, Any]:
         "positive": sorted(judge.positive),
         "inputs": list(judge.input_fields),
         "output_field": judge.answer_shape.field,
+        **({"strictness": judge.strictness} if judge.strictness else {}),
     }
 
 

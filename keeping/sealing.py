@@ -1,4 +1,4 @@
-"""The three files of an artifact as bytes: one way to write them, and a seal that no changed byte survives.
+"""The files of an artifact as bytes: one way to write them, and a seal that no changed byte survives.
 
 ``card.json`` holds the hash of everything. Files are written in one canonical
 form, so that a change which JSON would not notice (a space, another order of
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ __all__ = [
     "CARD",
     "FILES",
     "HISTORY",
+    "MATRIX",
+    "OPTIONAL",
     "PROGRAM",
     "Fault",
     "Sealed",
@@ -28,8 +30,10 @@ __all__ = [
     "seal",
 ]
 
-PROGRAM, CARD, HISTORY = "program.json", "card.json", "history.jsonl"
+PROGRAM, CARD, HISTORY, MATRIX = "program.json", "card.json", "history.jsonl", "matrix.jsonl"
 FILES = (PROGRAM, HISTORY, CARD)
+OPTIONAL = (MATRIX,)
+"""Files that an artifact may have: sealed like the others where the card names them, foreign otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,35 +79,46 @@ def lines(records: Iterable[Mapping[str, Any]]) -> bytes:
     return "".join(text + "\n" for text in texts).encode("utf-8")
 
 
-def seal(program: bytes, history: bytes, card: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``card`` with ``files`` (the sha256 of the other two) and ``sha256`` (of all three)."""
-    whole = {**card, "files": {PROGRAM: _sha256(program), HISTORY: _sha256(history)}}
+def seal(
+    program: bytes, history: bytes, card: Mapping[str, Any], matrix: bytes | None = None
+) -> dict[str, Any]:
+    """Return ``card`` with ``files`` (the sha256 of each other file) and ``sha256`` (of all of them)."""
+    data = {PROGRAM: program, HISTORY: history, **({} if matrix is None else {MATRIX: matrix})}
+    whole = {**card, "files": {name: _sha256(content) for name, content in data.items()}}
     whole.pop("sha256", None)
-    return {**whole, "sha256": _digest(program, history, whole)}
+    return {**whole, "sha256": _digest(data, whole)}
 
 
 def inspect(folder: Path) -> Sealed:
     """Read a folder and check its seal. Never raises: what cannot be read is a fault."""
-    faults = _unexpected(folder)
+    faults: list[Fault] = []
     read: dict[str, bytes] = {}
-    for name in FILES:
+    _read(folder, FILES, read, faults)
+    card = _json(CARD, read.get(CARD), faults)
+    files = card.get("files")
+    named = [name for name in OPTIONAL if isinstance(files, dict) and name in files]
+    _read(folder, named, read, faults)
+    faults[:0] = _unexpected(folder, (*FILES, *named))
+    program = _json(PROGRAM, read.get(PROGRAM), faults)
+    history = _records(read.get(HISTORY), faults)
+    if len(read) == len(FILES) + len(named) and card:
+        faults += _broken_seal(read, card)
+    return Sealed(program=program, card=card, history=history, faults=tuple(faults))
+
+
+def _read(folder: Path, names: Iterable[str], read: dict[str, bytes], faults: list[Fault]) -> None:
+    for name in names:
         try:
             read[name] = (folder / name).read_bytes()
         except FileNotFoundError:
             faults.append(Fault(file=name, message="is missing"))
         except OSError as error:
             faults.append(Fault(file=name, message=f"cannot be read: {error.strerror}"))
-    card = _json(CARD, read.get(CARD), faults)
-    program = _json(PROGRAM, read.get(PROGRAM), faults)
-    history = _records(read.get(HISTORY), faults)
-    if len(read) == len(FILES) and card:
-        faults += _broken_seal(read, card)
-    return Sealed(program=program, card=card, history=history, faults=tuple(faults))
 
 
-def _unexpected(folder: Path) -> list[Fault]:
+def _unexpected(folder: Path, known: Sequence[str]) -> list[Fault]:
     try:
-        names = sorted(entry.name for entry in folder.iterdir() if entry.name not in FILES)
+        names = sorted(entry.name for entry in folder.iterdir() if entry.name not in known)
     except OSError as error:
         return [Fault(file=folder.name, message=f"cannot be read: {error.strerror}")]
     return [Fault(file=name, message="does not belong to the artifact", extra=True) for name in names]
@@ -111,13 +126,14 @@ def _unexpected(folder: Path) -> list[Fault]:
 
 def _broken_seal(read: Mapping[str, bytes], card: Mapping[str, Any]) -> list[Fault]:
     files = card.get("files")
+    data = {name: read[name] for name in (PROGRAM, HISTORY, *OPTIONAL) if name in read}
     changed = [
         Fault(file=name, message="its content was changed after it was saved")
-        for name in (PROGRAM, HISTORY)
-        if not isinstance(files, dict) or files.get(name) != _sha256(read[name])
+        for name, content in data.items()
+        if not isinstance(files, dict) or files.get(name) != _sha256(content)
     ]
     rest = {key: value for key, value in card.items() if key != "sha256"}
-    if not changed and card.get("sha256") != _digest(read[PROGRAM], read[HISTORY], rest):
+    if not changed and card.get("sha256") != _digest(data, rest):
         changed.append(Fault(file=CARD, message="its content was changed after it was saved"))
     if not changed and _canonical_or_none(card) != read[CARD]:
         changed.append(Fault(file=CARD, message="its layout was changed after it was saved"))
@@ -160,11 +176,11 @@ def _canonical_or_none(value: Any) -> bytes | None:
         return None
 
 
-def _digest(program: bytes, history: bytes, card: Mapping[str, Any]) -> str:
+def _digest(data: Mapping[str, bytes], card: Mapping[str, Any]) -> str:
     whole = hashlib.sha256()
     # The length of each part is hashed too: no byte can move from one file to the next unnoticed.
-    for name, data in ((PROGRAM, program), (HISTORY, history), (CARD, _canonical_or_none(dict(card)) or b"")):
-        whole.update(f"{name}\0{len(data)}\0".encode() + data)
+    for name, content in (*data.items(), (CARD, _canonical_or_none(dict(card)) or b"")):
+        whole.update(f"{name}\0{len(content)}\0".encode() + content)
     return whole.hexdigest()
 
 

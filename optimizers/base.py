@@ -10,7 +10,7 @@ that was scored on the whole of dev.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import dspy
@@ -22,6 +22,7 @@ from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge
 from .board import Board, Candidate
 from .objective import Objective
+from .setting import DEFAULT_SETTING, Setting
 
 __all__ = ["Event", "Job", "Optimizer", "Result", "Sink", "optimize"]
 
@@ -30,12 +31,27 @@ Ending = Literal["finished", "budget", "interrupted"]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something to show: ``kind`` is ``step``, ``candidate`` or ``note``; ``calls`` were spent so far."""
+    """Something to show.
 
-    kind: Literal["step", "candidate", "note"]
+    Attributes:
+        kind: a ``phase`` begins, an optimizer's ``step`` ended, a ``candidate`` is new, or a ``note``.
+        text: in words, one line.
+        calls: spent so far.
+        best: the value it speaks of.
+        phase: what begins: ``splitting``, ``optimizing`` or ``proving``.
+        expected: the calls of this phase at most, where they are known.
+        job: the job that begins, with its desk and parts.
+        board: where its candidates will be.
+    """
+
+    kind: Literal["phase", "step", "candidate", "note"]
     text: str
     calls: int = 0
     best: float | None = None
+    phase: str = ""
+    expected: int | None = None
+    job: Job | None = None
+    board: Board | None = None
 
 
 Sink = Callable[[Event], None]
@@ -56,6 +72,8 @@ class Job:
         sampling: samples and votes per case.
         adapter: DSPy's prompt format.
         concurrency: cases in flight at once.
+        own: the model, temperature and prompt format that the job's default setting stands for.
+        connected: gives the language model of a setting with another model or temperature.
         options: the optimizer's own settings, checked by it.
         sink: receives events.
     """
@@ -70,19 +88,36 @@ class Job:
     sampling: Sampling = field(default_factory=Sampling)
     adapter: str = "chat"
     concurrency: int = 8
+    own: Setting = DEFAULT_SETTING
+    connected: Callable[[Setting], dspy.LM] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     sink: Sink = lambda event: None
 
-    def asker(self, program: dspy.Module) -> Asker:
-        """Return what asks ``program`` as this job asks."""
+    def asker(self, program: dspy.Module, setting: Setting = DEFAULT_SETTING) -> Asker:
+        """Return what asks ``program`` as this job asks, or under another setting.
+
+        Raises:
+            OptimizerError: the setting has another model or temperature, and this job knows no other.
+        """
         return Asker(
             judge=self.judge,
             program=program,
-            lm=self.judge_lm,
-            sampling=self.sampling,
-            adapter=self.adapter,
+            lm=self._lm(setting),
+            sampling=self.sampling
+            if setting.threshold is None
+            else replace(self.sampling, threshold=setting.threshold),
+            adapter=setting.adapter or self.adapter,
             concurrency=self.concurrency,
         )
+
+    def _lm(self, setting: Setting) -> dspy.LM:
+        if setting.model is None and setting.temperature is None:
+            return self.judge_lm
+        if self.connected is None:
+            raise OptimizerError(
+                f"this job cannot be asked with {setting.words()}", hint="give it a way to connect models"
+            )
+        return self.connected(setting)
 
     def note(
         self, text: str, best: float | None = None, kind: Literal["step", "candidate", "note"] = "note"
@@ -133,6 +168,16 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
         )
     board = Board(job.judge, Objective(judge=job.judge), job.asker, job.desk)
     start = board.add(board.basic_state(), parent=None, source="basic")
+    job.sink(
+        Event(
+            kind="phase",
+            text=f"optimizing: {optimizer.name}",
+            calls=job.desk.meter.calls,
+            phase="optimizing",
+            job=job,
+            board=board,
+        )
+    )
     ending: Ending = "finished"
     reason = ""
     try:

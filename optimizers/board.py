@@ -1,17 +1,19 @@
 """The board: every candidate, every case it was scored on, and what that gives.
 
-The candidate x case matrix is complete whatever an optimizer forgets, and no
-pair is ever asked twice. The choice is made among candidates scored on the
-whole of dev, by a lower bound on the paired gain over the basic prompt, on dev
-and on every training case that both were scored on and that is not a
-demonstration of the candidate: the best of many noisy means is mostly luck.
+A candidate is a prompt and a setting (model, temperature, prompt format, vote
+threshold). The candidate x case matrix is complete whatever an optimizer
+forgets, and no pair is ever asked twice; candidates that differ only in the
+vote threshold share their answers. The choice is made among candidates scored on
+dev, by a lower bound on the value that all their outcomes give, on dev and on train
+(:mod:`jurist.optimizers.standing`): the best of many noisy means is mostly luck.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import dspy
@@ -19,10 +21,14 @@ import numpy as np
 
 from ..cases import Case
 from ..engines.channel import Desk
+from ..engines.ledger import Spend
 from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from .matrix import Spent, cells, spent
 from .objective import Objective, Outcome
+from .setting import DEFAULT_SETTING, Setting
+from .standing import Credit, Scored, standings
 
 __all__ = ["Board", "Candidate", "luck"]
 
@@ -37,15 +43,17 @@ def luck(candidates: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A prompt that was tried.
+    """A prompt that was tried, under a setting.
 
     Attributes:
         state: the prompt.
+        setting: how it is asked, where that differs from the job's own.
         parent: the candidate it was made from.
         source: what made it.
         step: the optimizer's round, from 1; 0 outside rounds.
         calls: the calls the job had made by then.
         demo_ids: the cases that are its demonstrations.
+        params: the choices that made it, for the record: JSON values by name.
     """
 
     state: PromptState
@@ -53,19 +61,26 @@ class Candidate:
     source: str
     step: int
     calls: int
+    setting: Setting = DEFAULT_SETTING
     demo_ids: tuple[str, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
-    @property
+    @cached_property
     def id(self) -> str:
-        """The id of its prompt."""
-        return self.state.id
+        """The id of its prompt; under another setting than the job's own, the hash of both."""
+        return self.setting.id_of(self.state.id)
+
+    @cached_property
+    def asked_id(self) -> str:
+        """The id of what is asked: the same for candidates that differ in the vote threshold only."""
+        return self.setting.asked.id_of(self.state.id)
 
 
 class Board:
     """All candidates of one job with all their outcomes."""
 
     def __init__(
-        self, judge: Judge, objective: Objective, asker: Callable[[dspy.Module], Asker], desk: Desk
+        self, judge: Judge, objective: Objective, asker: Callable[[dspy.Module, Setting], Asker], desk: Desk
     ) -> None:
         self.judge, self.objective, self.desk = judge, objective, desk
         self.candidates: dict[str, Candidate] = {}
@@ -73,6 +88,7 @@ class Board:
         self._basic = judge.basic()
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._verdicts: dict[tuple[str, str], Verdict] = {}
+        self._marks: dict[tuple[str, str], int] = {}
 
     def basic_state(self) -> PromptState:
         """Return the prompt of the judge's basic program."""
@@ -91,8 +107,10 @@ class Board:
         source: str,
         step: int = 0,
         demo_ids: tuple[str, ...] | None = None,
+        setting: Setting | None = None,
+        params: Mapping[str, Any] | None = None,
     ) -> Candidate:
-        """Enter a prompt; one that is already known keeps its first entry.
+        """Enter a prompt; one that is already known, under the same setting, keeps its first entry.
 
         Args:
             state: the prompt.
@@ -100,40 +118,56 @@ class Board:
             source: what made it, in words.
             step: the optimizer's round.
             demo_ids: ids of its demonstrations' cases; default: the parent's.
+            setting: how it is asked; default: as the parent is.
+            params: the choices that made it, for the record.
         """
-        known = self.candidates.get(state.id)
-        if known is not None:
-            return known
         candidate = Candidate(
             state=state,
             parent=parent.id if parent else None,
             source=source,
             step=step,
             calls=self.desk.meter.calls,
+            setting=setting if setting is not None else (parent.setting if parent else DEFAULT_SETTING),
             demo_ids=demo_ids if demo_ids is not None else (parent.demo_ids if parent else ()),
+            params=params or {},
         )
-        self.candidates[candidate.id] = candidate
-        return candidate
+        return self.candidates.setdefault(candidate.id, candidate)
 
     def score(self, candidate: Candidate, cases: Sequence[Case]) -> list[Outcome]:
         """Return the candidate's outcome on each case, asking only what was not asked before."""
-        open_cases = [case for case in cases if (candidate.id, case.id) not in self._outcomes]
+        asked = candidate.asked_id
+        open_cases = [case for case in cases if (asked, case.id) not in self._verdicts]
         if open_cases:
-            asker = self._asker(candidate.state.apply(self._basic))
+            asker = self._asker(candidate.state.apply(self._basic), candidate.setting.asked)
 
             def keep(index: int, verdict: Verdict) -> None:
                 self.record(candidate, open_cases[index], verdict)
 
             asker.ask_all(open_cases, keep)
+            self.mark(candidate, open_cases)
+        for case in cases:
+            if (candidate.id, case.id) not in self._outcomes:
+                self.record(candidate, case, self._verdicts[asked, case.id])
         return [self._outcomes[candidate.id, case.id] for case in cases]
+
+    def mark(self, candidate: Candidate, cases: Sequence[Case]) -> None:
+        """Note that all calls of these pairs have been made by now, for the plot of score against calls."""
+        for case in cases:
+            self._marks.setdefault((candidate.id, case.id), self.desk.meter.calls)
 
     def record(self, candidate: Candidate, case: Case, verdict: Verdict) -> Outcome:
         """Keep a verdict that was asked elsewhere as this board would ask it; a known pair keeps its first."""
         pair = candidate.id, case.id
         if pair not in self._outcomes:
-            self._verdicts[pair] = verdict
-            self._outcomes[pair] = self.objective.outcome(case, verdict)
+            first = self._verdicts.setdefault((candidate.asked_id, case.id), verdict)
+            self._outcomes[pair] = self.objective.outcome(case, self._voted(candidate, case, first))
         return self._outcomes[pair]
+
+    def _voted(self, candidate: Candidate, case: Case, verdict: Verdict) -> Verdict:
+        """Return what stored votes give under the candidate's own threshold, if it has one."""
+        if candidate.setting.threshold is None:
+            return verdict
+        return self._asker(self._basic, candidate.setting).revote(case, verdict)
 
     def outcome(self, candidate: Candidate, case: Case) -> Outcome | None:
         """Return the outcome of a pair, ``None`` if it was never asked."""
@@ -155,8 +189,30 @@ class Board:
         return all((candidate.id, case.id) in self._outcomes for case in cases)
 
     def verdicts(self, candidate: Candidate, cases: Sequence[Case]) -> list[Verdict]:
-        """Return the kept verdicts of a candidate that was scored on ``cases``."""
-        return [self._verdicts[candidate.id, case.id] for case in cases]
+        """Return the kept verdicts of a candidate that was scored on ``cases``, as the job's own vote gives them."""
+        return [self._verdicts[candidate.asked_id, case.id] for case in cases]
+
+    def spent(self, candidate: Candidate, cases: Sequence[Case]) -> Spent | None:
+        """Return what asking the candidate took, per case of those it was scored on; ``None`` without any."""
+        pairs = [(candidate.asked_id, case.id) for case in cases if self.outcome(candidate, case) is not None]
+        return spent([self._verdicts[pair].usage for pair in pairs]) if pairs else None
+
+    def matrix(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
+        """Return every outcome as a JSON-ready row: candidates in the order they were tried, cases in that given."""
+        parts = [("train", case) for case in train] + [("dev", case) for case in dev]
+        return [
+            row
+            for candidate in self.candidates.values()
+            for row in cells(candidate.id, self._entries(candidate, parts))
+        ]
+
+    def _entries(
+        self, candidate: Candidate, parts: Sequence[tuple[str, Case]]
+    ) -> Iterator[tuple[str, Outcome, Spend]]:
+        for part, case in parts:
+            outcome = self._outcomes.get((candidate.id, case.id))
+            if outcome is not None:
+                yield part, outcome, self._verdicts[candidate.asked_id, case.id].usage
 
     def ranking(self, cases: Sequence[Case]) -> list[Candidate]:
         """Return the candidates scored on all of ``cases``, best value first, the earlier first among equals."""
@@ -186,14 +242,42 @@ class Board:
         return mean - caution * float(np.std(self.objective.resampled(before, after)))
 
     def best(self, cases: Sequence[Case]) -> Candidate | None:
-        """Return the candidate with the highest lower bound on its gain, of those scored on all of ``cases``."""
-        done = [candidate for candidate in self.candidates.values() if self.scored(candidate, cases)]
-        caution = luck(len(done))
-        return max(done, key=lambda candidate: round(self.gain(candidate, caution), 9), default=None)
+        """Return the candidate with the highest lower bound, of those scored on some of ``cases``.
+
+        All that is known of a candidate counts, on whatever cases but its own demonstrations; see
+        :mod:`jurist.optimizers.standing`. The basic prompt stays unless another's gain over it is above its error.
+        """
+        wanted = {case.id for case in cases}
+        known = self.known()
+        able = [one for one in known if wanted & one.outcomes.keys()]
+        best, caution = able[0] if able else None, luck(len(able))
+        for _ in range(2):  # credits are to first order: the second time around what was chosen
+            if best is None:
+                return None
+            around = {**known[0].outcomes, **best.outcomes}
+            found = standings(known, Credit(self.objective, list(around.values())))
+            bounds = {one.id: one.bound(found[0], caution) for one in found}
+            best = max(able, key=lambda one: round(bounds[one.id], 9))
+        return self.candidates[best.id] if best else None
+
+    def known(self) -> list[Scored]:
+        """Return every candidate with what is known of it, but on its own demonstrations."""
+        found: dict[str, dict[str, Outcome]] = {one: {} for one in self.candidates}
+        for (owner, case_id), outcome in self._outcomes.items():
+            if case_id not in self.candidates[owner].demo_ids:
+                found[owner][case_id] = outcome
+        return [
+            Scored(id=one.id, parent=one.parent, outcomes=found[one.id]) for one in self.candidates.values()
+        ]
 
     def history(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
         """Return one JSON-ready row per candidate, in the order they were tried."""
         return [self._row(candidate, train, dev) for candidate in self.candidates.values()]
+
+    def _known_by(self, candidate: Candidate, cases: Sequence[Case]) -> int:
+        """Return the calls by which the candidate's outcomes on ``cases`` were known."""
+        marks = (self._marks.get((candidate.id, case.id), candidate.calls) for case in cases)
+        return max(marks, default=candidate.calls)
 
     def _row(self, candidate: Candidate, train: Sequence[Case], dev: Sequence[Case]) -> dict[str, Any]:
         def part(cases: Sequence[Case]) -> dict[str, Any]:
@@ -212,8 +296,20 @@ class Board:
             "step": candidate.step,
             "calls": candidate.calls,
             "demo_ids": list(candidate.demo_ids),
+            "setting": candidate.setting.to_json(),
+            "params": dict(candidate.params),
             "prompt": candidate.state.to_json(),
             "train": part(train),
             "dev": part(dev),
+            "calls_dev": self._known_by(candidate, dev) if self.scored(candidate, dev) else None,
             "gain": round(self.gain(candidate), 6) if self.scored(candidate, dev) else None,
+            **self._per_case(candidate, train, dev),
+        }
+
+    def _per_case(self, candidate: Candidate, train: Sequence[Case], dev: Sequence[Case]) -> dict[str, Any]:
+        """Return tokens and dollars per case: on dev, where every choice is made, else on train."""
+        found = self.spent(candidate, dev) or self.spent(candidate, train)
+        return {
+            "tokens": None if found is None else round(found.tokens, 3),
+            "cost": None if found is None or found.cost is None else round(found.cost, 9),
         }

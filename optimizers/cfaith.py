@@ -66,7 +66,7 @@ class CFaith:
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt on dev and train, one rewrite, and it on dev."""
         sample = min(self.sample, len(job.train))
-        return (sample + 2 * len(job.dev)) * job.sampling.samples + 1
+        return (sample + 2 * len(job.dev)) * job.sampling.samples * job.judge.calls + 1
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Rewrite the instruction of ``start``; with several predictors, one a round in turn."""
@@ -96,7 +96,7 @@ class CFaith:
         instruction = current.state.predictors[name].instructions
         return [
             {
-                "task": task(job),
+                "task": task(job, name),
                 "current_instruction": instruction,
                 "errors": "\n\n".join(_few(found, self.errors, number)),
             }

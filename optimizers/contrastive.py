@@ -6,7 +6,8 @@ is; the errors are grouped into recurring confusions (the label people gave -> t
 for each, corrected cases are added in pairs that mark the boundary: one that was
 confused, with the label people gave, and one that people did give the label it was
 confused with. Confusions are added in the order of their frequency, and each stays only
-if dev gets better by it.
+if dev gets better by it. An example has the shape of the task: of a judge of whole responses it is a
+whole response with every sentence tagged, of a program with several predictors what gold says of each.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Contrastive:
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt on train and dev, and one set on dev."""
         sample = min(self.sample, len(job.train))
-        return (sample + 2 * len(job.dev)) * job.sampling.samples
+        return (sample + 2 * len(job.dev)) * job.sampling.samples * job.judge.calls
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Add pairs of contrasting demonstrations to ``start``, confusion by confusion."""
@@ -114,9 +115,9 @@ class Contrastive:
         pairs = zip(random_.sample(confused, count), random_.sample(others, count), strict=True)
         added = list(dict.fromkeys(case.id for pair in pairs for case in pair))
         known = {case.id: case for case in (*confused, *others)}
-        state = current.state
-        for name, prompt in state.predictors.items():
-            demos = tuple(job.judge.demo(known[one]) for one in added)
+        state, shown = current.state, [job.judge.demos(known[one]) for one in added]
+        for name, prompt in current.state.predictors.items():
+            demos = tuple(demo[name] for demo in shown if name in demo)
             state = state.with_demos(name, (*prompt.demos, *demos))
         source = f"contrastive, {confusion.gold} taken for {confusion.judged}"
         ids = tuple(sorted({*current.demo_ids, *added}))

@@ -1,24 +1,33 @@
-"""``fewshot``: which labelled training cases serve best as demonstrations.
+"""``fewshot`` (also called ``demos``): which labelled training cases serve best as demonstrations.
 
 Draws demonstration sets of several sizes from train, stratified so that the
 positive labels are well represented. All sets are scored on a first block of
 dev; the better half goes on to the rest of dev and to training cases that are
 not demonstrations, so that calls go to the sets that may win.
+
+A program with several predictors gets demonstrations for all of them, by what
+gold says about each: jointly (the same cases for all) or in turn (one predictor
+after the other, each from the best so far). Every candidate records which.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..cases import Case
 from ..errors import OptimizerError
+from ..programs.judge import Judge
+from ..programs.state import PromptState
 from .base import Job
 from .board import Board, Candidate
 from .drawing import draw, draw_demos
 
-__all__ = ["FewShot"]
+__all__ = ["FewShot", "pool_of", "with_cases"]
+
+_WAYS = ("jointly", "in turn")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,28 +39,54 @@ class FewShot:
         sets: sets drawn for each size.
         first: cases of dev on which every set is scored before the worse half is dropped.
         sample: train cases on which the better half is scored too.
+        predictors: for several predictors: ``jointly`` or ``in turn``.
     """
 
     sizes: tuple[int, ...] = (4, 8, 16)
     sets: int = 4
     first: int = 24
     sample: int = 40
+    predictors: str = "jointly"
     name: str = "fewshot"
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown way."""
+        if self.predictors not in _WAYS:
+            raise OptimizerError(
+                f"{self.name}.predictors cannot be {self.predictors!r}", hint=f"use {' or '.join(_WAYS)}"
+            )
 
     def minimum(self, job: Job) -> int:
         """Return the calls that score the basic prompt and one set on dev."""
-        return 2 * len(job.dev) * job.sampling.samples
+        return 2 * len(job.dev) * job.sampling.samples * job.judge.calls
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Try demonstration sets on top of ``start``'s instructions."""
         random_ = random.Random(f"fewshot/{job.seed}/{start.id}")
-        pool = [case for case in job.train if case.gold is not None and any(case.gold)]
-        if not pool:
-            raise OptimizerError("no labelled training case", hint="give gold with more rows")
+        pool = pool_of(job)
+        if self.predictors == "jointly" or len(start.state.predictors) == 1:
+            return self._round(job, board, start, tuple(start.state.predictors), pool, random_)
+        best = start
+        for name in start.state.predictors:
+            own = [case for case in pool if name in job.judge.demos(case)]
+            if own:
+                best = self._round(job, board, best, (name,), own, random_)
+        return best
+
+    def _round(
+        self,
+        job: Job,
+        board: Board,
+        start: Candidate,
+        names: tuple[str, ...],
+        pool: Sequence[Case],
+        random_: random.Random,
+    ) -> Candidate:
+        """Try sets for some predictors; return the best candidate on the board."""
         order = random_.sample(job.dev, len(job.dev))
         sizes = [size for size in self.sizes if size <= len(pool)] or [len(pool)]
         tried = [
-            self._candidate(job, board, start, pool, size, random_)
+            self._candidate(job, board, start, names, draw_demos(pool, size, job.judge.positive, random_))
             for size in sizes
             for _ in range(self.sets)
         ]
@@ -70,18 +105,47 @@ class FewShot:
         return best
 
     def _candidate(
-        self,
-        job: Job,
-        board: Board,
-        start: Candidate,
-        pool: Sequence[Case],
-        size: int,
-        random_: random.Random,
+        self, job: Job, board: Board, start: Candidate, names: tuple[str, ...], cases: Sequence[Case]
     ) -> Candidate:
-        state, ids = start.state, set[str]()
-        for name in state.predictors:
-            cases = draw_demos(pool, size, job.judge.positive, random_)
-            state = state.with_demos(name, tuple(job.judge.demo(case) for case in cases))
-            ids.update(case.id for case in cases)
-        source = f"fewshot, {size} demonstrations"
-        return board.add(state, parent=start, source=source, demo_ids=tuple(sorted(ids)))
+        kept = set[str]() if len(names) == len(start.state.predictors) else set(start.demo_ids)
+        params: dict[str, Any] = {"demonstrations": len(cases)}
+        source = f"{self.name}, {len(cases)} demonstrations"
+        if len(start.state.predictors) > 1:
+            params["predictors"] = self.predictors if self.predictors == "jointly" else list(names)
+            source += " jointly" if self.predictors == "jointly" else f" of {', '.join(names)}"
+        return board.add(
+            with_cases(job.judge, start.state, cases, names),
+            parent=start,
+            source=source,
+            demo_ids=tuple(sorted(kept | {case.id for case in cases})),
+            params=params,
+        )
+
+
+def pool_of(job: Job) -> list[Case]:
+    """Return the training cases that can be demonstrations.
+
+    Raises:
+        OptimizerError: no training case has a label.
+    """
+    pool = [case for case in job.train if case.gold is not None and any(case.gold)]
+    if not pool:
+        raise OptimizerError("no labelled training case", hint="give gold with more rows")
+    return pool
+
+
+def with_cases(
+    judge: Judge, state: PromptState, cases: Sequence[Case], names: Sequence[str] | None = None
+) -> PromptState:
+    """Return a prompt whose predictors have these cases as demonstrations, in this order.
+
+    Args:
+        judge: says what gold gives as a demonstration of each predictor.
+        state: the prompt.
+        cases: labelled cases; a predictor gets those that gold says something about for it.
+        names: predictors that are changed; default: all.
+    """
+    demos: list[Mapping[str, Any]] = [judge.demos(case) for case in cases]
+    for name in state.predictors if names is None else names:
+        state = state.with_demos(name, tuple(one[name] for one in demos if name in one))
+    return state

@@ -1,33 +1,40 @@
 """``opro``: optimisation by prompting (Yang et al., 2023), for judges, with racing.
 
 A proposer model sees the instructions tried so far with their scores, in
-ascending order, and exemplars of the leader's errors, and writes several new
-instructions a step. All instructions race on train (:mod:`jurist.optimizers.racing`);
-the one that leads by its lower bound is scored on dev, and the choice is made
-there. Differences from the paper's loop, measured in the notes of its authors'
-code: instructions are not all scored on every case, the scores shown are
-shrunken, exemplars are errors and not random rows, and instructions are
-deduplicated on normalised Unicode text, so that Chinese works. The paper's own
-loop is :mod:`jurist.optimizers.opro_paper`.
+ascending order, and exemplars of the leader's errors on train, and writes several new
+instructions a step. All instructions race on train and dev together
+(:mod:`jurist.optimizers.racing`), and the choice is the board's. Differences from
+the paper's loop, measured in the notes of its authors' code: instructions are not
+all scored on every case, the scores shown are shrunken towards the parent's, exemplars are errors and not
+random rows, and instructions are deduplicated on normalised Unicode text, so that
+Chinese works. The paper's own loop is :mod:`jurist.optimizers.opro_paper`.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import dspy
 
-from ..cases import Case
+from ..errors import OptimizerError
 from .base import Job
 from .board import Board, Candidate
-from .proposing import Entrance, propose, scored, task, wrong
-from .racing import Credit, Race, blocks, decided, stratified
+from .proposing import Entrance, propose, propose_fields, scored, task, wrong
+from .racing import Race, interleaved, stratified
 
-__all__ = ["Opro", "ProposeInstruction"]
+__all__ = ["Opro", "ProposeInstruction", "joint"]
 
-_SURE = 2.0  # standard errors behind the best on dev by which a leader is dropped for now
+_WAYS = ("in turn", "jointly")
+_JOINT = """Write better instructions for a judge that works in several steps.
+
+You see what the judge is given and must answer, the instructions of each step tried so far with the scores from
+0 to 100 that the judge had with them (the best last), and cases on which the best judge disagrees with people. Write a
+new instruction for each step, so that together they differ from all that was tried and will score higher: keep what
+works, keep every label's definition, and state the general rule that the errors show to be missing, in the step
+that it belongs to. Do not quote the cases. Write each instruction in the language of the best one.
+"""
 
 
 class ProposeInstruction(dspy.Signature):
@@ -55,101 +62,126 @@ class Opro:
         candidates: instructions proposed a step (the paper: 8).
         shown: scored instructions kept in the meta-prompt (the paper: 20).
         exemplars: errors of the leader shown (the paper: 3 cases).
-        sample: train cases of the race; no instruction is scored on more.
+        sample: train cases of the race, beside all of dev; no instruction is scored on more.
         block: cases in a block of the race; each new instruction runs one.
         extra: further blocks a step, for the instructions with the highest upper bounds.
         reach: standard errors of the upper bound, and of the lower bound by which one leads.
-        shrink: cases for which the mean of all instructions counts beside an instruction's own.
-        patience: rounds without a new leader or a better instruction on dev before it stops.
+        shrink: cases for which its parent's mean counts beside an instruction's own.
+        patience: rounds without a new leader or another choice before it stops.
         longest: characters an instruction may have.
         copied: the share of an instruction's text that may be copied from train.
         temperature: of the proposer (the paper: 1.0).
+        predictors: for several predictors: ``in turn``, one a step, or ``jointly``, all in one proposal.
     """
 
     steps: int = 20
-    candidates: int = 4
+    candidates: int = 3
     shown: int = 20
     exemplars: int = 3
     sample: int = 200
-    block: int = 6
-    extra: int = 10
-    reach: float = 0.7
-    shrink: float = 10.0
+    block: int = 8
+    extra: int = 4
+    reach: float = 1.0
+    shrink: float = 5.0
     patience: int = 6
     longest: int = 4000
     copied: float = 0.2
     temperature: float = 1.0
+    predictors: str = "in turn"
     name: str = "opro"
 
+    def __post_init__(self) -> None:
+        """Refuse an unknown way."""
+        if self.predictors not in _WAYS:
+            raise OptimizerError(
+                f"{self.name}.predictors cannot be {self.predictors!r}", hint=f"use {' or '.join(_WAYS)}"
+            )
+
     def minimum(self, job: Job) -> int:
-        """Return the calls for the basic prompt and one other on dev and a block of train, and one proposal."""
+        """Return the calls for the basic prompt and one other on dev and a block, and one proposal."""
         first = min(max(1, self.block), self.sample, len(job.train))
-        return (2 * first + 2 * len(job.dev)) * job.sampling.samples + 1
+        return (2 * first + 2 * len(job.dev)) * job.sampling.samples * job.judge.calls + 1
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Improve the instruction of ``start``, predictor by predictor in turn."""
+        """Improve the instructions of ``start``."""
         race = self._race(job, board, start)
         entrance = Entrance.of(job, board, self.name, longest=self.longest, copied=self.copied)
-        incumbent, leader, waited = start, start, 0
-        names = tuple(start.state.predictors)
+        last, waited = (start.id, start.id), 0
         for step in range(1, self.steps + 1):
-            name = names[(step - 1) % len(names)]
-            texts = propose(job, ProposeInstruction, self._asked(job, race, name, step), self.temperature)
-            fresh = entrance.enter(leader, name, texts, step)
-            for candidate in fresh:
+            for candidate in self._proposed(job, race, entrance, step):
                 race.enter(candidate)
                 job.note(f"step {step}: {candidate.id}", board.value(candidate, race.order), kind="candidate")
             race.advance(self.extra, self.reach)
-            found = race.leader(self.reach)
-            self._to_dev(job, race, found.candidate)
-            best = board.best(job.dev) or incumbent
-            still = (best.id, found.candidate.id) == (incumbent.id, leader.id)
-            waited = waited + 1 if still else 0
-            incumbent, leader = best, found.candidate
-            job.note(f"step {step}: best on dev {incumbent.id}", board.value(incumbent, job.dev), kind="step")
+            leader, best = race.leader(self.reach), board.best(job.dev) or start
+            race.around(leader)
+            waited = waited + 1 if (best.id, leader.id) == last else 0
+            last = best.id, leader.id
+            job.note(f"step {step}: best {best.id}", board.value(best, job.dev), kind="step")
             if waited >= self.patience:
                 break
-        return incumbent
+        while not board.scored(best := board.best(job.dev) or start, job.dev):
+            board.score(best, job.dev)
+        return best
 
     def _race(self, job: Job, board: Board, start: Candidate) -> Race:
-        random_ = random.Random(f"race/{job.seed}")
-        cases = [case for case in job.train if case.id not in start.demo_ids]
-        order = stratified(cases, job.judge.positive, random_)[: self.sample]
-        credit = Credit(board, board.score(board.basic, job.dev))
-        race = Race(board, order, block=self.block, credit=credit, shrink=self.shrink)
+        order = interleaved(
+            *(
+                stratified(cases, job.judge.positive, random.Random(f"{part}/{job.seed}"))[:most]
+                for part, cases, most in (
+                    ("race", [case for case in job.train if case.id not in start.demo_ids], self.sample),
+                    ("dev", job.dev, len(job.dev)),
+                )
+            )
+        )
+        reference = board.score(board.basic, job.dev)
+        race = Race(board, order, block=self.block, reference=reference, shrink=self.shrink)
         race.enter(board.basic)
         race.enter(start)
         return race
 
-    def _asked(self, job: Job, race: Race, name: str, step: int) -> list[dict[str, str]]:
-        best = [(found.candidate, found.mean) for found in race.ranking()[: self.shown]]
-        leader = race.leader(self.reach).candidate
-        errors = wrong(race.board, leader, race.seen(leader))
-        values = {"task": task(job), "scored_instructions": scored(name, best)}
+    def _proposed(self, job: Job, race: Race, entrance: Entrance, step: int) -> list[Candidate]:
+        """Ask the proposer, and return what is new."""
+        leader = race.leader(self.reach)
+        names = tuple(leader.state.predictors)
+        if len(names) == 1 or self.predictors == "in turn":
+            name = names[(step - 1) % len(names)]
+            asked = self._asked(job, race, {"scored_instructions": name}, step)
+            texts = propose(job, ProposeInstruction, asked, self.temperature)
+            way = "" if len(names) == 1 else self.predictors
+            return entrance.enter_all(leader, [{name: text} for text in texts], step, way)
+        fields = {f"instruction_{at}": name for at, name in enumerate(names, 1)}
+        asked = self._asked(job, race, {f"scored_{field}": name for field, name in fields.items()}, step)
+        answers = propose_fields(job, joint(names), asked, self.temperature)
+        proposals = [{fields[field]: text for field, text in said.items()} for said in answers]
+        return entrance.enter_all(leader, proposals, step, self.predictors)
+
+    def _asked(self, job: Job, race: Race, shown: Mapping[str, str], step: int) -> list[dict[str, str]]:
+        """Return the values of each draw; ``shown``: the field for the scored instructions of which predictor."""
+        best = [(race.board.candidates[one.id], one.mean) for one in race.ranking()[: self.shown]]
+        leader, hidden = race.leader(self.reach), {case.id for case in job.dev}
+        errors = wrong(race.board, leader, [case for case in race.seen(leader) if case.id not in hidden])
+        values = {
+            "task": task(job, *shown.values()),
+            **{field: scored(name, best) for field, name in shown.items()},
+        }
         return [
             {**values, "errors": _slice(errors, self.exemplars, (step - 1) * self.candidates + draw)}
             for draw in range(self.candidates)
         ]
 
-    def _to_dev(self, job: Job, race: Race, leader: Candidate) -> None:
-        """Score the leader on dev, as long as it may still win against the best there."""
-        board = race.board
-        best = board.best(job.dev) or board.basic
-        order = stratified(job.dev, job.judge.positive, random.Random(f"dev/{job.seed}"))
-        # The board's choice rests on every case that both the basic prompt and the leader were scored on.
-        race.catch_up(board.basic, len(race.seen(leader)))
-        done: list[Case] = []
-        for block in blocks(order, self.block):
-            done += block
-            if board.scored(leader, block):
-                continue
-            # At least one more block: a prompt that goes on leading is not dropped for ever.
-            board.score(leader, block)
-            ours, theirs = (
-                [race.credit(outcome) for outcome in board.score(one, done)] for one in (leader, best)
-            )
-            if decided(ours, theirs, _SURE):
-                return
+
+def joint(names: Sequence[str]) -> type[dspy.Signature]:
+    """Return the signature that rewrites the instructions of several predictors in one proposal."""
+    signature: type[dspy.Signature] = ProposeInstruction.delete("scored_instructions").delete("instruction")
+    signature = signature.with_instructions(_JOINT)
+    for at, name in enumerate(names, 1):
+        desc = (
+            f"instructions of the step {name} with their scores, ascending; the best of each step go together"
+        )
+        signature = signature.insert(at, f"scored_instruction_{at}", dspy.InputField(desc=desc), str)
+        new = dspy.OutputField(desc=f"the new instruction of the step {name}, and nothing else")
+        signature = signature.append(f"instruction_{at}", new, str)
+    return signature
 
 
 def _slice(errors: Sequence[str], count: int, turn: int) -> str:

@@ -68,7 +68,7 @@ class OproPaper:
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt and one other on dev and the sample, and one proposal."""
         sample = min(self.sample, len(job.train))
-        return (2 * sample + 2 * len(job.dev)) * job.sampling.samples + 1
+        return (2 * sample + 2 * len(job.dev)) * job.sampling.samples * job.judge.calls + 1
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve the instruction of ``start``, predictor by predictor in turn."""
@@ -99,7 +99,7 @@ class OproPaper:
             labelled, min(self.exemplars, len(labelled))
         )
         examples = "\n\n".join(exemplar(case, _gold(job, case)) for case in chosen) or "none"
-        values = {"task": task(job), "scored_instructions": scored(name, best), "examples": examples}
+        values = {"task": task(job, name), "scored_instructions": scored(name, best), "examples": examples}
         return [values] * self.candidates
 
 

@@ -8,7 +8,6 @@ not copied from training cases.
 
 from __future__ import annotations
 
-import asyncio
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,14 +17,14 @@ from dspy.utils.exceptions import AdapterParseError, LMError
 
 from ..cases import Case
 from ..engines.failures import fatal, model_error, our_own
-from ..engines.models import adapter
 from ..hostile import defuse
-from ..programs.asking import collect
+from ..programs.state import PromptState
+from ..programs.together import asking_of, collect, together
 from .base import Job
 from .board import Board, Candidate
 from .copying import CopyGuard
 
-__all__ = ["Entrance", "exemplar", "propose", "scored", "task", "wrong"]
+__all__ = ["Entrance", "exemplar", "propose", "propose_fields", "scored", "task", "wrong"]
 
 _SHOWN = 600  # characters of an input that an exemplar quotes
 
@@ -45,10 +44,17 @@ def propose(
         ModelError: no draw was answered, or the model cannot be used at all.
         BudgetExhausted: a limit was reached.
     """
+    return [said["instruction"] for said in propose_fields(job, signature, asked, temperature)]
+
+
+def propose_fields(
+    job: Job, signature: type[dspy.Signature], asked: Sequence[Mapping[str, str]], temperature: float
+) -> list[dict[str, str]]:
+    """Do the same for a signature with several instructions: return the output fields of each usable answer."""
     predict = dspy.Predict(signature)
     failed: list[LMError] = []
 
-    async def ask(draw: int, values: Mapping[str, str]) -> str | None:
+    async def ask(draw: int, values: Mapping[str, str]) -> dict[str, str] | None:
         config = {"seed": draw, "temperature": temperature}
         try:
             said = await predict.acall(**defuse(dict(values), signature.fields), config=config)
@@ -63,24 +69,19 @@ def propose(
             failed.append(error)
             return None
         # A proposer may echo field markers; in an instruction they would be read as structure.
-        return str(defuse(str(said.instruction), [*job.judge.signature.fields]))
+        texts = {name: str(said[name] or "") for name in signature.output_fields}
+        return dict(defuse(texts, [*job.judge.signature.fields]))
 
-    async def ask_all() -> list[str | BaseException | None]:
-        with dspy.context(lm=job.proposer_lm, adapter=adapter("chat"), disable_history=True, trace=None):
-            # What is in flight when the budget ends is paid for, and kept.
-            return await asyncio.gather(
-                *(ask(draw, values) for draw, values in enumerate(asked)), return_exceptions=True
-            )
+    async def one(place: tuple[int, Mapping[str, str]]) -> dict[str, str] | None:
+        return await ask(*place)
 
-    texts: list[str] = []
-    for text in collect(ask_all()):
-        if isinstance(text, BaseException):
-            raise text
-        texts.extend([text] if text else [])
+    with asking_of(job.proposer_lm, "chat"):
+        said = collect(together(list(enumerate(asked)), one, concurrency=job.concurrency))
+    answers = [answer for answer in said if answer and any(answer.values())]
     if failed and len(failed) == len(asked):
         # Searching on without a proposer would only waste the judge's calls.
         raise model_error(failed[0]) from failed[0]
-    return texts
+    return answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,30 +113,63 @@ class Entrance:
 
     def enter(self, parent: Candidate, name: str, texts: Sequence[str], step: int) -> list[Candidate]:
         """Enter what is new among ``texts``, as instructions of ``parent``'s predictor ``name``."""
-        known = {_normal(c.state.predictors[name].instructions) for c in self.board.candidates.values()}
+        return self.enter_all(parent, [{name: text} for text in texts], step)
+
+    def enter_all(
+        self, parent: Candidate, proposals: Sequence[Mapping[str, str]], step: int, way: str = ""
+    ) -> list[Candidate]:
+        """Enter what is new among proposals: for each, instructions of some of ``parent``'s predictors.
+
+        Args:
+            parent: what they change.
+            proposals: predictor -> its new instruction; one that is empty or too long changes nothing.
+            step: the optimizer's round.
+            way: how the predictors were chosen, for the record; empty for a judge with one predictor.
+        """
+        known = {_normal(one.state) for one in self.board.candidates.values()}
         fresh: list[Candidate] = []
-        for text in texts:
-            cleaned = text.strip()
-            if not cleaned or len(cleaned) > self.longest or _normal(cleaned) in known:
+        for proposal in proposals:
+            cleaned = {name: text.strip() for name, text in proposal.items()}
+            usable = {name: text for name, text in cleaned.items() if 0 < len(text) <= self.longest}
+            state = parent.state
+            for name, text in usable.items():
+                state = state.with_instruction(name, text)
+            if _normal(state) in known:
                 continue
-            known.add(_normal(cleaned))
-            share = self.guard.share(cleaned)
+            known.add(_normal(state))
+            share = max(self.guard.share(text) for text in usable.values())
             if share > self.copied:
                 self.job.note(f"step {step}: an instruction refused, {share:.0%} of it is copied from train")
                 continue
-            state = parent.state.with_instruction(name, cleaned)
-            source = self.source + (f", {share:.1%} copied from train" if share else "")
-            fresh.append(self.board.add(state, parent=parent, source=source, step=step))
+            source = self.source + (f", {way}" if way else "")
+            source += f", {share:.1%} copied from train" if share else ""
+            params = {"predictors": sorted(usable), "way": way} if way else None
+            fresh.append(self.board.add(state, parent=parent, source=source, step=step, params=params))
         return fresh
 
 
-def task(job: Job) -> str:
-    """Return what the judge is given and must answer, in words."""
+def task(job: Job, *names: str) -> str:
+    """Return what the judge is given and must answer, in words.
+
+    Args:
+        job: whose judge.
+        names: the predictors whose instructions are asked for. Of a program with several, what they must
+            answer is said too, because it need not be the judge's labels.
+    """
     judge = job.judge
     inputs = "\n".join(
         f"- {name}: {info.json_schema_extra['desc']}" for name, info in judge.signature.input_fields.items()
     )
-    return f"inputs:\n{inputs}\nlabels: {', '.join(judge.labels)}\ncounts as found: {', '.join(sorted(judge.positive))}"
+    found = ", ".join(sorted(judge.positive))
+    whole = f"inputs:\n{inputs}\nlabels: {', '.join(judge.labels)}\ncounts as found: {found}"
+    steps = dict(judge.basic().named_predictors()) if judge.calls > 1 else {}
+    asked = "\n".join(
+        f"the step {name} must answer {field}: {info.json_schema_extra['desc']}"
+        for name in names
+        if name in steps
+        for field, info in steps[name].signature.output_fields.items()
+    )
+    return f"{whole}\nit asks in steps: {', '.join(steps)}\n{asked}" if asked else whole
 
 
 def scored(name: str, best_first: Sequence[tuple[Candidate, float]]) -> str:
@@ -165,5 +199,7 @@ def exemplar(case: Case, said: str) -> str:
     return f"{evidence}\n{said}"
 
 
-def _normal(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+def _normal(state: PromptState) -> tuple[str, ...]:
+    """Return the instructions of all predictors without differences in case, spacing and form of characters."""
+    texts = (state.predictors[name].instructions for name in sorted(state.predictors))
+    return tuple(" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in texts)

@@ -148,6 +148,7 @@ class Recorder:
     source: str
     _cases: dict[str, Case] = field(default_factory=dict)
     _origins: dict[str, str] = field(default_factory=dict)
+    _gold: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # labelled example -> by predictor
     _runs: dict[tuple[str, str], _Run] = field(default_factory=dict)
     _rollouts: Counter[tuple[str, str]] = field(default_factory=Counter)
     _empty: dict[str, str] = field(default_factory=dict)
@@ -177,7 +178,9 @@ class Recorder:
 
     def examples(self, cases: Iterable[Case]) -> list[dspy.Example]:
         """Return labelled cases as DSPy takes them: the inputs and the answer that gold gives."""
-        judge = self.job.judge
+        judge, cases = self.job.judge, list(cases)
+        if judge.demonstrations is not None:
+            self._gold.update((_key(judge.demo(case)), judge.demos(case)) for case in cases)
         return [dspy.Example(**judge.demo(case)).with_inputs(*judge.input_fields) for case in cases]
 
     def metric(self, example: dspy.Example, prediction: Any, *more: Any) -> float:
@@ -268,7 +271,7 @@ class Recorder:
         """Ask a prompt about cases, with ``lm`` instead of the judge's model once each; recorded for ``candidate``."""
         program = state.apply(self.job.judge.basic())
         traced = (_TracedAsync if hasattr(program, "aforward") else _Traced)(program)
-        asker = self.job.asker(traced)
+        asker = self.job.asker(traced, self.start.setting.asked)
         if lm is not None:
             # The same question again is meant as another draw.
             drawn = max(self._rollouts[state.id, case.id] for case in cases)
@@ -282,6 +285,8 @@ class Recorder:
             runs[case.id] = self._kept(case, verdict, heard, candidate)
 
         asker.ask_all(cases, keep)
+        if candidate is not None:
+            self.board.mark(candidate, cases)
         return {case.id: runs[case.id] for case in cases}
 
     def _kept(
@@ -324,7 +329,7 @@ class Recorder:
 
     def _state(self, program: Judging) -> PromptState:
         """Return a copy's prompt, with nothing in it that is no part of a prompt or could be read as structure."""
-        state, fields = PromptState.of(program.program), [*self.job.judge.signature.fields]
+        state, fields = PromptState.of(program.program), list(self.job.judge.markers)
         for name, predictor in program.program.named_predictors():
             # An optimizer without a usable proposal tries an empty one: that is no prompt.
             own = self.start.state.predictors[name].instructions
@@ -332,8 +337,9 @@ class Recorder:
             if text in ("", self._empty[name]):
                 text = own
             demos = tuple(
-                {key: value for key, value in demo.items() if key in predictor.signature.fields}
+                {key: value for key, value in shown.items() if key in predictor.signature.fields}
                 for demo in state.predictors[name].demos
+                if (shown := self._gold.get(_key(demo), {name: demo}).get(name)) is not None
             )
             state = state.with_instruction(name, text if text == own else defuse(text, fields))
             state = state.with_demos(name, tuple(defuse(demo, fields) for demo in demos))

@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, get_args, get_origin, get_type_hints
 
 from ..errors import BudgetExhausted, OptimizerError
 from .base import Job, Optimizer
@@ -24,13 +25,16 @@ from .dspy_simba import Simba
 from .fewshot import FewShot
 from .opro import Opro
 from .opro_paper import OproPaper
+from .optuna_joint import Optuna
 
-__all__ = ["DEFAULT", "OPTIMIZERS", "Chain", "make"]
+__all__ = ["DEFAULT", "OPTIMIZERS", "Chain", "make", "settings_of"]
 
 DEFAULT = "opro+fewshot"
 OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {
     "opro": Opro,
     "fewshot": FewShot,
+    "demos": partial(FewShot, name="demos"),
+    "optuna": Optuna,
     "opro-paper": OproPaper,
     "cfaith": CFaith,
     "contrastive": Contrastive,
@@ -97,6 +101,19 @@ def make(name: str, options: Mapping[str, Any] | None = None) -> Optimizer:
     return parts[0] if len(parts) == 1 else Chain(parts=tuple(parts))
 
 
+def settings_of(optimizer: Optimizer) -> dict[str, dict[str, Any]]:
+    """Return every setting that is used, the defaults included, as JSON values: by optimizer, for a chain each."""
+    parts = optimizer.parts if isinstance(optimizer, Chain) else (optimizer,)
+    return {
+        part.name: {
+            item.name: list(value) if isinstance(value := getattr(part, item.name), tuple) else value
+            for item in dataclasses.fields(part)  # type: ignore[arg-type]
+            if item.name != "name"
+        }
+        for part in parts
+    }
+
+
 def _one(name: str, options: Mapping[str, Any], left: dict[str, Any]) -> Optimizer:
     maker = OPTIMIZERS.get(name)
     if maker is None:
@@ -105,23 +122,30 @@ def _one(name: str, options: Mapping[str, Any], left: dict[str, Any]) -> Optimiz
     own: dict[str, Any] = {}
     for item in dataclasses.fields(default):  # type: ignore[arg-type]
         if item.name != "name" and item.name in options:
-            own[item.name] = _as(getattr(default, item.name), options[item.name], f"{name}.{item.name}")
+            kind = get_type_hints(type(default))[item.name]
+            own[item.name] = _as(kind, getattr(default, item.name), options[item.name], f"{name}.{item.name}")
             left.pop(item.name, None)
     return maker(**own)
 
 
-def _as(default: Any, value: Any, where: str) -> Any:
+def _as(kind: Any, default: Any, value: Any, where: str) -> Any:
+    """Return a setting's value as its field's type; numbers may not be below 0."""
     try:
-        if isinstance(default, tuple):
+        if get_origin(kind) is tuple:
             items = value.split(",") if isinstance(value, str) else value
-            found: Any = tuple(int(item) for item in items)
+            found: Any = tuple(get_args(kind)[0](_bare(item)) for item in items)
         else:
-            found = type(default)(value)
-        if isinstance(default, int | float | tuple) and not all(item >= 0 for item in _each(found)):
+            found = kind(value)
+        if not all(item >= 0 for item in _each(found) if isinstance(item, int | float)):
             raise ValueError("below 0")
         return found
     except (TypeError, ValueError, OverflowError) as error:
-        raise OptimizerError(f"{where} cannot be {value!r}", hint=f"give a value like {default!r}") from error
+        hint = f"give a value like {default!r}" if default != () else "give values joined by commas"
+        raise OptimizerError(f"{where} cannot be {value!r}", hint=hint) from error
+
+
+def _bare(item: Any) -> Any:
+    return item.strip() if isinstance(item, str) else item
 
 
 def _each(value: Any) -> tuple[Any, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -14,17 +13,16 @@ from typing import Any
 import pytest
 from dspy.lm15 import Request
 from dspy.utils.exceptions import LMAuthError, LMServerError
-from fakes import Scripted, desk_with, lm_of, reply, system_of, user_of
+from fakes import reply, system_of, user_of
 from judges import TWO
 from loopback import field_of
+from scripted_runs import ScriptedRun, fect_split, gold, hashed
 
 import jurist
 from jurist.cases import Case
-from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
 from jurist.errors import ModelError, OptimizerError
-from jurist.gold import Gold, Split
-from jurist.optimizers.base import Job, Result, optimize
+from jurist.gold import Split
 from jurist.optimizers.dspy_copro import Copro
 from jurist.optimizers.dspy_gepa import Gepa
 from jurist.optimizers.dspy_mipro import Mipro
@@ -33,9 +31,7 @@ from jurist.optimizers.dspy_simba import Simba
 from jurist.optimizers.objective import Objective
 from jurist.optimizers.registry import make
 from jurist.programs.asking import Sampling
-from jurist.programs.catalogue import find
 
-FECT = find("fect")
 NAMES = ("bootstrap", "copro", "mipro", "gepa", "simba", "infer-rules")
 PROPOSING = ("copro", "mipro", "gepa", "simba", "infer-rules")
 CALLS = dict.fromkeys(NAMES, 100) | {"simba": 200}
@@ -43,18 +39,7 @@ CALLS = dict.fromkeys(NAMES, 100) | {"simba": 200}
 
 @cache
 def split() -> Split:
-    whole = Gold.load("fect-mini", FECT).split(0)
-    return dataclasses.replace(whole, train=whole.train[:12], dev=whole.dev[:8])
-
-
-@cache
-def gold() -> dict[str, str]:
-    parts = (*split().train, *split().dev, *split().test)
-    return {case.inputs["claim"]: (case.gold or ("",))[0] or "" for case in parts}
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+    return dataclasses.replace(fect_split(), train=fect_split().train[:12], dev=fect_split().dev[:8])
 
 
 def judged(request: Request) -> str:
@@ -63,57 +48,26 @@ def judged(request: Request) -> str:
     quality = max(map(int, re.findall(r"quality=(\d+)", system_of(request))), default=50)
     quality += 2 * (len(request.messages) - 1)  # demonstrations help
     drawn = str(request.config.seed) if request.config.temperature == 1.0 else ""
-    right = _hash(claim + drawn) % 100 < quality
+    right = hashed(claim + drawn) % 100 < quality
     return reply("chat", factual=(gold()[claim] == "factual") == right)
 
 
 def proposed(request: Request) -> str:
     """Fill every output field that the prompt asks for with a rule that depends on the request and the draw."""
-    number = _hash(system_of(request) + user_of(request) + str(request.config.seed))
+    number = hashed(system_of(request) + user_of(request) + str(request.config.seed))
     rule = f"Rule {number}: be strict. quality={40 + number % 55}"
     asked = system_of(request).partition("Your output fields are:")[2].partition("All interactions")[0]
     fields = re.findall(r"^\d+\. `(\w+)` \((\w+)", asked, re.M)
     return reply("chat", **{name: {"program": rule} if kind == "dict" else rule for name, kind in fields})
 
 
-class Run:
-    """One run of an optimizer with scripted engines."""
+class Run(ScriptedRun):
+    """One run of one of DSPy's optimizers, with a small budget."""
 
-    def __init__(
-        self, name: str, *, calls: int | None = None, journal: Path | None = None, **job: Any
-    ) -> None:
-        self.judge = Scripted(job.pop("judged", judged))
-        self.proposer = Scripted(job.pop("proposed", proposed))
-        self.desk = desk_with(
-            Budget(calls=calls or CALLS.get(name, 120)), None if journal is None else Journal(journal)
-        )
-        self.notes: list[str] = []
-        self.job = Job(
-            **{
-                "judge": FECT,
-                "train": split().train,
-                "dev": split().dev,
-                "judge_lm": lm_of(self.judge, self.desk),
-                "proposer_lm": lm_of(self.proposer, self.desk, "proposer"),
-                "desk": self.desk,
-                "concurrency": 4,
-                "sink": lambda event: self.notes.append(event.text),
-                **{key: value for key, value in job.items() if key != "options"},
-            }
-        )
-        self.result: Result = optimize(make(name, job.get("options")), self.job)
-
-    @property
-    def sent(self) -> int:
-        return len(self.judge.requests) + len(self.proposer.requests)
-
-    @property
-    def board(self) -> Any:
-        return self.result.board
-
-    @property
-    def history(self) -> list[dict[str, Any]]:
-        return self.board.history(self.job.train, self.job.dev)  # type: ignore[no-any-return]
+    def __init__(self, name: str, *, calls: int | None = None, **job: Any) -> None:
+        parts = {"train": split().train, "dev": split().dev, "judged": judged, "proposed": proposed}
+        budget = Budget(calls=calls or CALLS.get(name, 120))
+        super().__init__(name, job.pop("options", None), budget=budget, **{**parts, **job})
 
 
 @cache
@@ -300,7 +254,7 @@ def test_a_judge_that_is_down_for_good_ends_the_work(name: str, monkeypatch: pyt
 def test_nothing_is_printed_and_events_still_are(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     shown = Run(name, calls=80, sink=lambda event: print("EVENT", event.kind))
     out, err = capfd.readouterr()
-    assert set(out.splitlines()) <= {"EVENT step", "EVENT candidate", "EVENT note"}
+    assert set(out.splitlines()) <= {"EVENT phase", "EVENT step", "EVENT candidate", "EVENT note"}
     assert (out.count("EVENT") >= 3, err) == (True, "")
     assert shown.result.best
 
@@ -351,7 +305,7 @@ def test_all_predictors_of_a_program_are_optimized(name: str) -> None:
         said = {
             "notes": "seen",
             "reasoning": "because",
-            "polite": right if _hash(user_of(request)) % 2 else "no",
+            "polite": right if hashed(user_of(request)) % 2 else "no",
         }
         return reply("chat", **{field: said[field] for field in asked if field in said})
 

@@ -1,0 +1,90 @@
+"""The candidate x case matrix as rows that an artifact keeps, and what asking a candidate takes.
+
+A row is one candidate on one case. The sealed test is never in it. Prices and
+tokens of a case are those of the answers, whether they were paid in this run
+or replayed from the journal of an interrupted one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..engines.ledger import Spend
+from .objective import Outcome
+
+__all__ = ["MOST_CELLS", "Spent", "bounded", "cells", "spent"]
+
+MOST_CELLS = 200_000
+"""Rows that an artifact keeps, about 30 MB; a search this large keeps the candidates with the most rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """What one case takes on average.
+
+    Attributes:
+        calls: answered calls.
+        tokens: input and output tokens.
+        cost: US dollars; ``None`` if the price of a call is not known.
+    """
+
+    calls: float
+    tokens: float
+    cost: float | None
+
+
+def spent(usages: Sequence[Spend]) -> Spent:
+    """Return the means over cases; at least one."""
+    count = len(usages)
+    unknown = any(usage.unpriced for usage in usages)
+    return Spent(
+        calls=sum(_answered(usage) for usage in usages) / count,
+        tokens=sum(usage.input_tokens + usage.output_tokens for usage in usages) / count,
+        cost=None if unknown else sum(usage.cost for usage in usages) / count,
+    )
+
+
+def cells(candidate: str, entries: Iterable[tuple[str, Outcome, Spend]]) -> Iterator[dict[str, Any]]:
+    """Yield a candidate's rows from (part, outcome, usage) of each case it was scored on."""
+    for part, outcome, usage in entries:
+        yield {
+            "candidate": candidate,
+            "case": outcome.row.id,
+            "part": part,
+            "labels": list(outcome.row.predicted),
+            "score": round(outcome.score, 6),
+            "calls": _answered(usage),
+            "tokens": usage.input_tokens + usage.output_tokens,
+        }
+
+
+def bounded(
+    rows: Sequence[Mapping[str, Any]], keep: Sequence[str], most: int = MOST_CELLS
+) -> tuple[list[Mapping[str, Any]], int]:
+    """Return the rows of as many whole candidates as fit, in their order, and how many rows were left out.
+
+    Args:
+        rows: the matrix.
+        keep: candidates that come first (the basic and the chosen one); after them those with the most rows.
+        most: rows that are kept.
+    """
+    if len(rows) <= most:
+        return list(rows), 0
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row["candidate"]] = counts.get(row["candidate"], 0) + 1
+    first = [one for one in dict.fromkeys(keep) if one in counts]
+    order = [*first, *sorted((one for one in counts if one not in first), key=lambda one: -counts[one])]
+    kept, room = set[str](), most
+    for one in order:
+        if counts[one] <= room:
+            kept.add(one)
+            room -= counts[one]
+    found = [row for row in rows if row["candidate"] in kept]
+    return found, len(rows) - len(found)
+
+
+def _answered(usage: Spend) -> int:
+    return usage.calls - usage.retries - usage.failures + usage.replayed

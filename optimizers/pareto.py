@@ -1,0 +1,89 @@
+"""The front of cost and score: the candidates that no other beats in both.
+
+Read off the board after any optimizer: the score on dev, and what asking took
+per case of dev, both of answers that were paid anyway. Cost is in US dollars
+where the price of every call is known and not nothing; otherwise in tokens, and
+each point says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .base import Job
+from .board import Board
+
+__all__ = ["Point", "dominant", "front", "points"]
+
+Unit = Literal["USD per case", "tokens per case"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A candidate's place.
+
+    Attributes:
+        candidate: its id.
+        source: what made it.
+        score: the metric on dev.
+        cost: per case of dev, in ``unit``.
+        unit: dollars or tokens.
+        threshold: the vote threshold that goes with it, if the caller of this module knows one.
+    """
+
+    candidate: str
+    source: str
+    score: float
+    cost: float
+    unit: Unit
+    threshold: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as a plain mapping, rounded."""
+        return {
+            "candidate": self.candidate,
+            "source": self.source,
+            "score": round(self.score, 6),
+            "cost": round(self.cost, 9),
+            "unit": self.unit,
+            "threshold": self.threshold,
+        }
+
+
+def points(job: Job, board: Board) -> list[Point]:
+    """Return the place of every candidate that was scored on the whole of dev, in the order they were tried."""
+    done = [one for one in board.candidates.values() if board.scored(one, job.dev)]
+    taken = [spent for one in done if (spent := board.spent(one, job.dev)) is not None]
+    priced = [spent.cost for spent in taken if spent.cost is not None]
+    in_money = len(priced) == len(done) and any(priced)
+    costs = priced if in_money else [spent.tokens for spent in taken]
+    return [
+        Point(
+            candidate=one.id,
+            source=one.source,
+            score=board.value(one, job.dev),
+            cost=cost,
+            unit="USD per case" if in_money else "tokens per case",
+        )
+        for one, cost in zip(done, costs, strict=True)
+    ]
+
+
+def dominant(found: Sequence[Point]) -> list[Point]:
+    """Return the points that no other beats, the cheapest first.
+
+    A point is beaten by one that costs no more and scores no less, and is better in one of the two; of equal
+    points the first stays.
+    """
+    front: list[Point] = []
+    for point in sorted(found, key=lambda one: (one.cost, -one.score)):
+        if not front or point.score > front[-1].score:
+            front.append(point)
+    return front
+
+
+def front(job: Job, board: Board) -> list[Point]:
+    """Return the front of a job's candidates, the cheapest first."""
+    return dominant(points(job, board))

@@ -1,0 +1,140 @@
+"""The proof on the sealed test: who is asked there, how, and how often it has been opened.
+
+Both ways to an artifact end here, compiling and choosing another point of a
+compilation's front. Knows artifacts and judges, not optimizers' work or commands.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .artifacts import Store
+from .cases import Case
+from .engines.models import Model
+from .evaluation.proof import Proof, prove
+from .evaluation.rows import Row
+from .loading import suited
+from .optimizers.base import Job
+from .optimizers.board import Board, Candidate
+from .optimizers.objective import row_of
+from .optimizers.setting import Setting
+from .programs.asking import Asker, Sampling
+from .programs.judge import Judge
+from .programs.votes import majority
+
+__all__ = ["described", "fitted", "model_under", "openings", "proven"]
+
+
+def model_under(model: Model, setting: Setting, samples: int) -> Model:
+    """Return a job's model with what a setting changes.
+
+    Another model keeps the address, where it is of the same provider, and takes the temperature of the job
+    unless it refuses any but its own.
+
+    Raises:
+        UsageError: the model cannot be reached so.
+    """
+    if setting.model is None and setting.temperature is None:
+        return model
+    changed = model
+    if setting.model is not None:
+        near = setting.model.partition("/")[0] == model.name.partition("/")[0]
+        changed = dataclasses.replace(
+            model, name=setting.model, api_base=model.api_base if near else None, temperature=None
+        )
+        if not changed.fixed_temperature:
+            changed = dataclasses.replace(changed, temperature=model.temperature)
+    if setting.temperature is not None and not changed.fixed_temperature:
+        changed = dataclasses.replace(changed, temperature=setting.temperature)
+    return suited(changed, samples)
+
+
+def fitted(job: Job, board: Board, candidate: Candidate) -> Sampling:
+    """Return the sampling with the threshold that is best on dev for a candidate, from votes already paid.
+
+    A threshold that the user or the candidate's own setting gives stays. Ties go to the majority, then to the
+    lower one.
+    """
+    own, samples = candidate.setting.threshold, job.sampling.samples
+    if own is not None:
+        return dataclasses.replace(job.sampling, threshold=own)
+    if samples == 1 or job.sampling.threshold is not None or not board.scored(candidate, job.dev):
+        return job.sampling
+    verdicts = board.verdicts(candidate, job.dev)
+
+    def value(threshold: int) -> float:
+        sampling = dataclasses.replace(job.sampling, threshold=threshold)
+        asker = dataclasses.replace(job.asker(job.judge.basic()), sampling=sampling)
+        again = [asker.revote(case, verdict) for case, verdict in zip(job.dev, verdicts, strict=True)]
+        outcome = board.objective.outcome
+        return board.objective.aggregate([outcome(c, v) for c, v in zip(job.dev, again, strict=True)])
+
+    middle = majority(samples)
+    best = max(range(1, samples + 1), key=lambda t: (round(value(t), 9), t == middle, -t))
+    return dataclasses.replace(job.sampling, threshold=best)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """A program on the sealed test: its rows, and how many of its answers contradicted themselves."""
+
+    rows: list[Row]
+    inconsistent: int
+
+
+def proven(
+    judge: Judge,
+    test: Sequence[Case],
+    basic: Asker,
+    compiled: Asker | None,
+    *,
+    seed: int,
+    opened: int = 1,
+    tick: Callable[[], None] = lambda: None,
+) -> tuple[Proof, dict[str, dict[str, int]]]:
+    """Ask both on the sealed test; return the proof, and what the card says about inconsistent answers.
+
+    Args:
+        judge: with the metric.
+        test: the sealed cases.
+        basic: asks the prompt nobody tuned.
+        compiled: asks the other one; ``None`` if it is the same, which is then asked once.
+        seed: of the resamples.
+        opened: how often this test has been opened, this time included: p is corrected by it (Bonferroni).
+        tick: is called with each answer.
+
+    Raises:
+        What :meth:`Asker.ask_all` raises.
+    """
+    before = _ask(basic, test, tick)
+    after = before if compiled is None else _ask(compiled, test, tick)
+    proof = prove(
+        before.rows, after.rows, judge.metric, judge.labels, judge.positive, seed=seed, openings=opened
+    )
+    return proof, {"inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}}
+
+
+def _ask(asker: Asker, test: Sequence[Case], tick: Callable[[], None]) -> _Asked:
+    verdicts = asker.ask_all(test, lambda index, verdict: tick())
+    rows = [row_of(case, verdict) for case, verdict in zip(test, verdicts, strict=True)]
+    return _Asked(rows=rows, inconsistent=sum(verdict.inconsistent for verdict in verdicts))
+
+
+def openings(store: Store, judge: str, test_hash: str) -> int:
+    """Return how many artifacts of a judge were proven on a test: how often it has been opened so far."""
+    golds = [one.card.get("gold") or {} for one in store.list(judge)]
+    return sum(gold.get("test_ids_sha256") == test_hash for gold in golds)
+
+
+def described(model: Model) -> dict[str, Any]:
+    """Return a model as a card shows it, without credentials."""
+    return {
+        "name": model.name,
+        "api_base": model.public_base,
+        "temperature": model.temperature,
+        "max_tokens": model.max_tokens,
+        "seed": model.seed,
+    }

@@ -1,0 +1,84 @@
+"""Runs of optimizers with scripted engines, for the tests of all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fakes import Scripted, desk_with, lm_of
+
+from jurist.engines.journal import Journal
+from jurist.engines.meter import Budget
+from jurist.gold import Gold, Split
+from jurist.optimizers.base import Job, Result, optimize
+from jurist.optimizers.board import Board
+from jurist.optimizers.registry import make
+from jurist.programs.catalogue import find
+
+__all__ = ["FECT", "ScriptedRun", "fect_split", "gold", "hashed"]
+
+FECT = find("fect")
+
+
+@cache
+def fect_split() -> Split:
+    """Return the split of the bundled FECT gold with seed 0."""
+    return Gold.load("fect-mini", FECT).split(0)
+
+
+@cache
+def gold() -> dict[str, str]:
+    """Return claim -> label of the bundled FECT gold."""
+    whole = fect_split()
+    parts = (*whole.train, *whole.dev, *whole.test)
+    return {case.inputs["claim"]: (case.gold or ("",))[0] or "" for case in parts}
+
+
+def hashed(text: str) -> int:
+    """Return a number that depends on the text alone."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+class ScriptedRun:
+    """One run of an optimizer whose judge and proposer are scripted; more keywords are the job's."""
+
+    def __init__(
+        self,
+        name: str,
+        options: Any,
+        *,
+        judged: Any,
+        proposed: Any,
+        budget: Budget | None = None,
+        journal: Path | None = None,
+        **job: Any,
+    ) -> None:
+        self.judge, self.proposer = Scripted(judged), Scripted(proposed)
+        self.desk = desk_with(budget, None if journal is None else Journal(journal))
+        self.notes: list[str] = []
+        settings = {
+            "judge": FECT,
+            "judge_lm": lm_of(self.judge, self.desk),
+            "proposer_lm": lm_of(self.proposer, self.desk, "proposer"),
+            "concurrency": 4,
+            "sink": lambda event: self.notes.append(event.text),
+        }
+        self.job = Job(desk=self.desk, **{**settings, **job})
+        self.result: Result = optimize(make(name, options), self.job)
+
+    @property
+    def sent(self) -> int:
+        return len(self.judge.requests) + len(self.proposer.requests)
+
+    @property
+    def board(self) -> Board:
+        return self.result.board
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        return self.board.history(self.job.train, self.job.dev)
+
+    def value(self) -> float:
+        return self.board.value(self.result.best, self.job.dev)

@@ -1,0 +1,250 @@
+"""The matrix and the front in an artifact, and any point of the front made the artifact."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import FAST, Done, claims, cli, tree, write_jsonl
+
+from jurist.artifacts import Artifact, Store
+from jurist.engines.ledger import Spend
+from jurist.errors import ArtifactError
+from jurist.evaluation.proof import prove
+from jurist.evaluation.rows import Row
+from jurist.keeping.sealing import MATRIX
+from jurist.optimizers.matrix import bounded, spent
+from jurist.optimizers.setting import Setting
+from jurist.programs.state import PromptState
+
+JOINT = (
+    *("--optimizer", "optuna", "--set", "trials=5", "--set", "sizes=2", "--set", "sets=1"),
+    *("--set", "sample=6", "--set", "hard=4", "--set", "orders=1"),
+)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with gold and two compilations: by few-shot selection, and by the joint search with settings."""
+    folder = tmp_path_factory.mktemp("chosen")
+    gold = write_jsonl(folder / "gold.jsonl", claims())
+    first = cli("compile", "fect", "--gold", gold, *FAST, "--store", folder / "few", "--json")
+    more = ("--samples", 3, "--set", "adapters=json", "--set", "temperatures=1.0")
+    second = cli("compile", "fect", "--gold", gold, *JOINT, *more, "--store", folder / "joint", "--json")
+    assert (first.code, second.code) == (0, 0), first.err + second.err
+    return folder
+
+
+@pytest.fixture
+def store(compiled: Path, tmp_path: Path) -> Path:
+    """A copy of the joint search's store, to write into; the gold set lies beside it."""
+    (tmp_path / "gold.jsonl").write_bytes((compiled / "gold.jsonl").read_bytes())
+    for name, data in tree(compiled / "joint").items():
+        (tmp_path / "store" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "store" / name).write_bytes(data)
+    return tmp_path / "store"
+
+
+def choose(store: Path, candidate: str, *more: object) -> Done:
+    gold = store.parent / "gold.jsonl"
+    return cli("artifacts", "choose", "fect@1", candidate, "--gold", gold, "--store", store, "--json", *more)
+
+
+def of(folder: Path, ref: str = "fect@1") -> Artifact:
+    return Store(folder, shipped=folder / "none").load(ref)
+
+
+@pytest.mark.parametrize("name", ["few", "joint"])
+def test_the_matrix_is_whole_and_never_of_the_test(compiled: Path, name: str) -> None:
+    artifact = of(compiled / name)
+    rows = artifact.matrix()
+    assert artifact.card["matrix"] == {"rows": len(rows), "left_out": 0}
+    counts: dict[tuple[str, str], int] = {}
+    for row in rows:
+        key = row["candidate"], row["part"]
+        counts[key] = counts.get(key, 0) + 1
+    expected = {
+        (row["candidate"], part): row[part]["cases"]
+        for row in artifact.history
+        for part in ("train", "dev")
+        if row[part]["cases"]
+    }
+    assert counts == expected
+    assert {row["case"] for row in rows} <= set(artifact.card["gold"]["seen"])
+    assert all(0 <= row["score"] <= 1 and row["tokens"] > 0 and row["calls"] > 0 for row in rows)
+    assert {label for row in rows for label in row["labels"]} <= {*artifact.card["labels"], None}
+
+
+def test_the_rows_of_the_history_have_cost_and_tokens_per_case(compiled: Path) -> None:
+    artifact = of(compiled / "joint")
+    for row in artifact.history:
+        cells = [
+            cell
+            for cell in artifact.matrix()
+            if cell["candidate"] == row["candidate"] and cell["part"] == "dev"
+        ]
+        if len(cells) == artifact.card["gold"]["dev"]:
+            assert row["tokens"] == pytest.approx(
+                sum(cell["tokens"] for cell in cells) / len(cells), abs=1e-3
+            )
+            assert row["cost"] == 0  # offline
+        state, setting = PromptState.from_json(row["prompt"]), Setting.from_json(row["setting"])
+        assert setting.id_of(state.id) == row["candidate"]
+
+
+def test_any_changed_byte_of_the_matrix_is_found(store: Path) -> None:
+    artifact = of(store)
+    path = artifact.path / MATRIX
+    good = path.read_bytes()
+    for position in range(0, len(good), max(1, len(good) // 23)):
+        bad = bytearray(good)
+        bad[position] ^= 1
+        path.write_bytes(bad)
+        assert cli("artifacts", "verify", "--store", store).code == 1
+    with pytest.raises(ArtifactError, match=r"matrix\.jsonl was changed"):
+        artifact.matrix()
+    path.unlink()
+    assert "matrix.jsonl: is missing" in cli("artifacts", "verify", "--store", store).err
+    path.write_bytes(good)
+    assert cli("artifacts", "verify", "--store", store).code == 0
+
+
+def test_an_artifact_without_a_matrix_verifies_and_a_foreign_matrix_does_not(tmp_path: Path) -> None:
+    from jurist.programs.catalogue import find
+
+    store, fect = Store(tmp_path, shipped=tmp_path / "none"), find("fect")
+    artifact = store.save(fect, PromptState.of(fect.basic()), {}, [], make_latest=True)
+    assert (store.verify(), artifact.matrix()) == ([], ())
+    (artifact.path / MATRIX).write_text("{}\n", encoding="utf-8")
+    assert [problem.message for problem in store.verify()] == [
+        "matrix.jsonl: does not belong to the artifact"
+    ]
+
+
+def test_the_front_is_shown_and_kept(compiled: Path) -> None:
+    card = of(compiled / "joint").card
+    front = card["pareto"]
+    assert {tuple(sorted(point)) for point in front} == {
+        ("candidate", "cost", "score", "source", "threshold", "unit")
+    }
+    assert [point["score"] for point in front] == sorted(point["score"] for point in front)
+    gold = compiled / "gold.jsonl"
+    done = cli("compile", "fect", "--gold", gold, *FAST, "--store", compiled / "again", "--json")
+    assert done.json["pareto"][0]["candidate"] in done.err
+    assert "front of cost and score" in done.err
+    assert "tokens per case" in done.err
+
+
+def test_every_point_of_the_front_can_be_chosen(compiled: Path, store: Path) -> None:
+    first = of(store)
+    for opened, point in enumerate(first.card["pareto"], 2):
+        done = choose(store, point["candidate"])
+        assert done.code == 0, done.err
+        card, artifact = done.json, of(store, f"fect@{opened}")
+        row = next(row for row in first.history if row["candidate"] == point["candidate"])
+        assert artifact.state.id == PromptState.from_json(row["prompt"]).id
+        assert card["setting"] == row["setting"]
+        assert card["adapter"] == row["setting"].get("adapter", "chat")
+        assert card["model"]["temperature"] == row["setting"].get("temperature", 0.7)
+        assert card["thresholds"] == {"samples": 3, "threshold": point["threshold"]}
+        assert card["parent"] == 1
+        assert card["test_openings"] == card["decision"]["openings"] == opened
+        raw = card["decision"]["p_uncorrected"]
+        assert card["decision"]["p"] == pytest.approx(min(1, opened * raw))
+        assert artifact.matrix() == first.matrix()
+    assert cli("artifacts", "verify", "--store", store).code == 0
+
+
+def test_the_chosen_candidate_gives_the_proof_of_the_compilation(compiled: Path, store: Path) -> None:
+    first = of(store)
+    best = first.card["optimizer"]["candidate"]
+    done = choose(store, best[:7])
+    assert done.json["scores"] == first.card["scores"]
+    assert done.json["optimizer"]["chosen_from"] == "fect@1"
+    shown = cli("artifacts", "show", "fect@2", "--store", store)
+    assert shown.code == 0
+    assert cli("artifacts", "show", "fect@2", "--history", "--store", store).code == 0
+    assert cli("artifacts", "diff", "fect@1", "fect@2", "--store", store).code == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("ffffffffffff",), "no candidate 'ffffffffffff'; on its front"),
+        (("",), "no candidate ''"),
+    ],
+)
+def test_an_unknown_candidate_is_refused(store: Path, argv: tuple[str, ...], words: str) -> None:
+    done = cli("artifacts", "choose", "fect@1", *argv, "--store", store)
+    assert done.code == 1
+    assert words in done.err
+    assert len(done.lines) == 1
+
+
+def test_a_gold_set_that_is_not_found_is_asked_for(store: Path) -> None:
+    candidate = of(store).card["pareto"][0]["candidate"]
+    done = cli("artifacts", "choose", "fect@1", candidate, "--store", store)
+    assert (done.code, len(done.lines)) == (1, 1)
+    assert "--gold" in done.err
+
+
+def test_another_gold_set_is_refused(store: Path, tmp_path: Path) -> None:
+    candidate = of(store).card["pareto"][0]["candidate"]
+    other = write_jsonl(tmp_path / "other.jsonl", claims(20))
+    done = cli("artifacts", "choose", "fect@1", candidate, "--gold", other, "--store", store)
+    assert (done.code, len(done.lines)) == (1, 1)
+    assert "does not give the sealed test of fect@1" in done.err
+
+
+def test_a_choice_that_was_stopped_goes_on(store: Path) -> None:
+    candidate = of(store).card["pareto"][-1]["candidate"]
+    stopped = choose(store, candidate, "--max-calls", 5)
+    assert stopped.code == 1
+    assert "the budget of 5 calls is spent" in stopped.err
+    assert choose(store, candidate).code == 1  # neither --resume nor --fresh
+    done = choose(store, candidate, "--resume")
+    assert done.code == 0
+    assert done.json["spend"]["by_purpose"]["total"]["replayed"] == 5
+    assert done.json["test_openings"] == 2  # the stopped one showed nothing
+    assert not list((store / ".checkpoints").glob("*"))
+
+
+def test_luck_is_not_taken_for_more_when_a_test_is_opened_often() -> None:
+    def rows(right: int) -> list[Row]:
+        return [
+            Row(id=str(n), group=str(n), gold=("a",), predicted=("a" if n < right else "b",))
+            for n in range(60)
+        ]
+
+    verdicts = [prove(rows(30), rows(38), "accuracy", ("a", "b"), openings=n).decision for n in (1, 6, 7)]
+    assert [one.verdict for one in verdicts] == ["better", "better", "not shown to be better"]
+    assert [one.p for one in verdicts] == pytest.approx([n * verdicts[0].p for n in (1, 6, 7)])
+    assert "opened 7 times" in verdicts[2].words
+
+
+def test_a_matrix_too_large_keeps_whole_candidates() -> None:
+    rows: list[dict[str, Any]] = [
+        {"candidate": name, "case": str(n)}
+        for name, count in (("a", 3), ("b", 9), ("c", 5))
+        for n in range(count)
+    ]
+    assert bounded(rows, ("a",), 17) == (rows, 0)
+    kept, left_out = bounded(rows, ("a", "a"), 12)
+    assert ([row["candidate"] for row in kept], left_out) == (["a"] * 3 + ["b"] * 9, 5)
+    kept, left_out = bounded(rows, ("c",), 10)
+    assert ({row["candidate"] for row in kept}, left_out) == ({"c", "a"}, 9)
+
+
+def test_a_replayed_answer_counts_like_a_paid_one() -> None:
+    paid = [Spend(calls=3, retries=1, failures=1, input_tokens=10, output_tokens=2, cost=0.5)]
+    again = [Spend(replayed=1, input_tokens=10, output_tokens=2, cost=0.5)]
+    assert spent(paid) == spent(again)
+    assert spent([*paid, Spend(unpriced=1)]).cost is None
+
+
+def test_history_and_matrix_can_be_read_by_any_tool(compiled: Path) -> None:
+    for path in of(compiled / "few").path.glob("*.jsonl"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert all(isinstance(json.loads(line), dict) for line in lines)

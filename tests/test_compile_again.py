@@ -1,0 +1,133 @@
+"""Compiling a judge whose replies leave units out: a limit holds, the proof has room, samples are not drawn in vain."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import field_of
+from small import FAST, THINGS, cli, write_jsonl
+
+from jurist.gold import Gold
+from jurist.programs.asking import room_for
+from jurist.programs.catalogue import find
+
+COGNI = find("cognibench")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    rows = [
+        {
+            "group": f"g{n}",
+            "reference": f"The {THINGS[n % 8]} number {n} is red.",
+            "sentences": [
+                f"The {THINGS[n % 8]} {n} is red.",
+                f"It was made on Mars in {1900 + n}.",
+                "Hello.",
+            ],
+            "labels": ["faithful", "invented", "irrelevant"],
+        }
+        for n in range(20)
+    ]
+    write_jsonl(Path("gold.jsonl"), rows)
+
+
+def careless(every: int) -> Callable[[list[dict[str, Any]]], str]:
+    """Leave out the first sentence of every n-th response."""
+
+    def answers(messages: list[dict[str, Any]]) -> str:
+        shown = re.findall(r"^(\d+)\. (.*)$", field_of(str(messages[-1]["content"]), "sentences"), re.M)
+        number = int(field_of(str(messages[-1]["content"]), "reference").split()[3])
+        drop = len(shown) == 3 and (number + 1) % every == 0
+        items = [
+            {"n": int(n), "label": "invented" if "Mars" in text else "faithful"} for n, text in shown[drop:]
+        ]
+        return f"[[ ## labels ## ]]\n{json.dumps(items)}\n\n[[ ## completed ## ]]"
+
+    return answers
+
+
+def argv(server: Any, *more: object) -> tuple[object, ...]:
+    named = ("--model", "openai/x", "--api-base", server.url, "--split", "40/30/30", "--yes")
+    return ("compile", "cognibench", "--gold", "gold.jsonl", *FAST, *named, *more)
+
+
+@pytest.mark.parametrize("every", [1, 4, 99])
+def test_never_one_call_more_and_room_for_the_proof(every: int, serve: Callable[..., Any]) -> None:
+    free = serve(careless(every))
+    whole = cli(*argv(free, "--json"))
+    assert whole.code == 0, whole.err
+    assert whole.json["spend"]["calls"] == free.count
+    test = len(Gold.load("gold.jsonl", COGNI).split(0, (0.4, 0.3, 0.3)).test)
+    held = 2 * room_for(COGNI, test, 1)
+    assert held == 2 * (test + test // 4)
+    server = serve(careless(every))
+    refused = cli(*argv(server, "--max-calls", held))
+    assert (refused.code, server.count) == (1, 0)
+    assert f"the proof alone takes {held} calls" in refused.err
+    for limit in (held + 20, held + 27):
+        server = serve(careless(every))
+        done = cli(*argv(server, "--max-calls", limit, "--json"))
+        assert server.count <= limit
+        if done.code:
+            assert every == 1  # every single reply needs another call: more than a quarter
+            assert "Traceback" not in done.err
+        else:
+            assert done.json["scores"] is not None
+
+
+def test_the_proof_draws_no_sample_in_vain_and_the_search_draws_all(serve: Callable[..., Any]) -> None:
+    def proved(*more: object) -> tuple[int, int, dict[str, Any]]:
+        server = serve(careless(99))
+        done = cli(*argv(server, "--samples", 5, "--json", *more))
+        assert done.code == 0, done.err
+        notes = [line for line in done.lines if "proving on" in line]
+        before = int(re.findall(r"(\d+) calls", notes[0])[0])
+        return before, server.count - before, done.json
+
+    before, proof, card = proved("--threshold", 3)
+    test = card["gold"]["test"]
+    assert before % 5 == 0  # whole fives
+    assert proof in (3 * test, 6 * test)  # the server says the same each time: three of five settle it
+
+
+def test_compiling_at_temperature_0_counts_one_vote(serve: Callable[..., Any]) -> None:
+    server = serve(careless(99))
+    done = cli(*argv(server, "--samples", 5, "--threshold", 3, "--temperature", 0, "--json"))
+    assert done.code == 0, done.err
+    assert done.json["thresholds"] == {"samples": 1, "threshold": 1}
+    assert done.err.count("at temperature 0 all 5 samples would be the same") == 1
+    single = serve(careless(99))
+    assert cli(*argv(single, "--fresh", "--json")).code == 0
+    assert server.count == single.count
+
+
+def test_comparing_at_temperature_0_counts_one_vote(serve: Callable[..., Any]) -> None:
+    server = serve(careless(99))
+    model = ("--model", "openai/x", "--api-base", server.url, "--samples", 3)
+    done = cli(
+        "compare",
+        "cognibench:basic",
+        "cognibench-tags:basic",
+        "--gold",
+        "gold.jsonl",
+        *model,
+        "--temperature",
+        0,
+    )
+    assert "at temperature 0 all 3 samples would be the same: 1 is asked" in done.err
+    assert server.count == 2 * 20
+    warm = serve(careless(99))
+    model = ("--model", "openai/x", "--api-base", warm.url, "--samples", 3)
+    done = cli(
+        "compare", "cognibench:basic", "cognibench-staged:basic", "--gold", "gold.jsonl", *model, "--json"
+    )
+    assert done.code == 0, done.err
+    assert done.json["forecast"]["again"] > 0

@@ -1,0 +1,116 @@
+"""Every optimizer, killed twice: it ends in the same program, and nothing is paid twice.
+
+Real processes, real HTTP and real SIGKILLs take a while: ``pytest -m slow`` runs these.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import field_of
+from scripted_runs import hashed
+from small import claims, cli, start, write_jsonl
+
+from jurist.optimizers.registry import OPTIMIZERS
+
+IN_FLIGHT = 2
+CALLS = {"simba": 330, "mipro": 330}
+SMALL = {
+    "opro": ("steps=3", "candidates=2", "sample=12"),
+    "opro-paper": ("steps=2", "candidates=2", "sample=12"),
+    "fewshot": ("sizes=2,4", "sets=2", "first=4", "sample=12"),
+    "cfaith": ("rounds=2", "rewrites=2", "sample=12"),
+    "contrastive": ("sample=14", "draws=2"),
+}
+
+
+def answers(messages: list[dict[str, Any]]) -> str:
+    """Judge right for the share of claims that the instruction's ``quality`` says; propose such instructions."""
+    system, last = str(messages[0]["content"]), str(messages[-1]["content"])
+    asked = system.partition("Your output fields are:")[2].partition("All interactions")[0]
+    rule = f"Rule {hashed(system + last)}: be strict. quality={40 + hashed(last) % 55}"
+    fields = dict(re.findall(r"^\d+\. `(\w+)` \((\w+)", asked, re.M))
+    said = {name: json.dumps({"self": rule}) if kind == "dict" else rule for name, kind in fields.items()}
+    if "factual" in fields:
+        claim = field_of(last, "claim")
+        quality = max(map(int, re.findall(r"quality=(\d+)", system)), default=55)
+        right = hashed(claim) % 100 < quality + 2 * len(messages)
+        said["factual"] = str(("cancel" in claim or "refuses" in claim) != right)
+    return "\n\n".join(
+        [*(f"[[ ## {name} ## ]]\n{text}" for name, text in said.items()), "[[ ## completed ## ]]"]
+    )
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    write_jsonl(Path("gold.jsonl"), claims())
+
+
+def argv(name: str, server: Any, *more: object) -> tuple[object, ...]:
+    settings = [part for value in SMALL.get(name, ()) for part in ("--set", value)]
+    model = ("--model", "openai/x", "--api-base", server.url, "--concurrency", IN_FLIGHT)
+    limit = ("--max-calls", CALLS.get(name, 260))
+    return ("compile", "fect", "--gold", "gold.jsonl", "--optimizer", name, *settings, *model, *limit, *more)
+
+
+def killed(server: Any, after: int, cwd: Path, *words: object) -> None:
+    goal = server.count + after
+    process = start(*words, cwd=cwd)
+    deadline = time.monotonic() + 120
+    while server.count < goal and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*OPTIMIZERS, "opro+fewshot"])
+def test_two_kills_change_nothing(name: str, serve: Callable[..., Any], tmp_path: Path) -> None:
+    server = serve(answers)
+    whole = cli(*argv(name, server, "--store", "whole", "--json"))
+    assert whole.code == 0, whole.err
+    requests, asked = server.count, server.by_body
+    assert requests == whole.json["spend"]["calls"] <= CALLS.get(name, 260)
+    server.hits.clear()
+    server.delay = 0.02
+    first, second = requests // 4, requests // 3
+    killed(server, first, tmp_path, *argv(name, server))
+    killed(server, second, tmp_path, *argv(name, server, "--resume"))
+    done = cli(*argv(name, server, "--resume", "--json"))
+    assert done.code == 0, done.err
+    # Equal calls, but for those in flight at a kill, whose answers nobody kept.
+    assert requests <= server.count <= requests + 2 * IN_FLIGHT
+    assert sum((server.by_body - asked).values()) <= 2 * IN_FLIGHT
+    assert not asked - server.by_body
+    assert done.json["spend"]["calls"] == whole.json["spend"]["calls"]
+    assert done.json["spend"]["by_purpose"]["total"]["replayed"] >= first + second - 2 * IN_FLIGHT
+    for file in ("program.json", "history.jsonl"):
+        ours, theirs = (Path(store, "fect", "1", file).read_bytes() for store in ("compiled", "whole"))
+        assert ours == theirs, file
+    for key in ("scores", "decision", "thresholds", "optimizer"):
+        assert done.json[key] == whole.json[key]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*OPTIMIZERS, "opro+fewshot"])
+def test_the_same_seed_gives_the_same_bytes(name: str, serve: Callable[..., Any]) -> None:
+    bodies: list[Counter[str]] = []
+    for store in ("one", "two"):
+        server = serve(answers)
+        done = cli(*argv(name, server, "--store", store))
+        assert done.code == 0, done.err
+        bodies.append(server.by_body)
+    assert bodies[0] == bodies[1]
+    one, two = (Path(store, "fect", "1", "program.json").read_bytes() for store in ("one", "two"))
+    assert one == two

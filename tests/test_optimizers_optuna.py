@@ -1,0 +1,356 @@
+"""The joint search: what it searches, that it asks nothing twice, that it repeats itself and can be interrupted."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from fakes import Scripted, desk_with, lm_of, reply, user_of
+from loopback import field_of
+from small import claims
+from worlds import World, board_of, job_of, simulator
+
+from jurist.artifacts import Store
+from jurist.compiling import Plan, compile_judge
+from jurist.engines.journal import Journal
+from jurist.engines.meter import Budget
+from jurist.engines.models import Model, connect
+from jurist.errors import BudgetExhausted, OptimizerError
+from jurist.gold import Gold
+from jurist.optimizers.base import Job, Result, optimize
+from jurist.optimizers.optuna_joint import Optuna
+from jurist.optimizers.optuna_space import Scope, settings_of, space_of
+from jurist.optimizers.pareto import front, points
+from jurist.optimizers.registry import make
+from jurist.optimizers.setting import Setting
+from jurist.programs.asking import Sampling
+from jurist.programs.catalogue import find
+from jurist.programs.judge import Judge
+from jurist.programs.votes import majority
+
+HOUSE = Path(__file__).parents[1] / "docs" / "may_send.py"
+SMALL: dict[str, Any] = {
+    "trials": 6,
+    "sizes": (2, 4),
+    "sets": 1,
+    "orders": 2,
+    "sample": 10,
+    "hard": 8,
+    "startup": 2,
+}
+SCOPE = Scope(instructions=3, sizes=(2, 4), sets=1, orders=3, sample=10, hard=40)
+
+
+@pytest.fixture(scope="module")
+def house() -> tuple[Judge, Gold]:
+    judge = find(f"{HOUSE}:judge")
+    return judge, Gold.load("house-rule", judge)
+
+
+def house_job(
+    house: tuple[Judge, Gold],
+    *,
+    journal: Path | None = None,
+    budget: int | None = None,
+    size: int = 16,
+    **more: Any,
+) -> Job:
+    judge, gold = house
+    split = gold.split(1)
+    desk = desk_with(Budget(calls=budget), Journal(journal) if journal else None)
+    samples = more.get("sampling", Sampling()).samples
+    own = Model(temperature=0.7 if samples > 1 else 0.0)
+
+    def connected(setting: Setting) -> Any:
+        temperature = own.temperature if setting.temperature is None else setting.temperature
+        return connect(Model(temperature=temperature), desk)
+
+    return Job(
+        judge=judge,
+        train=split.train[: 2 * size],
+        dev=split.dev[:size],
+        judge_lm=connect(own, desk),
+        proposer_lm=connect(own, desk, "proposer"),
+        desk=desk,
+        own=Setting(model="offline", temperature=own.temperature, adapter="chat"),
+        connected=connected,
+        **more,
+    )
+
+
+def table(result: Result, job: Job) -> Any:
+    return result.best.id, result.board.history(job.train, job.dev), result.board.matrix(job.train, job.dev)
+
+
+@pytest.mark.parametrize("samples", [1, 5])
+def test_on_the_house_rule_it_finds_a_better_candidate_and_repeats_itself(
+    house: tuple[Judge, Gold], samples: int
+) -> None:
+    found = []
+    options = {**SMALL, "sizes": (8,), "sets": 3, "orders": 1, "trials": 8}
+    for _ in range(2 if samples == 1 else 1):
+        job = house_job(house, size=40, sampling=Sampling(samples=samples))
+        result = optimize(make("optuna", options), job)
+        found.append(table(result, job))
+    assert result.ending == "finished"
+    board, best = result.board, result.best
+    assert board.value(best, job.dev) > board.value(board.basic, job.dev)
+    assert len({one.asked_id for one in board.candidates.values()}) > 3
+    assert found[0] == found[-1]
+    thresholds = {one.setting.threshold for one in board.candidates.values()} - {None}
+    assert (len(thresholds) > 1) is (samples > 1)
+    asked = {(one.asked_id, case) for one in board.candidates.values() for case in board.outcomes(one)}
+    assert len(asked) * samples >= job.desk.meter.calls  # votes may stop early; no pair is asked twice
+
+
+def test_thresholds_cost_nothing(house: tuple[Judge, Gold]) -> None:
+    job = house_job(house, sampling=Sampling(samples=3))
+    board = board_of(job)
+    board.score(board.basic, job.dev)
+    before = job.desk.meter.calls
+    found = [
+        board.add(board.basic.state, parent=board.basic, source="x", setting=Setting(threshold=threshold))
+        for threshold in (1, 2, 3)
+    ]
+    rates = []
+    for one in found:
+        outcomes = board.score(one, job.dev)
+        rates.append(sum(label in job.judge.positive for o in outcomes for label in o.row.predicted))
+    assert job.desk.meter.calls == before
+    assert rates[0] > rates[2]
+    assert rates == sorted(rates, reverse=True)
+    assert board.outcomes(found[1]) == board.outcomes(board.basic)  # two of three is the majority
+    assert len({one.id for one in found} | {board.basic.id}) == 4
+    assert {one.asked_id for one in found} == {board.basic.id}
+
+
+def test_no_case_is_asked_twice_under_the_same_candidate_and_setting(house: tuple[Judge, Gold]) -> None:
+    seen: list[tuple[Any, ...]] = []
+    job = house_job(house)
+    options = {**SMALL, "adapters": ("json", "chat"), "temperatures": (0.0, 1.0), "trials": 10}
+    result = optimize(make("optuna", options), job)
+    for candidate in result.board.candidates.values():
+        seen += [(candidate.asked_id, case) for case in result.board.outcomes(candidate)]
+    assert job.desk.meter.calls == len(set(seen))
+    settings = {one.setting for one in result.board.candidates.values()}
+    assert {one.adapter for one in settings} == {None, "json"}  # the job's own is not a choice of its own
+    assert {one.temperature for one in settings} == {None, 1.0}
+
+
+def test_optuna_says_nothing_and_leaves_its_logging_as_it_was(
+    house: tuple[Judge, Gold], capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    optuna.logging.set_verbosity(logging.WARNING)
+    optimize(make("optuna", {**SMALL, "pruner": "wilcoxon"}), house_job(house))
+    assert capfd.readouterr() == ("", "")
+    assert not [one for one in recwarn if "optuna" in str(one.filename).lower()]
+    assert optuna.logging.get_verbosity() == logging.WARNING
+
+
+def test_an_interrupted_search_goes_on_to_the_same_end(house: tuple[Judge, Gold], tmp_path: Path) -> None:
+    whole_job = house_job(house)
+    whole = optimize(make("optuna", SMALL), whole_job)
+    calls = whole_job.desk.meter.calls
+    stopped = optimize(
+        make("optuna", SMALL), house_job(house, journal=tmp_path / "j.jsonl", budget=calls - 30)
+    )
+    assert stopped.ending == "budget"
+    job = house_job(house, journal=tmp_path / "j.jsonl")
+    again = optimize(make("optuna", SMALL), job)
+    assert table(again, job) == table(whole, whole_job)
+    assert job.desk.ledger.spend().calls == 30
+    assert job.desk.ledger.spend().replayed == calls - 30
+
+
+@pytest.mark.parametrize("budget", [130, 151, 200])
+def test_the_budget_is_exact(budget: int) -> None:
+    job = job_of(World(seed=3), budget=budget)
+    result = optimize(make("optuna", {**SMALL, "trials": 40}), job)
+    assert (result.ending, job.desk.meter.calls) == ("budget", budget)
+
+
+def test_a_budget_for_less_than_one_trial_is_refused() -> None:
+    with pytest.raises(OptimizerError, match="optuna needs at least"):
+        optimize(make("optuna", SMALL), job_of(World(seed=3), budget=60))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"pruner": "luck"}, "optuna.pruner cannot be 'luck'"),
+        ({"adapters": "yaml"}, "cannot search 'yaml'"),
+        ({"temperatures": "0.5,3"}, "cannot search 3.0"),
+        ({"temperatures": "warm"}, "optuna.temperatures cannot be 'warm'"),
+        ({"nothing": "1"}, "no setting nothing"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(options: dict[str, str], words: str) -> None:
+    with pytest.raises(OptimizerError, match=words):
+        optimize(make("optuna", options), job_of(World(seed=3)))
+
+
+def test_temperature_0_and_samples_do_not_go_together() -> None:
+    job = job_of(World(seed=3), sampling=Sampling(samples=3))
+    with pytest.raises(OptimizerError, match="all the same"):
+        optimize(make("optuna", {**SMALL, "temperatures": (0.0, 1.0)}), job)
+
+
+def test_settings_are_read_as_lists() -> None:
+    found = make(
+        "optuna", {"models": "a/b, c/d", "temperatures": "0,0.7", "adapters": "chat,json", "sizes": "2,6"}
+    )
+    assert isinstance(found, Optuna)
+    assert (found.models, found.temperatures) == (("a/b", "c/d"), (0.0, 0.7))
+    assert (found.adapters, found.sizes) == (("chat", "json"), (2, 6))
+
+
+@pytest.mark.parametrize("pruner", ["halving", "median", "wilcoxon", "none"])
+def test_pruning_leaves_the_worse_with_fewer_cases(pruner: str) -> None:
+    world = World(seed=11, temperature=0.3)
+    job = job_of(world)
+    board = board_of(job)
+    bad = " ".join(f"Check the {name}." for name, strength in world.strengths.items() if strength < 0)
+    for text in (world.ideal(), bad, bad + " Be strict."):
+        state = board.basic_state().with_instruction("self", text)
+        board.score(board.add(state, parent=board.basic, source="given"), job.dev)
+    best = Optuna(trials=12, sets=1, sizes=(2,), orders=1, block=6, startup=3, pruner=pruner).run(
+        job, board, board.basic
+    )
+    assert world.ideal() in best.state.predictors["self"].instructions
+    tried = [one for one in board.candidates.values() if one.source.startswith("optuna")]
+    incomplete = [one for one in tried if not board.scored(one, job.dev)]
+    assert bool(incomplete) is (pruner != "none")
+    for one in incomplete:
+        assert one.state.predictors["self"].instructions != world.ideal()
+
+
+def test_the_space_holds_what_is_known_and_no_scored_case_is_a_demonstration() -> None:
+    job = job_of(World(seed=5), sampling=Sampling(samples=3))
+    board = board_of(job)
+    board.score(board.basic, job.dev)
+    start = board.basic
+    for number in range(4):
+        state = start.state.with_instruction("self", f"Check the {simulator.CRITERIA[number]}.")
+        board.score(board.add(state, parent=start, source="given"), job.dev)
+    demos = tuple(job.judge.demo(case) for case in job.train[:2])
+    ids = tuple(case.id for case in job.train[:2])
+    kept = board.add(start.state.with_demos("self", demos), parent=start, source="given", demo_ids=ids)
+    board.score(kept, job.dev)
+    space = space_of(job, board, kept, SCOPE, settings_of(job.own, (), (), ()))
+    assert space.sizes["instruction"] == 3
+    assert space.instructions["self"][0] == (start.state.predictors["self"].instructions, start.id)
+    assert space.sizes["threshold"] == 3
+    assert space.sets[0].demos == {}
+    assert space.sets[1].demos == {"self": demos}
+    assert {one.name.split()[0] for one in space.sets} == {"none", "kept", "balanced", "contrast"}
+    used = {one for demos in space.sets for one in demos.ids}
+    assert not used & {case.id for case in space.cases}
+    assert not used & {case.id for case in job.dev}
+    at = space.at(kept)
+    assert at["threshold"] == majority(3) - 1
+    again = space.choice(at)
+    assert (again.state.id, again.demo_ids) == (kept.state.id, ids)
+
+
+def test_the_order_changes_the_order_and_nothing_else() -> None:
+    job = job_of(World(seed=5))
+    board = board_of(job)
+    board.score(board.basic, job.dev)
+    space = space_of(job, board, board.basic, SCOPE, settings_of(job.own, (), (), ()))
+    at = next(n for n, one in enumerate(space.sets) if one.name.startswith("balanced 4"))
+    choices = [space.choice({"demonstrations": at, "order": order}) for order in range(3)]
+    shown = [[demo["item"] for demo in one.state.predictors["self"].demos] for one in choices]
+    assert shown[1] == shown[0][::-1]
+    assert len({tuple(sorted(one)) for one in shown}) == 1
+    assert len({one.state.id for one in choices}) == 3
+    empty = [space.choice({"order": order}).state.id for order in range(3)]
+    assert len(set(empty)) == 1
+
+
+def test_a_user_threshold_is_not_searched() -> None:
+    job = job_of(World(seed=5), sampling=Sampling(samples=3, threshold=1))
+    board = board_of(job)
+    board.score(board.basic, job.dev)
+    assert space_of(job, board, board.basic, SCOPE, settings_of(job.own, (), (), ())).thresholds == ()
+
+
+def test_in_a_chain_it_searches_the_instructions_before_it() -> None:
+    job = job_of(World(seed=2), budget=1500)
+    optimizer = make("opro+optuna", {**SMALL, "steps": 3, "sample": 20})
+    result = optimize(optimizer, job)
+    tried = [one for one in result.board.candidates.values() if one.source.startswith("optuna")]
+    instructions = {one.state.predictors["self"].instructions for one in tried}
+    assert len(instructions) > 1
+    assert {one.params["instruction"] for one in tried} <= set(result.board.candidates)
+
+
+def test_a_known_setting_needs_a_way_to_connect() -> None:
+    job = job_of(World(seed=2))
+    with pytest.raises(OptimizerError, match="cannot be asked with temperature"):
+        job.asker(job.judge.basic(), Setting(temperature=1.0))
+    assert job.asker(job.judge.basic(), Setting(adapter="json", threshold=1)).adapter == "json"
+
+
+def test_the_front_holds_the_points_that_no_other_beats(house: tuple[Judge, Gold]) -> None:
+    job = house_job(house)
+    result = optimize(make("optuna", SMALL), job)
+    every, found = points(job, result.board), front(job, result.board)
+    assert {point.unit for point in every} == {"tokens per case"}  # offline calls cost nothing
+    assert 1 < len(found) < len(every)
+    for point in every:
+        beaten = [o for o in every if o.cost <= point.cost and o.score >= point.score and o != point]
+        better = [o for o in beaten if (o.cost, o.score) != (point.cost, point.score)]
+        assert (point in found) or beaten
+        assert not (point in found and better)
+    costs = [point.cost for point in found]
+    assert costs == sorted(costs)
+
+
+def test_an_exhausted_budget_is_no_exception_that_optuna_could_swallow() -> None:
+    assert not issubclass(BudgetExhausted, Exception)
+
+
+def test_another_model_that_wins_is_proven_and_on_the_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, float | None, str]] = []
+
+    def connected(model: Model, desk: Any, purpose: str = "judge") -> Any:
+        def answer(request: Any) -> str:
+            asked.append((model.name, model.temperature, purpose))
+            claim = field_of(user_of(request), "claim")
+            truth = "reports" in claim or "promises" in claim
+            right = model.name == "good/model" or len(claim) % 3 > 0
+            return reply("chat", factual=truth == right)
+
+        return lm_of(Scripted(answer, cost=0.03 if model.name == "good/model" else 0.01), desk, purpose)
+
+    monkeypatch.setattr("jurist.compiling.connect", connected)
+    fect = find("fect")
+    plan = Plan(
+        judge=fect,
+        gold=Gold.of(claims(60, 4), fect, "rows"),
+        optimizer="optuna",
+        options={**SMALL, "sizes": (0,), "models": "good/model,bad/model", "trials": 4, "startup": 4},
+        model=Model(name="own/model", temperature=0.0),
+        seed=7,
+    )
+    done = compile_judge(plan, store=Store(tmp_path, shipped=tmp_path / "none"))
+    card = done.artifact.card
+    assert card["setting"] == {"model": "good/model"}
+    assert card["model"]["name"] == "good/model"
+    assert card["job"]["model"]["name"] == "own/model"
+    assert card["decision"]["verdict"] == "better"
+    assert card["spend"]["calls"] == len(asked)  # every model goes through the same desk
+    test = card["gold"]["test"]
+    assert {name for name, _, _ in asked[-test:]} == {"good/model"}
+    assert {name for name, _, _ in asked[-2 * test : -test]} == {"own/model"}
+    prices = {point["cost"] for point in card["pareto"]}
+    assert {point["unit"] for point in card["pareto"]} == {"USD per case"}
+    assert prices == {0.01, 0.03}
+    base = done.result.board.basic
+    assert {one.state.id for one in done.result.board.candidates.values()} == {base.id}
+    assert done.artifact.state.id == base.id

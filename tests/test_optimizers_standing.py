@@ -1,0 +1,158 @@
+"""Where prompts stand: pairing through the cases' effects, parents as priors, and the board's choice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from worlds import World, board_of, job_of, simulator
+
+from jurist.cases import Case
+from jurist.evaluation.rows import Row
+from jurist.optimizers.board import Board, Candidate
+from jurist.optimizers.objective import Objective, Outcome
+from jurist.optimizers.standing import Credit, Scored, standings
+from jurist.programs.asking import Verdict
+
+JUDGE = simulator.JUDGE
+OBJECTIVE = Objective(judge=JUDGE)
+
+
+def outcome(number: int, right: bool, gold: str = "reject") -> Outcome:
+    other = "accept" if gold == "reject" else "reject"
+    row = Row(
+        id=str(number), group=str(number), gold=(gold,), predicted=(gold if right else other,), failed=False
+    )
+    return Outcome(row=row, score=float(right), feedback="")
+
+
+def scored(name: str, rights: Mapping[int, bool], parent: str | None = None) -> Scored:
+    return Scored(id=name, parent=parent, outcomes={str(n): outcome(n, right) for n, right in rights.items()})
+
+
+def stand(*prompts: Scored, shrink: float = 10.0) -> dict[str, tuple[float, float]]:
+    credit = Credit(OBJECTIVE, list(prompts[0].outcomes.values()))
+    return {one.id: (one.mean, one.error) for one in standings(prompts, credit, shrink)}
+
+
+def test_easy_cases_are_no_merit() -> None:
+    """Two prompts that agree where they met: the one that met the hard half only is not worse."""
+    both = {n: n % 2 == 0 for n in range(80)}  # even cases are easy
+    hard = dict.fromkeys(range(1, 80, 2), False)
+    others = [scored(f"other {n}", both) for n in range(16)]
+    found = stand(scored("basic", both), *others, scored("hard", hard), scored("all", both), shrink=0.0)
+    assert abs(found["hard"][0] - found["all"][0]) < 0.12  # raw means: 0 and 0.5
+
+
+def test_a_new_prompt_is_as_good_as_its_parent_until_shown_otherwise() -> None:
+    basic = scored("basic", {n: n % 2 == 0 for n in range(60)})
+    good = scored("good", dict.fromkeys(range(60), True), "basic")
+    two = dict.fromkeys(range(60, 62), True)
+    found = stand(basic, good, scored("of basic", two, "basic"), scored("of good", two, "good"))
+    assert found["of good"][0] > found["of basic"][0] + 0.2
+    assert found["of good"][1] > found["good"][1]
+    nothing = stand(basic, good, scored("new", {}, "good"))
+    assert nothing["new"][0] == pytest.approx(nothing["good"][0])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0.0, 30.0))
+def test_standings_do_not_depend_on_the_order_of_outcomes(seed: int, prompts: int, shrink: float) -> None:
+    random_ = random.Random(seed)
+    rows = [
+        scored(
+            str(n),
+            {c: random_.random() < 0.6 for c in random_.sample(range(30), 12)},
+            str(n - 1) if n else None,
+        )
+        for n in range(prompts)
+    ]
+    mixed = [
+        replace(one, outcomes=dict(random_.sample(list(one.outcomes.items()), len(one.outcomes))))
+        for one in rows
+    ]
+    credit = Credit(OBJECTIVE, list(rows[0].outcomes.values()))
+    assert standings(rows, credit, shrink) == standings(mixed, credit, shrink)
+    for one in standings(rows, credit, shrink):
+        assert one.error > 0
+        assert -0.5 < one.mean < 1.5
+
+
+@pytest.mark.parametrize("metric", ["f1", "macro_f1", "balanced_accuracy", "kappa", "accuracy"])
+def test_credits_order_prompts_as_the_metric_does(metric: str) -> None:
+    """To first order around what is chosen: the difference of two near prompts comes out as the metric's own."""
+    objective = Objective(judge=JUDGE.with_metric(metric))
+    gold = {n: "reject" if n % 3 == 0 else "accept" for n in range(120)}
+    one = {n: outcome(n, n % 4 != 1, gold[n]) for n in gold}
+    two = {**one, **{n: outcome(n, True, gold[n]) for n in (1, 9, 13, 33)}}
+    credit = Credit(objective, list(one.values()))
+    means = [sum(credit(o) for o in part.values()) / 120 for part in (one, two)]
+    real = objective.aggregate(list(two.values())) - objective.aggregate(list(one.values()))
+    assert real > 0
+    assert means[1] - means[0] == pytest.approx(real, rel=0.15)
+
+
+# -- the board's choice -------------------------------------------------------------------------------
+
+
+def board_with(world: World) -> tuple[Board, tuple[Case, ...], tuple[Case, ...]]:
+    job = job_of(world)
+    return board_of(job), job.train, job.dev
+
+
+def all_right(cases: Iterable[Case]) -> list[tuple[Case, bool]]:
+    return [(case, True) for case in cases]
+
+
+def put(
+    board: Board, text: str, rights: Iterable[tuple[Case, bool]], parent: Candidate | None = None
+) -> Candidate:
+    """Enter an instruction with what it shall have got right; no call is made."""
+    parent = parent or board.basic
+    candidate = board.add(board.basic.state.with_instruction("self", text), parent=parent, source="test")
+    give(board, candidate, rights)
+    return candidate
+
+
+def give(board: Board, candidate: Candidate, rights: Iterable[tuple[Case, bool]]) -> None:
+    for case, right in rights:
+        gold = str((case.gold or ("",))[0])
+        label = gold if right else {"accept": "reject", "reject": "accept"}[gold]
+        board.record(candidate, case, Verdict(id=case.id, status="verdict", labels=(label,)))
+
+
+def test_nothing_scored_on_dev_is_no_choice() -> None:
+    board, train, dev = board_with(simulator.World(seed=4))
+    assert board.best(dev) is None
+    give(board, board.basic, [(case, n % 2 == 0) for n, case in enumerate(dev)])
+    assert board.best(dev) == board.basic
+    put(board, "On train only.", all_right(train))
+    assert board.best(dev) == board.basic
+
+
+def test_luck_is_not_chosen_and_evidence_is() -> None:
+    board, train, dev = board_with(simulator.World(seed=4))
+    give(board, board.basic, [(case, n % 5 < 3) for n, case in enumerate(dev)])
+    for number in range(20):
+        put(board, f"Lucky {number}.", all_right(dev[number : number + 3]))
+    assert board.best(dev) == board.basic
+    good = put(board, "Good.", [(case, n % 10 > 0) for n, case in enumerate((*dev, *train))])
+    assert board.best(dev) == good
+    better = put(board, "Said to be better.", all_right(dev[:3]), good)
+    assert board.best(dev) == good
+    give(board, better, all_right((*dev, *train)))
+    assert board.best(dev) == better
+
+
+def test_a_demonstration_is_no_evidence_for_its_own_prompt() -> None:
+    board, train, dev = board_with(simulator.World(seed=4))
+    give(board, board.basic, [(case, n % 2 == 0) for n, case in enumerate(dev)])
+    ids = tuple(case.id for case in train)
+    state = board.basic.state.with_instruction("self", "With all of train.")
+    shown = board.add(state, parent=board.basic, source="test", demo_ids=ids)
+    give(board, shown, [*all_right(train), *((case, n % 2 == 0) for n, case in enumerate(dev))])
+    assert board.best(dev) == board.basic

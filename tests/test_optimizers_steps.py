@@ -1,0 +1,219 @@
+"""OPRO on programs with several predictors: one in turn, or all in one proposal; and the record of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from typing import Any, Literal
+
+import dspy
+import pytest
+from dspy.lm15 import Request
+from fakes import Scripted, desk_with, lm_of, reply, system_of, user_of
+from loopback import field_of
+from scripted_runs import hashed
+
+import jurist
+from jurist.cases import Case
+from jurist.engines.models import Model, connect
+from jurist.errors import OptimizerError
+from jurist.optimizers.base import Job, Result, optimize
+from jurist.optimizers.opro import Opro, joint
+from jurist.optimizers.proposing import Entrance
+from jurist.optimizers.registry import make, settings_of
+from jurist.programs.judge import Judge
+
+
+class Extract(dspy.Signature):
+    """List what the reply says."""
+
+    reply: str = dspy.InputField(desc="a reply")
+    points: str = dspy.OutputField(desc="its points")
+
+
+class Decide(dspy.Signature):
+    """Say whether the reply may be sent."""
+
+    reply: str = dspy.InputField(desc="a reply")
+    points: str = dspy.InputField(desc="its points")
+    verdict: Literal["send", "hold"] = dspy.OutputField(desc="send or hold")
+
+
+class Verdict(dspy.Signature):
+    """Say whether the reply may be sent."""
+
+    reply: str = dspy.InputField(desc="a reply")
+    verdict: Literal["send", "hold"] = dspy.OutputField(desc="send or hold")
+
+
+class Steps(dspy.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.extract = dspy.Predict(Extract)
+        self.decide = dspy.Predict(Decide)
+
+    def forward(self, reply: str) -> Any:
+        return self.decide(reply=reply, points=self.extract(reply=reply).points)
+
+    async def aforward(self, reply: str) -> Any:
+        points = (await self.extract.acall(reply=reply)).points
+        return await self.decide.acall(reply=reply, points=points)
+
+
+JUDGE = Judge(name="steps", signature=Verdict, positive=frozenset({"hold"}), metric="accuracy", program=Steps)
+
+
+def cases(first: int, count: int) -> tuple[Case, ...]:
+    numbers = range(first, first + count)
+    return tuple(
+        Case(
+            inputs={"reply": f"Reply number {n}."},
+            group=str(n),
+            gold=("hold" if hashed(str(n)) % 2 else "send",),
+        )
+        for n in numbers
+    )
+
+
+TRAIN, DEV = cases(0, 40), cases(100, 30)
+GOLD = {case.inputs["reply"]: (case.gold or ("",))[0] for case in (*TRAIN, *DEV)}
+
+
+def quality(text: str) -> int:
+    return int((re.findall(r"quality=(\d+)", text) or ["20"])[-1])
+
+
+def judged(request: Request) -> str:
+    """The right answer needs both steps: what was extracted well is decided well."""
+    said = user_of(request)
+    if "{verdict}" not in system_of(request):
+        return reply("chat", points=f"quality={quality(system_of(request))}")
+    claim = field_of(said, "reply")
+    right = hashed(claim) % 100 < 40 + (quality(field_of(said, "points")) + quality(system_of(request))) // 4
+    return reply("chat", verdict=GOLD[claim] if right else {"send": "hold", "hold": "send"}[GOLD[claim]])
+
+
+def proposed(request: Request) -> str:
+    number = hashed(user_of(request) + str(request.config.seed))
+    names = re.findall(r"\[\[ ## (\w+) ## \]\]\n\{\1\}", system_of(request))
+    wanted = [name for name in names if name.startswith("instruction")]
+    fields = {name: f"Rule {number} of {name}. quality={(number // 7) % 100}" for name in wanted}
+    return reply("chat", **fields)
+
+
+def run(**settings: Any) -> tuple[Result, Scripted, Job]:
+    desk = desk_with()
+    proposer = Scripted(proposed)
+    job = Job(
+        judge=JUDGE,
+        train=TRAIN,
+        dev=DEV,
+        judge_lm=lm_of(Scripted(judged), desk),
+        proposer_lm=lm_of(proposer, desk),
+        desk=desk,
+    )
+    return optimize(Opro(**{"steps": 4, "patience": 9, **settings}), job), proposer, job
+
+
+def texts(row: dict[str, Any]) -> tuple[str, str]:
+    return tuple(row["prompt"][name]["instructions"] for name in ("extract", "decide"))  # type: ignore[return-value]
+
+
+def test_in_turn_each_step_changes_one_predictor() -> None:
+    result, proposer, job = run()
+    rows = {row["candidate"]: row for row in result.board.history(job.train, job.dev)}
+    tried = [row for row in rows.values() if row["parent"]]
+    assert len(tried) == 12
+    for row in tried:
+        before, after = texts(rows[row["parent"]]), texts(row)
+        changed = [
+            name for name, old, new in zip(("extract", "decide"), before, after, strict=True) if old != new
+        ]
+        assert changed == [("extract", "decide")[(row["step"] - 1) % 2]]
+        assert row["params"] == {"predictors": changed, "way": "in turn"}
+        assert row["source"] == "opro, in turn"
+    assert all("scored_instructions" in user_of(request) for request in proposer.requests)
+
+
+def test_jointly_one_proposal_changes_all() -> None:
+    result, proposer, job = run(predictors="jointly")
+    rows = {row["candidate"]: row for row in result.board.history(job.train, job.dev)}
+    tried = [row for row in rows.values() if row["parent"]]
+    assert len(tried) == 12
+    assert len(proposer.requests) == 12
+    for row in tried:
+        before, after = texts(rows[row["parent"]]), texts(row)
+        assert all(old != new for old, new in zip(before, after, strict=True))
+        assert "instruction_1" in after[0]
+        assert "instruction_2" in after[1]
+        assert row["params"] == {"predictors": ["decide", "extract"], "way": "jointly"}
+        assert row["source"] == "opro, jointly"
+    last = user_of(proposer.requests[-1])
+    first, second = (field_of(last, f"scored_instruction_{at}") for at in (1, 2))
+    assert first.count("score:") == second.count("score:") > 3
+    assert re.findall(r"score: (\d+)", first) == re.findall(r"score: (\d+)", second)
+    assert "List what the reply says." in first
+    assert "Say whether the reply may be sent." in second
+
+
+@pytest.mark.parametrize("way", ["in turn", "jointly"])
+def test_it_gets_better_and_is_the_same_again(way: str) -> None:
+    result, _, job = run(predictors=way, steps=10)
+    board = result.board
+    assert board.value(result.best, job.dev) > board.value(board.basic, job.dev) + 0.1
+    again, _, other = run(predictors=way, steps=10)
+    assert again.board.history(other.train, other.dev) == board.history(job.train, job.dev)
+    assert other.desk.meter.calls == job.desk.meter.calls
+
+
+def test_the_joint_signature_is_typed() -> None:
+    signature = joint(("extract", "decide"))
+    assert list(signature.input_fields) == ["task", "scored_instruction_1", "scored_instruction_2", "errors"]
+    assert list(signature.output_fields) == ["instruction_1", "instruction_2"]
+    assert all(info.annotation is str for info in signature.fields.values())
+    assert "extract" in signature.output_fields["instruction_1"].json_schema_extra["desc"]
+
+
+@pytest.mark.parametrize("way", ["in turn", "jointly"])
+def test_the_offline_proposer_writes_each_step_its_own(way: str) -> None:
+    desk = desk_with()
+    model = Model(temperature=0.0)
+    lms = {f"{name}_lm": connect(model, desk, name) for name in ("judge", "proposer")}
+    job = Job(judge=JUDGE, train=TRAIN, dev=DEV, desk=desk, **lms)
+    result = optimize(Opro(predictors=way, steps=2, candidates=2, extra=1), job)
+    tried = [row for row in result.board.history(job.train, job.dev) if row["parent"]]
+    assert len(tried) > 2
+    for first, second in map(texts, tried):
+        assert first.startswith("List what the reply says.")
+        assert second.startswith("Say whether the reply may be sent.")
+
+
+def test_an_unknown_way_is_refused() -> None:
+    with pytest.raises(OptimizerError, match="use in turn or jointly"):
+        Opro(predictors="backwards")
+    assert jurist.Judge is Judge
+
+
+def test_instructions_are_told_apart_as_wholes() -> None:
+    """The same text for one step is something new where the other step's is another."""
+    result, _, job = run(steps=1)
+    board = result.board
+    entrance = Entrance.of(job, board, "test", longest=100, copied=0.2)
+    both = {"extract": "Erste  Ａnweisung.", "decide": "Second."}
+    (one,) = entrance.enter_all(board.basic, [both, {**both, "extract": "erste anweisung."}], 1, "jointly")
+    (other,) = entrance.enter_all(board.basic, [{"extract": "Erste Anweisung."}], 1, "in turn")
+    assert {one.state.predictors["extract"].instructions, other.state.predictors["extract"].instructions} == {
+        "Erste  Ａnweisung.",
+        "Erste Anweisung.",
+    }
+    assert entrance.enter_all(board.basic, [{"extract": "", "decide": "x" * 101}], 1, "jointly") == []
+
+
+def test_the_card_says_which_settings_were_used_defaults_included() -> None:
+    found = settings_of(make("opro+fewshot", {"predictors": "jointly", "sizes": "2,4"}))
+    assert found["opro"]["predictors"] == found["fewshot"]["predictors"] == "jointly"
+    assert settings_of(make("opro"))["opro"]["predictors"] == "in turn"
+    assert found["fewshot"]["sizes"] == [2, 4]
+    assert set(found["opro"]) == {field.name for field in dataclasses.fields(Opro)} - {"name"}
+    assert json.loads(json.dumps(found)) == found
