@@ -1,0 +1,175 @@
+"""Documents: the texts that conversations are grounded in.
+
+A file of rows with ``text`` (JSONL, a JSON array, CSV or Parquet; ``reference`` will do too), a folder of ``.txt``
+and ``.md`` files, or one such file. Gold of CogniBench, bundled or the authors' own, and dialogues will do as well:
+the documents are their distinct references, called by their groups.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..cases import text_hash
+from ..errors import GoldError
+from ..reading.readers import Reading, bundled_names, read
+from ..reading.rowfiles import text_of
+from ..wording import is_chinese
+
+__all__ = ["Document", "read_documents"]
+
+_PLAIN = {".txt", ".md"}
+_TEXT = ("text", "reference")
+_ABOUT = ("question", "history", "sentences", "response", "turns")
+"""Fields of rows that are not documents but say something about a reference."""
+_GOLD = ("gold.jsonl", "dialogues.json", "data/dialogues.json")
+"""Files by which a folder is gold, whatever texts lie beside them."""
+_HEADING = re.compile(r"\s*#{1,6}\s+(\S.*?)\s*$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """One text.
+
+    Attributes:
+        id: unique among the documents of a job; stable when others are added.
+        text: the reference of every conversation about it.
+        title: what it is about; empty if nobody said so.
+        topic: its subject area; empty if nobody said so.
+        source: where it stands, for messages.
+    """
+
+    id: str
+    text: str
+    title: str = ""
+    topic: str = ""
+    source: str = ""
+
+    @property
+    def language(self) -> str:
+        """``zh`` where half of the words are Chinese, else ``en``."""
+        return "zh" if is_chinese(self.text) else "en"
+
+
+def read_documents(source: str | Path) -> tuple[Document, ...]:
+    """Read documents, in the order of the file or by file name.
+
+    Args:
+        source: a file, a folder, a bundled gold set with references, ``-`` for rows on standard input, or
+            ``hf:org/name``.
+
+    Raises:
+        GoldError: the source or one of its documents cannot be used, with its place.
+    """
+    path = Path(source)
+    try:
+        folder, file = path.is_dir(), path.is_file()
+    except (OSError, ValueError) as error:
+        raise GoldError(
+            f"it cannot be read: {error}", path=str(source)[:80], hint="check the path"
+        ) from error
+    if folder and not any((path / name).is_file() for name in _GOLD):
+        files = sorted(
+            entry for entry in path.rglob("*") if entry.suffix.lower() in _PLAIN and entry.is_file()
+        )
+        if files:
+            return _unique(_plain(entry, path) for entry in files)
+        if not any(entry.is_file() for entry in path.iterdir()):
+            hint = "put .txt or .md files into it, or a file of rows with 'text'"
+            raise GoldError("the folder holds no document", path=str(source), hint=hint)
+    elif file and path.suffix.lower() in _PLAIN:
+        return _unique([_plain(path, path.parent)])
+    reading = read(source)
+    if str(source) in bundled_names() and not (folder or file):
+        _check_bundled(str(source), reading)
+    documents = [(row, _document(row, reading.path, line)) for line, row in reading.rows]
+    return _unique(_references(documents))
+
+
+def _check_bundled(name: str, reading: Reading) -> None:
+    if any(row.get("reference") for _, row in reading.rows):
+        return
+    suited = [other for other in bundled_names() if other != name and _has_references(other)]
+    raise GoldError(
+        f"the bundled set {name} has no references to converse about",
+        hint=f"use {' or '.join(suited)}, or documents of your own",
+    )
+
+
+def _has_references(name: str) -> bool:
+    return any(row.get("reference") for _, row in read(name).rows)
+
+
+def _references(documents: Iterable[tuple[Mapping[str, Any], Document]]) -> Iterator[Document]:
+    """Yield documents as they are, and each distinct reference of the rows that are about one, by its group."""
+    names: dict[str, str] = {}  # text -> id
+    groups: dict[str, str] = {}  # id -> the first text that has it
+    for row, document in documents:
+        if row.get("text") or not any(name in row for name in _ABOUT):
+            yield document
+            continue
+        group = str(row.get("group") or text_hash(document.text)[:12])
+        if groups.setdefault(group, document.text) != document.text:
+            group = f"{group}-{text_hash(document.text)[:8]}"
+        name = names.setdefault(document.text, group)
+        yield replace(document, id=name, title=document.title or _title(name, document))
+
+
+def _title(group: str, document: Document) -> str:
+    """Return a group's name as a title, if it is one: words of the document's language, and no number."""
+    words = group.replace("-", " ").replace("_", " ").strip()
+    foreign = is_chinese(words) != is_chinese(document.text)
+    return "" if foreign or any(letter.isdigit() for letter in words) else words
+
+
+def _plain(path: Path, root: Path) -> Document:
+    try:
+        text = text_of(path.read_bytes(), str(path)).strip()
+    except OSError as error:
+        raise GoldError(f"it cannot be read: {error.strerror}", path=str(path), hint="check it") from error
+    if not text:
+        raise GoldError("the document is empty", path=str(path), hint="remove it")
+    first, _, rest = text.partition("\n")
+    heading = _HEADING.match(first)
+    name = str(path.relative_to(root).with_suffix("")).replace("\\", "/")
+    if heading and rest.strip():
+        return Document(id=name, text=rest.strip(), title=heading[1], source=str(path))
+    return Document(id=name, text=text, title=path.stem.replace("-", " ").replace("_", " "), source=str(path))
+
+
+def _document(row: Mapping[str, Any], path: str, line: int) -> Document:
+    name = next((name for name in _TEXT if row.get(name) not in (None, "")), None)
+    if name is None:
+        have = ", ".join(map(repr, list(row)[:8])) or "nothing"
+        hint = f"the row has {have}; give each row a field 'text'"
+        raise GoldError("the document has no text", path=path, line=line, field="text", hint=hint)
+    text = row[name]
+    if not isinstance(text, str) or not text.strip():
+        raise GoldError(
+            f"it is {type(text).__name__} and no text", path=path, line=line, field=name, hint="give text"
+        )
+    given = next((row[key] for key in ("id", "group") if row.get(key) not in (None, "")), None)
+    return Document(
+        id=str(given) if given is not None else text_hash(text)[:12],
+        text=text.strip(),
+        title=str(row.get("title") or ""),
+        topic=str(row.get("topic") or ""),
+        source=f"{path}:{line}",
+    )
+
+
+def _unique(documents: Iterable[Document]) -> tuple[Document, ...]:
+    """Drop equal documents; refuse different ones with one id."""
+    found: dict[str, Document] = {}
+    for document in documents:
+        other = found.setdefault(document.id, document)
+        if other.text != document.text:
+            raise GoldError(
+                f"another document with the id {document.id!r} stands at {other.source}",
+                path=document.source,
+                hint="give every document an id of its own",
+            )
+    return tuple(found.values())

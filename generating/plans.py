@@ -1,0 +1,180 @@
+"""What is wished for: how many turns, how long, about what, in which language; and the list of dialogues to make.
+
+The plan is a pure function of documents, wish and seed: adding a document changes no other dialogue.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ..errors import UsageError
+from ..wording import chinese_share
+from .documents import Document
+
+__all__ = ["Language", "Plan", "Range", "Wish", "plans", "range_of"]
+
+Language: TypeAlias = Literal["auto", "en", "zh"]
+_NAMES = {"en": "English", "zh": "Chinese"}
+_MIXED = 0.1  # a document with less of a language than this has none of it
+_RANGE = re.compile(r"\s*(\d+)\s*(?:[-–:]\s*(\d+)\s*)?")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Whole numbers from ``low`` to ``high``, both included."""
+
+    low: int
+    high: int
+
+    def __contains__(self, value: int) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return str(self.low) if self.low == self.high else f"{self.low}-{self.high}"
+
+
+def range_of(text: str, option: str) -> Range:
+    """Return ``3`` or ``2-5`` as a range.
+
+    Raises:
+        UsageError: it is neither, starts below 1, or is empty.
+    """
+    match = _RANGE.fullmatch(text)
+    if not match:
+        raise UsageError(f"{option} {text!r} is no number and no range", hint="write it as 3 or 2-5")
+    low, high = int(match[1]), int(match[2] or match[1])
+    if not 1 <= low <= high:
+        raise UsageError(f"{option} {text!r} is an empty range", hint="write it as MIN-MAX, from 1 on")
+    return Range(low, high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """How the dialogues should be.
+
+    Attributes:
+        turns: exchanges of user and assistant; drawn from the range for each dialogue.
+        words: length of every assistant message; each Chinese character is a word.
+        topics: one dialogue is made for each document and topic; empty: the document's own title or topic.
+        language: ``auto`` is the document's.
+        copies: dialogues for each document and topic.
+    """
+
+    turns: Range = Range(3, 3)
+    words: Range = Range(40, 200)
+    topics: tuple[str, ...] = ()
+    language: Language = "auto"
+    copies: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no dialogue."""
+        if self.copies < 1:
+            raise UsageError(f"{self.copies} dialogues a document are none", hint="give 1 or more")
+        if any(not topic.strip() for topic in self.topics):
+            raise UsageError("a topic is empty", hint="separate the topics by single commas")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the wish as plain JSON types."""
+        return {
+            "turns": str(self.turns),
+            "words": str(self.words),
+            "topics": list(self.topics),
+            "language": self.language,
+            "copies": self.copies,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One dialogue to be made.
+
+    Attributes:
+        id: of the dialogue: the document's id, with a number where a document has several.
+        document: what it is grounded in.
+        topic: what it is about; may be empty.
+        turns: how many exchanges.
+        words: how long every assistant message.
+        language: ``en`` or ``zh``.
+        draw: the sample number of all its calls: other dialogues are other draws.
+    """
+
+    id: str
+    document: Document
+    topic: str
+    turns: int
+    words: Range
+    language: str
+    draw: int
+
+    @property
+    def language_name(self) -> str:
+        """The language as prompts name it."""
+        return _NAMES[self.language]
+
+    @property
+    def length(self) -> str:
+        """The length as prompts name it."""
+        unit = "characters" if self.language == "zh" else "words"
+        low, high = self.words.low, self.words.high
+        return f"{low} {unit}" if low == high else f"between {low} and {high} {unit}"
+
+
+def plans(documents: Sequence[Document], wish: Wish, seed: int) -> tuple[Plan, ...]:
+    """Return the dialogues to make, document by document.
+
+    Raises:
+        UsageError: two would have one id, or a document is not in the language that is wished for.
+    """
+    found = []
+    for document in documents:
+        _check_language(document, wish.language)
+        topics = wish.topics or (document.title or document.topic,)
+        several = len(topics) * wish.copies > 1
+        for number in range(len(topics) * wish.copies):
+            topic = topics[number // wish.copies]
+            name = f"{document.id}-{number + 1}" if several else document.id
+            chance = _chance(seed, document.id, topic, str(number % wish.copies))
+            found.append(
+                Plan(
+                    id=name,
+                    document=document,
+                    topic=topic,
+                    turns=wish.turns.low + chance % (wish.turns.high - wish.turns.low + 1),
+                    words=wish.words,
+                    language=document.language if wish.language == "auto" else wish.language,
+                    draw=chance >> 32,
+                )
+            )
+    return _distinct(found)
+
+
+def _check_language(document: Document, language: Language) -> None:
+    """Refuse a dialogue in another language than its document: whether it uses the document is told by its words."""
+    share = chinese_share(document.text)
+    if (language == "zh" and share < _MIXED) or (language == "en" and share > 1 - _MIXED):
+        raise UsageError(
+            f"{document.source or document.id} is not written in {_NAMES[language]}",
+            hint="leave --language out: a dialogue is in the language of its document, or it could not be checked",
+        )
+
+
+def _distinct(found: list[Plan]) -> tuple[Plan, ...]:
+    """Refuse ids that meet: a document called ``a-1`` beside two dialogues about ``a``."""
+    names = [plan.id for plan in found]
+    twice = (
+        next((name for name in names if names.count(name) > 1), None)
+        if len(set(names)) < len(names)
+        else None
+    )
+    if twice is not None:
+        raise UsageError(f"two dialogues would be called {twice!r}", hint="give the documents other ids")
+    return tuple(found)
+
+
+def _chance(*parts: object) -> int:
+    digest = hashlib.sha256("\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") >> 1  # 63 bits: the upper 31 are the draw

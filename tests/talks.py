@@ -1,0 +1,60 @@
+"""What the tests of conversations share: two references, good exchanges about one, and an endpoint that gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fakes import reply
+from loopback import answer
+
+from jurist.generating.documents import Document
+from jurist.generating.plans import Plan, Range, Wish, plans
+
+MILL = (
+    "The Dunlow mill was built in 1832 by the brothers Hask. It has two wheels and ground oats until 1951, when the "
+    "river was diverted. The upper wheel is seven metres high. Since 1990 the mill has been open to visitors on "
+    "Sundays. About 3,000 people come each year, most of them in spring. The miller's house is a school today. A "
+    "flood in 1911 carried off the lower wheel, which was replaced within a month. The stones came from a quarry "
+    "near Harl."
+)
+TEA = (
+    "云溪镇的白茶种植始于清乾隆年间，由茶农周德安从邻县引进茶苗。茶园分布在海拔六百至九百米的山坡上，总面积约两千四百亩。"
+    "每年清明前后采摘，一名熟练工人一天能采三斤鲜叶。一九七八年，镇上成立了第一家集体茶厂，有工人六十二人。"
+    "二〇〇五年的霜冻使当年的产量减少了四成。二〇二一年全镇产茶九十六吨，其中三成销往国外。"
+)
+GOOD = "The Dunlow mill was built in 1832 by the brothers Hask, and its two wheels ground oats until 1951."
+SECOND = "Since 1990 it has been open on Sundays, and about 3,000 visitors come each year, most in spring."
+
+
+def docs(count: int = 3) -> list[dict[str, Any]]:
+    return [
+        {"id": f"d{n}", "title": "mill", "text": f"{MILL} Its register begins in {1700 + n}."}
+        for n in range(count)
+    ]
+
+
+def plan_of(text: str = MILL, **changes: Any) -> Plan:
+    wish = Wish(turns=Range(2, 2), words=Range(5, 60), **changes)
+    return plans([Document(id="d", text=text, title="mill")], wish, 0)[0]
+
+
+def turn(adapter: str, user: str, assistant: str) -> str:
+    return reply(adapter, user_message=user, assistant_message=assistant)
+
+
+def spoken(messages: list[dict[str, Any]]) -> str:
+    """Answer as an endpoint: another good exchange for every turn."""
+    asked = str(messages[-1]["content"]).count("assistant:")
+    pairs = (("What is the mill?", GOOD), ("Who comes?", SECOND))
+    user, assistant = pairs[asked % 2]
+    return turn("chat", user, assistant)
+
+
+def conversing(messages: list[dict[str, Any]]) -> str:
+    """Answer as an endpoint that generates, answers and judges."""
+    system = str(messages[0]["content"])
+    if "`labels`" in system:
+        return answer(messages)
+    if "`complaint`" in system:
+        return spoken(messages)
+    return reply("chat", assistant_message=f"{GOOD} {SECOND}")

@@ -1,0 +1,227 @@
+"""``jurist assess``: answers, labels, shares, and what is taken out of them for the judge's own errors."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import Scripted, lm_of, reply, user_of
+from judges import changed
+from small import cli, read_jsonl, write_jsonl
+from talks import docs
+
+from jurist.artifacts import Store
+from jurist.assessing import MEASURES, Assessment, assess, read_prompts
+from jurist.engines.models import Model
+from jurist.errors import GoldError
+from jurist.generating.jobs import Start
+from jurist.gold import Gold
+from jurist.loading import load_judge
+from jurist.programs.cognibench import COGNIBENCH
+
+START = Start(root=Path("checkpoints"))
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+
+
+def gold_rows(groups: int = 12) -> list[dict[str, Any]]:
+    """Return gold in which a sentence says its own label, so that a scripted judge can read it."""
+    return [
+        {
+            "group": f"g{n}",
+            "reference": f"Reference {n}.",
+            "history": [],
+            "question": f"What of {n}?",
+            "sentences": ["Say faithful.", "Say invented.", "Say reliable.", "Say speculative."],
+            "labels": ["faithful", "invented", "reliable", "speculative"],
+        }
+        for n in range(groups)
+    ]
+
+
+def scripted(monkeypatch: pytest.MonkeyPatch, answer: str, wrong: int = 0) -> Scripted:
+    """Let every model be one that answers ``answer``, and judges by what a sentence says of itself.
+
+    Of every ``wrong`` calibration references, the judge calls one's invented sentence faithful.
+    """
+
+    def said(request: Any) -> str:
+        text = user_of(request)
+        if "user_message" in text:
+            return reply("chat", assistant_message=answer)
+        number = int(text.partition("Reference ")[2].partition(".")[0] or 0)
+        labels = []
+        for line in text.splitlines():
+            if ". Say " in line:
+                place, _, label = line.partition(". Say ")
+                label = label.rstrip(".")
+                if (
+                    wrong
+                    and label == "invented"
+                    and number % wrong == 0
+                    and "What of" in text
+                    and number < 100
+                ):
+                    label = "faithful"
+                labels.append({"n": int(place), "label": label})
+        return reply("chat", labels=labels)
+
+    engine = Scripted(said)
+    for place in ("jurist.loading.connect", "jurist.assessing.connect"):
+        monkeypatch.setattr(place, lambda model, desk, purpose="judge": lm_of(engine, desk, purpose))
+    return engine
+
+
+def prompts() -> list[dict[str, Any]]:
+    return [
+        {**row, "reference": f"Reference {100 + n}.", "group": f"p{n}"} for n, row in enumerate(gold_rows(6))
+    ]
+
+
+def assessment(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Assessment:
+    write_jsonl(Path("gold.jsonl"), gold_rows())
+    write_jsonl(Path("prompts.jsonl"), prompts())
+    judge = load_judge("cognibench:basic", store=Store("compiled"), samples=1)
+    work = Assessment(
+        prompts=read_prompts("prompts.jsonl")[0],
+        targets=(Model(name="openai/x", temperature=0.7),),
+        judge=judge,
+        calibration=Gold.load("gold.jsonl", COGNIBENCH),
+        benchmark="prompts.jsonl",
+    )
+    return replace(work, **changes)
+
+
+def test_a_right_judge_leaves_shares_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted(monkeypatch, "Say faithful. Say invented. Say reliable. Say faithful.")
+    (found,), spend = assess(assessment(monkeypatch), START)
+    values = {name: (one.raw.value, one.corrected.value) for name, one in found.measures.items()}
+    assert values["factual"] == (0.75, 0.75)
+    assert values["cognitive"] == (0.25, 0.25)
+    assert values["hallucinated"] == (0.25, 0.25)
+    assert values["hallucinated_of_factual"] == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert values["hallucinated_of_cognitive"] == (0.0, 0.0)
+    assert values["irrelevant"] == (0.0, None)  # the calibration has none
+    assert (spend["generator"]["calls"], spend["judge"]["calls"]) == (6, 12 + 6)
+    assert not Path("checkpoints").exists()
+
+
+def test_what_the_judge_misses_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judge calls a third of the invented sentences faithful: sensitivity 2/3 among factual statements."""
+    scripted(monkeypatch, "Say faithful. Say invented. Say faithful. Say faithful.", wrong=3)
+    (found,), _ = assess(assessment(monkeypatch), START)
+    measure = found.measures["hallucinated_of_factual"]
+    assert measure.corrected.sensitivity == pytest.approx(2 / 3)
+    assert measure.corrected.specificity == 1.0
+    assert measure.raw.value == 0.25
+    assert measure.corrected.value == pytest.approx(0.25 / (2 / 3))
+    assert measure.corrected.low is not None
+    assert measure.corrected.low < 0.25 / (2 / 3) < (measure.corrected.high or 0)
+
+
+def test_empty_answers_are_counted_and_never_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted(monkeypatch, "")
+    (found,), _ = assess(assessment(monkeypatch), START)
+    assert (found.empty, len(found.answers), found.unusable) == (6, 0, 1.0)
+    assert found.measures["hallucinated"].raw.value is None
+    assert "no unit" in found.measures["hallucinated"].corrected.problem
+
+
+def test_rows_the_judge_was_compiled_on_do_not_measure_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = assessment(monkeypatch)
+    seen = [case.id for case in work.calibration.cases[:5]]
+    card = {"gold": {"name": "g", "seen": seen}}
+    Store("compiled").save(COGNIBENCH, changed(COGNIBENCH), card, [], make_latest=True)
+    judge = load_judge("cognibench", store=Store("compiled"), samples=1)
+    assert [case.id for case in replace(work, judge=judge).held_out] == [
+        case.id for case in work.calibration.cases[5:]
+    ]
+
+
+def test_prompts_from_dialogues_and_from_gold_and_the_bundled_ones() -> None:
+    turns = [
+        {"role": "user", "content": "One?"},
+        {"role": "assistant", "content": "First."},
+        {"role": "user", "content": "Two?"},
+        {"role": "assistant", "content": "Second."},
+    ]
+    write_jsonl(Path("d.jsonl"), [{"id": "a", "reference": "R.", "turns": turns}])
+    one, two = read_prompts("d.jsonl")[0]
+    assert (one.question, one.history, one.text) == ("One?", (), "")
+    assert (two.question, [turn["content"] for turn in two.history], two.group) == (
+        "Two?",
+        ["One?", "First."],
+        "a",
+    )
+    bundled, name = read_prompts("dialogues")
+    assert (name, len(bundled), len({one.id for one in bundled})) == ("dialogues", 84, 84)
+    write_jsonl(Path("none.jsonl"), [{"reference": "R."}])
+    with pytest.raises(GoldError, match="no question"):
+        read_prompts("none.jsonl")
+    write_jsonl(Path("bad.jsonl"), [{"id": "a", "reference": "R.", "turns": turns[1:]}])
+    with pytest.raises(GoldError, match=r"bad.jsonl:1, field 'turns'"):
+        read_prompts("bad.jsonl")
+
+
+def test_the_command_prints_a_row_a_model_and_resumes() -> None:
+    write_jsonl(Path("docs.jsonl"), docs(2))
+    assert (
+        cli("generate", "dialogue", "--input", "docs.jsonl", "--turns", "2", "--output", "d.jsonl").code == 0
+    )
+    argv = ("assess", "offline", "--benchmark", "d.jsonl", "--samples", "1", "--json")
+    whole = cli(*argv, "--answers", "a.jsonl", "--output", "r.json")
+    assert whole.code == 0, whole.err
+    found = whole.json
+    (model,) = found["models"]
+    assert (model["prompts"], model["answers"], model["empty"]) == (4, 4, 0)
+    assert set(model["measures"]) == set(MEASURES)
+    assert found["calibration"] == {"gold": "cognibench-mini", "rows": 84, "left_out": 0}
+    assert found["spend"]["total"]["calls"] == 84 + 4 + 4
+    assert json.loads(Path("r.json").read_text(encoding="utf-8")) == found
+    labels = [label for row in read_jsonl(Path("a.jsonl")) for label in row["labels"]]
+    assert len(labels) == model["sentences"]
+    assert "the judge on its calibration" in whole.err
+    stopped = cli(*argv, "--max-calls", "86")
+    assert (stopped.code, "86 paid answers are kept" in stopped.err) == (1, True)
+    again = cli(*argv, "--resume").json
+    assert again["models"] == found["models"]
+    assert (again["spend"]["total"]["calls"], again["spend"]["total"]["replayed"]) == (92 - 86, 86)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--benchmark", "nothing.jsonl"), 1, "no such file"),
+        (("--judge", "fect:basic"), 2, "does not label the sentences"),
+        (("--judge", "nobody"), 1, "no judge is called"),
+        (("--limit", "0"), 2, "--limit"),
+        (("--max-unusable", "7"), 2, "--max-unusable"),
+        (("--words", "x"), 2, "--words"),
+        (("--calibration", "missing.csv"), 1, "no such file"),
+        (("--temperature", "9"), 2, "temperature"),
+    ],
+)
+def test_wrong_input_is_one_line(options: tuple[str, ...], code: int, said: str) -> None:
+    done = cli("assess", "offline", "--benchmark", "dialogues", *options)
+    assert (done.code, len(done.lines)) == (code, 1)
+    assert said in done.err
+
+
+def test_a_model_named_twice_is_refused() -> None:
+    assert cli("assess", "offline", "offline", "--benchmark", "dialogues").code == 2
+
+
+def test_several_models_share_judge_and_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted(monkeypatch, "Say faithful. Say speculative.")
+    targets = (Model(name="openai/x", temperature=0.7), Model(name="openai/y", temperature=0.7))
+    found, spend = assess(assessment(monkeypatch, targets=targets), START)
+    assert [one.model for one in found] == ["openai/x", "openai/y"]
+    assert found[0].measures == found[1].measures  # the same answers
+    assert (spend["generator"]["calls"], spend["judge"]["calls"]) == (12, 12 + 6 + 6)

@@ -1,0 +1,394 @@
+"""``jurist generate cognibench-l`` and ``jurist gold dynamics``: the format, the way back, the figures."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from small import cli, read_jsonl, tree, write_jsonl
+from talks import docs
+
+from jurist.errors import GoldError
+from jurist.evaluation.shares import shares
+from jurist.generating.answers import Labelled, answers_of, labelled_gold
+from jurist.generating.authors_format import label_entries
+from jurist.generating.dataset import write_dataset
+from jurist.generating.describing import describe_labelled
+from jurist.generating.dynamics import dynamics
+from jurist.gold import Gold
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.reading.readers import read
+from jurist.signatures.cognibench import LABELS
+
+ABOUT = {"generator": "g", "judge": "j", "judge_model": "m", "samples": 1, "threshold": 1}
+FIRST, SECOND = "The mill is old. It is old. The mill is old.", "Mills matter. So it goes. 1832 was dry. Yes!"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+
+
+def dialogue(name: str, *texts: str, group: str = "") -> dict[str, Any]:
+    turns = [
+        {"role": role, "content": content}
+        for number, text in enumerate(texts)
+        for role, content in (("user", f"Question {number}?"), ("assistant", text))
+    ]
+    return {
+        "id": name,
+        "group": group or name,
+        "reference": f"About {name}: the MILL.",
+        "turns": turns,
+        "language": "en",
+    }
+
+
+def labelled(rows: list[dict[str, Any]], labels: list[str | None]) -> list[Labelled]:
+    """Label the sentences of dialogues with ``labels`` in turn, from the start again when they run out."""
+    found, place = [], 0
+    for answer in (one for row in rows for one in answers_of(row)):
+        mine = tuple(labels[(place + n) % len(labels)] for n in range(len(answer.sentences)))
+        place += len(mine)
+        found.append(Labelled(answer=answer, labels=mine))
+    return found
+
+
+def as_cases(found: list[Labelled]) -> dict[str, tuple[str, tuple[str | None, ...]]]:
+    return {COGNIBENCH.case(one.answer.row()).id: (one.answer.group, one.labels) for one in found}
+
+
+@pytest.mark.parametrize("source", ["folder", "responses"])
+def test_our_reader_gives_back_what_was_written(source: str) -> None:
+    rows = [
+        dialogue("a", FIRST, SECOND),
+        dialogue("b-2", "水车很旧。它很重要！", "It is ÅNGSTRÖM İ. Odd."),
+        dialogue("c", FIRST),
+    ]
+    found = labelled(rows, [*LABELS, None])
+    write_dataset(Path("d"), found, about=ABOUT)
+    gold = Gold.load("d" if source == "folder" else "d/responses.jsonl", COGNIBENCH)
+    assert {case.id: (case.group, case.gold) for case in gold.cases} == as_cases(found)
+
+
+TEXT = st.lists(
+    st.sampled_from(
+        [
+            "The mill is old.",
+            "It is.",
+            "it is.",
+            "Is it old?",
+            "1. A wheel.",
+            "水车很旧。",
+            "ÉTÉ, İ!",
+            "<b> x.",
+        ]
+    ),
+    min_size=1,
+    max_size=5,
+).map(" ".join)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(TEXT, min_size=1, max_size=3),
+    st.lists(st.sampled_from([*LABELS, None]), min_size=2, max_size=7),
+    st.data(),
+)
+def test_the_way_back_is_exact_for_any_labels(
+    tmp_path: Path, texts: list[str], labels: list[str | None], data: st.DataObject
+) -> None:
+    found = labelled(
+        [dialogue("doc_1", *texts), dialogue("doc_2", *texts, group="doc_1")],
+        [*labels, "faithful", "invented"],
+    )
+    folder = tmp_path / data.draw(st.uuids()).hex
+    write_dataset(folder, found, about=ABOUT)
+    wanted = {key: value for key, value in as_cases(found).items() if any(value[1])}
+    try:
+        gold = Gold.load(folder, COGNIBENCH)
+    except GoldError as error:  # the only refusal there may be
+        assert "no positive" in str(error) or "no negative" in str(error) or not wanted  # noqa: PT017
+        return
+    assert {case.id: (case.group, case.gold) for case in gold.cases} == wanted
+
+
+def test_the_authors_own_fields_say_the_same() -> None:
+    found = labelled([dialogue("a", SECOND)], ["speculative", "irrelevant", "invented", "irrefutable"])
+    write_dataset(Path("d"), found, about=ABOUT)
+    labels = json.loads(Path("d/labels.json").read_text(encoding="utf-8"))
+    entry = labels["a_0"]
+    assert entry["sentence_label_dict"]["mills matter."] == [["rational"], 0]
+    assert entry["sentence_label_dict"]["yes!"] == [["rational", "grounded", "unequivocal"], 3]
+    assert entry["hallu_list"] == ["Mills matter.", "1832 was dry."]
+    assert (entry["factual_hallu_list"], entry["cognitive_hallu_list"]) == (
+        ["1832 was dry."],
+        ["Mills matter."],
+    )
+    (turn,) = json.loads(Path("d/dialogues.json").read_text(encoding="utf-8"))
+    assert turn["current_turn"] == f"<user> Question 0?\n\n<assistant> {SECOND}"
+    assert turn["current_turn_processed"].split("\n")[0] == "Mills matter.<>"
+    assert (turn["turn_index"], turn["num_spaces"], turn["num_irrelevant"], turn["language"]) == (
+        0,
+        4,
+        1,
+        "english",
+    )
+    del entry["sentences"]  # as a file of theirs
+    Path("d/labels.json").write_text(json.dumps(labels), encoding="utf-8")
+    (case,) = Gold.load("d", COGNIBENCH).cases
+    assert (case.inputs["sentences"], case.gold) == (list(found[0].answer.sentences), found[0].labels)
+
+
+def test_a_repeated_sentence_is_in_the_list_if_not_in_the_dictionary() -> None:
+    entry = label_entries(labelled([dialogue("a", FIRST)], ["faithful", "invented", "reliable"]))["a_0"]
+    assert entry["sentence_label_dict"] == {
+        "the mill is old.": [["faithful"], 0],
+        "it is old.": [["invented"], 1],
+    }
+    assert [labels for _, labels in entry["sentences"]] == [
+        ["faithful"],
+        ["invented"],
+        ["rational", "grounded"],
+    ]
+
+
+def test_a_broken_list_is_refused_with_its_place() -> None:
+    write_dataset(Path("d"), labelled([dialogue("a", SECOND)], list(LABELS)), about=ABOUT)
+    labels = json.loads(Path("d/labels.json").read_text(encoding="utf-8"))
+    labels["a_0"]["sentences"][0] = ["Mills matter.", ["true"]]
+    Path("d/labels.json").write_text(json.dumps(labels), encoding="utf-8")
+    done = cli("gold", "dynamics", "--gold", "d")
+    assert done.code == 1
+    assert "dialogue a_0" in done.err
+
+
+def test_datasets_loads_the_folder() -> None:
+    import datasets
+
+    found = labelled([dialogue("a", FIRST, SECOND), dialogue("b", SECOND)], [*LABELS, None])
+    write_dataset(Path("d"), found, about=ABOUT)
+    loaded = datasets.load_dataset(
+        str(Path("d").resolve()), split="train", cache_dir=str(Path("cache").resolve())
+    )
+    assert loaded["id"][:] == ["a_0", "a_1", "b_0"]
+    assert [tuple(row) for row in loaded["labels"]] == [one.labels for one in found]
+    assert loaded[1]["history"][0] == {"role": "user", "content": "Question 0?"}
+
+
+def test_statistics_count_what_is_there() -> None:
+    rows = [dialogue("a", FIRST, SECOND), dialogue("b", SECOND, group="a")]
+    found = describe_labelled(labelled(rows, ["faithful", "invented", "speculative", None]))
+    assert (found["responses"], found["conversations"], found["documents"]) == (3, 2, 1)
+    assert (found["sentences"], found["unlabelled"], found["repeated"]) == (9, 2, 1)
+    assert found["words_per_response"] == {"min": 9, "max": 11, "mean": 9.67}
+    assert found["turns"] == {"min": 1, "max": 2, "mean": 1.5}
+    cognitive = found["shares"]["hallucinated_of_cognitive"]
+    assert (cognitive["value"], cognitive["low"]) == (1.0, None)  # one document says nothing about others
+
+
+def test_dynamics_by_turn_and_by_position() -> None:
+    rows = [dialogue(name, "Aa bb. Cc dd. Ee ff. Gg hh. Ii jj.", "Kk ll. Mm nn.") for name in ("a", "b")]
+    labels: list[str | None] = [
+        "faithful",
+        "invented",
+        "faithful",
+        "reliable",
+        "speculative",
+        "misleading",
+        None,
+    ]
+    found = dynamics(labelled(rows, labels))
+    first, second = found.by_turn[1], found.by_turn[2]
+    assert (first["factual_per_answer"].value, first["cognitive_per_answer"].value) == (3.0, 2.0)
+    assert first["cognitive_share"].value == 0.4
+    assert (first["hallucinated_factual"].value, first["hallucinated_cognitive"].value) == (
+        pytest.approx(1 / 3),
+        0.5,
+    )
+    assert (second["cognitive_share"].value, second["hallucinated_factual"].value) == (1.0, None)
+    assert [row["hallucinated_factual"].value for row in found.by_place.values()] == [
+        0.0,
+        1.0,
+        0.0,
+        None,
+        None,
+    ]
+    # of two cognitive hallucinations an answer and a half: one last of five, one first of two
+    assert [row["cognitive_hallucinations_here"].value for row in found.by_place.values()] == [
+        0,
+        0.5,
+        0,
+        0,
+        0.5,
+    ]
+    lines = found.to_csv().splitlines()
+    assert lines[0].startswith("table,place,measure,value,low,high")
+    assert len(lines) == 1 + 2 * 6 + 5 * 4
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abcd"), st.integers(0, 3), st.integers(0, 3)).map(
+            lambda t: (t[0], min(t[1:]), max(t[1:]))
+        ),
+        max_size=20,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_shares_are_ratios_of_sums(items: list[tuple[str, int, int]]) -> None:
+    found = shares({"x": items, "y": [(group, 1, 1) for group, _, _ in items]}, resamples=200)["x"]
+    whole = sum(of for _, _, of in items)
+    assert found.value == (sum(part for _, part, _ in items) / whole if whole else None)
+    assert (found.low is None) == (found.high is None)
+    if found.low is not None and found.high is not None:
+        assert 0 <= found.low <= found.high <= 1
+    groups = {group for group, _, of in items if of}
+    assert found.groups == len(groups)
+    assert (found.low is None) == (len(groups) < 2)
+
+
+def test_the_command_labels_every_turn_and_resumes() -> None:
+    write_jsonl(Path("docs.jsonl"), docs(3))
+    argv = ("generate", "cognibench-l", "--input", "docs.jsonl", "--turns", "2", "--samples", "3")
+    whole = cli(*argv, "--output", "whole", "--json")
+    assert whole.code == 0, whole.err
+    total = whole.json["spend"]["total"]["calls"]
+    for limit in (3, 9):  # while writing, and while labelling
+        stopped = cli(*argv, "--output", "d", "--max-calls", limit, "--resume")
+        assert (stopped.code, f"{limit} paid answers" in stopped.err) == (1, True)
+    again = cli(*argv, "--output", "d", "--resume", "--json")
+    spend = again.json["spend"]
+    assert (spend["total"]["calls"], spend["total"]["replayed"]) == (total - 9, 9)
+    assert {"generator", "judge"} < set(spend)
+    assert tree(Path("d")) == tree(Path("whole"))
+    assert cli(*argv, "--output", "d", "--resume", "--json").json["done_before"] is True
+    assert cli(*argv, "--output", "d").code == 2
+    assert "another job" in cli(*argv, "--output", "d", "--resume", "--seed", "1").err
+    gold = Gold.load("d", COGNIBENCH)
+    rows = {row["id"]: row for row in read_jsonl(Path("d/responses.jsonl"))}
+    assert [case.gold for case in gold.cases] == [tuple(row["labels"]) for row in rows.values()]
+    statistics = json.loads(Path("d/statistics.json").read_text(encoding="utf-8"))
+    assert (statistics["responses"], statistics["conversations"]) == (6, 3)
+    assert statistics["labels"] == {
+        **dict.fromkeys(LABELS, 0),
+        **Counter(x for row in rows.values() for x in row["labels"] if x),
+    }
+    assert cli("gold", "dynamics", "--gold", "d").code == 0
+
+
+def test_a_folder_of_other_dialogues_is_left_alone() -> None:
+    write_jsonl(Path("docs.jsonl"), docs(1))
+    Path("d").mkdir()
+    Path("d/dialogues.json").write_text("[]", encoding="utf-8")
+    done = cli("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d")
+    assert (done.code, "not ours" in done.err) == (2, True)
+    assert Path("d/dialogues.json").read_text(encoding="utf-8") == "[]"
+
+
+def test_a_judge_of_another_kind_is_refused() -> None:
+    write_jsonl(Path("docs.jsonl"), docs(1))
+    done = cli("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d", "--judge", "fect:basic")
+    assert (done.code, len(done.lines), "does not label the sentences" in done.err) == (2, 1, True)
+
+
+def test_gold_dynamics_of_the_bundled_set() -> None:
+    found = cli("gold", "dynamics", "--gold", "cognibench-mini", "--csv", "t.csv", "--json").json
+    gold = Gold.load("cognibench-mini", COGNIBENCH)
+    assert found["statistics"]["sentences"] == sum(len(case.gold or ()) for case in gold.cases)
+    assert (found["statistics"]["responses"], found["statistics"]["conversations"]) == (84, 28)
+    assert [row["answers"] for row in found["dynamics"]["by_turn"]] == [28, 28, 28]
+    assert [one.answer.turn for one in labelled_gold(gold)][:3] == [0, 1, 2]
+    assert Path("t.csv").is_file()
+    assert "**by turn" in cli("gold", "dynamics", "--gold", "cognibench-mini", "--markdown").out
+
+
+def test_plots_are_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    assert cli("gold", "dynamics", "--gold", "cognibench-mini", "--plots", "p").code == 0
+    assert {path.name for path in Path("p").iterdir()} == {
+        "statements-by-turn.svg",
+        "cognitive-share-by-turn.svg",
+        "hallucinations-by-turn.svg",
+        "hallucinations-by-position.svg",
+    }
+
+
+def test_plots_of_a_finished_folder_are_drawn_without_asking() -> None:
+    pytest.importorskip("matplotlib")
+    write_jsonl(Path("docs.jsonl"), docs(2))
+    argv = ("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d", "--samples", "1")
+    assert cli(*argv, "--plots").code == 0
+    drawn = tree(Path("d/plots"))
+    assert "statements-by-turn.svg" in drawn
+    for path in Path("d/plots").iterdir():
+        path.unlink()
+    again = cli(*argv, "--resume", "--plots", "--json")
+    assert (again.code, again.json["done_before"], again.json["spend"]) == (0, True, {})
+    assert tree(Path("d/plots")) == drawn
+    Path("d/dynamics.json").write_text('{"by_turn": [{}]}', encoding="utf-8")
+    broken = cli(*argv, "--resume", "--plots")
+    assert (broken.code, len(broken.lines), "--fresh" in broken.err) == (2, 1, True)
+
+
+def turn_rows(name: str, group: str = "g", ids: bool = True, text: str = "") -> list[dict[str, Any]]:
+    """Return the two turns of a conversation that begins like every other one."""
+    first = {"role": "user", "content": "What is it?"}
+    said = {"role": "assistant", "content": f"{text or name} A. {text or name} B."}
+    rows: list[dict[str, Any]] = [
+        {
+            "id": f"{name}_0",
+            "history": [],
+            "question": "What is it?",
+            "sentences": [f"{name} A.", f"{name} B."],
+        },
+        {"id": f"{name}_1", "history": [first, said], "question": "And?", "sentences": [f"{name} C."]},
+    ]
+    for row in rows:
+        row |= {
+            "group": group,
+            "reference": "The mill.",
+            "labels": ["faithful", "invented"][: len(row["sentences"])],
+        }
+    return rows if ids else [{key: value for key, value in row.items() if key != "id"} for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("rows", "conversations"),
+    [
+        ([*turn_rows("a"), *turn_rows("b")], 2),
+        ([*turn_rows("a"), *turn_rows("b", group="h")], 2),
+        ([*turn_rows("a", ids=False), *turn_rows("b", ids=False)], 2),
+        ([*turn_rows("a", ids=False)[::-1], *turn_rows("b", ids=False)], 2),
+        ([{**row, "id": f"row-{n}"} for n, row in enumerate([*turn_rows("a"), *turn_rows("b")])], 2),
+        ([{**row, "id": f"r_{n}"} for n, row in enumerate([*turn_rows("a"), *turn_rows("b")])], 2),
+        (turn_rows("a"), 1),
+        (turn_rows("a", ids=False), 1),
+    ],
+)
+def test_conversations_about_one_document_are_told_apart(
+    rows: list[dict[str, Any]], conversations: int
+) -> None:
+    gold = Gold.of(rows, COGNIBENCH)
+    found = labelled_gold(gold)
+    assert len(found) == len(rows)
+    assert describe_labelled(found)["conversations"] == conversations
+    assert Counter(Counter(one.answer.dialogue for one in found).values()) == {2: conversations}
+
+
+PUBLIC = Path(__file__).parents[2] / "shared" / "data" / "cognibench"
+
+
+@pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public CogniBench files are not here")
+def test_the_public_set_has_the_turns_that_its_ids_say() -> None:
+    rows = {row["id"]: row for _, row in read(PUBLIC).rows}
+    gold = Gold.load(PUBLIC, COGNIBENCH)
+    turns = {one.answer.id: one.answer.turn for one in labelled_gold(gold)}
+    assert len(turns) > 80
+    assert all(turn == int(name.rpartition("_")[2]) for name, turn in turns.items() if name in rows)

@@ -1,0 +1,198 @@
+"""Documents, plans, and what an exchange must fulfil."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small import write_jsonl
+from talks import GOOD, MILL, TEA, plan_of
+
+from jurist.errors import GoldError, UsageError
+from jurist.generating.checks import complaints, coverage
+from jurist.generating.documents import Document, read_documents
+from jurist.generating.plans import Range, Wish, plans, range_of
+from jurist.reading.readers import read
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+
+
+# documents
+
+
+def test_a_folder_of_texts(tmp_path: Path) -> None:
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "b.md").write_text("# The mill\n\nIt stands.\n", encoding="utf-8")
+    (tmp_path / "in" / "deep" / "a_tea.txt").write_text(TEA, encoding="utf-8")
+    (tmp_path / "in" / "notes.pdf").write_bytes(b"%PDF")
+    first, second = read_documents(tmp_path / "in")
+    assert (first.id, first.title, first.text, first.language) == ("b", "The mill", "It stands.", "en")
+    assert (second.id, second.title, second.text, second.language) == ("deep/a_tea", "a tea", TEA, "zh")
+
+
+def test_rows_with_text_or_reference() -> None:
+    write_jsonl(
+        Path("d.jsonl"),
+        [{"text": MILL, "title": "T"}, {"id": 7, "reference": TEA, "topic": "tea"}, {"text": MILL}],
+    )
+    first, second = read_documents("d.jsonl")  # the third is the first again
+    assert (first.title, first.source, second.id, second.topic) == ("T", "d.jsonl:1", "7", "tea")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"id": "a"}], "no text"),
+        ([{"text": 3}], "int and no text"),
+        ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "another document with the id 'a'"),
+    ],
+)
+def test_unusable_rows_are_refused_with_their_place(rows: list[dict[str, Any]], said: str) -> None:
+    write_jsonl(Path("d.jsonl"), rows)
+    with pytest.raises(GoldError, match=said) as caught:
+        read_documents("d.jsonl")
+    assert f"d.jsonl:{len(rows)}" in str(caught.value)
+
+
+def test_the_references_of_gold_are_documents_called_by_their_groups() -> None:
+    bundled = read_documents("cognibench-mini")
+    rows = [row for _, row in read("cognibench-mini").rows]
+    assert {one.text for one in bundled} == {row["reference"].strip() for row in rows}
+    assert {one.id for one in bundled} == {row["group"] for row in rows}
+    assert bundled[0].title == "carters strike"
+    assert not any(one.title for one in bundled if one.language == "zh")  # their groups have English names
+    about = {"question": "Q?", "sentences": ["S."]}
+    write_jsonl(
+        Path("gold.jsonl"),
+        [
+            {"id": "a_0", "group": "doc 1", "reference": MILL, **about},
+            {"id": "a_1", "group": "doc 1", "reference": MILL, **about},
+            {"id": "b_0", "group": "other", "reference": MILL, **about},
+            {"id": "c_0", "group": "doc 1", "reference": TEA, **about},
+            {"id": "d_0", "reference": GOOD, **about},
+        ],
+    )
+    one, two, three = read_documents("gold.jsonl")
+    assert [(one.id, one.text), two.text, three.text] == [("doc 1", MILL), TEA, GOOD]
+    assert two.id.startswith("doc 1-")  # another text of the same group
+    assert len(three.id) == 12
+
+
+def test_a_dataset_folder_is_read_as_gold_and_not_by_its_card(tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "README.md").write_text("# A card\n\nNo document.\n", encoding="utf-8")
+    write_jsonl(tmp_path / "set" / "gold.jsonl", [{"group": "g", "reference": MILL, "question": "Q?"}])
+    assert [(one.id, one.text) for one in read_documents(tmp_path / "set")] == [("g", MILL)]
+
+
+@pytest.mark.parametrize("name", ["fect-mini", "house-rule"])
+def test_a_bundled_set_without_references_is_refused_and_one_with_them_is_named(name: str) -> None:
+    with pytest.raises(GoldError, match="no references to converse about") as caught:
+        read_documents(name)
+    assert "cognibench-mini" in str(caught.value)
+
+
+PUBLIC = Path(__file__).parents[2] / "shared" / "data" / "cognibench"
+
+
+@pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public CogniBench files are not here")
+def test_the_authors_folder_is_documents() -> None:
+    texts = {row["reference"].strip() for _, row in read(PUBLIC).rows}
+    assert {one.text for one in read_documents(PUBLIC)} == texts
+
+
+# plans
+
+
+@given(
+    st.lists(st.text("abcde", min_size=1, max_size=4), unique=True, min_size=1, max_size=6),
+    st.integers(1, 4),
+    st.integers(0, 3),
+    st.integers(0, 99),
+)
+def test_adding_a_document_changes_no_other_dialogue(
+    names: list[str], low: int, more: int, seed: int
+) -> None:
+    documents = [Document(id=name, text=name) for name in names]
+    wish = Wish(turns=Range(low, low + more), topics=("x", "y"), copies=2)
+    every = plans(documents, wish, seed)
+    assert len({plan.id for plan in every}) == len(every) == 4 * len(names)
+    assert all(plan.turns in wish.turns for plan in every)
+    assert list(plans(documents[:-1], wish, seed)) == list(every[:-4])
+
+
+def test_copies_are_other_draws_and_seeds_too() -> None:
+    documents = [Document(id="a", text=MILL)]
+    one, two = plans(documents, Wish(copies=2), 0)
+    assert len({one.draw, two.draw, plans(documents, Wish(copies=2), 1)[0].draw}) == 3
+
+
+@pytest.mark.parametrize("text", ["0", "5-2", "x", "", "-3", "2-"])
+def test_a_range_that_is_none(text: str) -> None:
+    with pytest.raises(UsageError, match="--turns"):
+        range_of(text, "--turns")
+
+
+def test_a_dialogue_is_in_the_language_of_its_document() -> None:
+    with pytest.raises(UsageError, match="not written in Chinese"):
+        plan_of(language="zh")
+    assert plan_of(TEA).language == "zh"
+
+
+# checks
+
+
+@pytest.mark.parametrize(
+    ("user", "assistant", "fault"),
+    [
+        ("What is the mill?", GOOD, ""),
+        ("", GOOD, "user's message is empty"),
+        ("What is the mill?", " ", "assistant's message is empty"),
+        ("What is the mill?", f"{GOOD}\nUser: And then?", "another speaker"),
+        ("<user> What is it?", GOOD, "another speaker"),
+        ("What is the mill?", "Hello there.", "has 2 words; write a longer one, between 5 and 60 words"),
+        ("What is the mill?", GOOD * 5, "shorter"),
+        ("磨坊是什么？", GOOD, "user's message is not in English"),
+        ("What is the mill?", "磨坊建于一八三二年，有两个水轮。", "not in English"),
+        (
+            "What is it?",
+            "Penguins are birds that swim well and live in the far south of the world.",
+            "hardly uses",
+        ),
+        (
+            "Was the Dunlow mill built in 1832?",
+            "Yes, the Dunlow mill was built in 1832, certainly.",
+            "hardly uses",
+        ),
+        ("Well, tell me more, " * 40, GOOD, "too long"),
+        ("Asked already?", GOOD, "said before"),
+    ],
+)
+def test_what_an_exchange_must_fulfil(user: str, assistant: str, fault: str) -> None:
+    turns = [{"role": "user", "content": "Asked  already?"}, {"role": "assistant", "content": "x"}]
+    found = " ".join(complaints(plan_of(), turns, user, assistant))
+    assert (fault in found) if fault else not found
+
+
+def test_a_copy_of_the_reference_is_none() -> None:
+    plan = plans([Document(id="d", text=MILL)], Wish(words=Range(5, 300)), 0)[0]
+    (fault,) = complaints(plan, [], "What is the mill?", "Gladly. " + MILL)
+    assert "copies the whole reference" in fault
+
+
+def test_coverage_tells_the_own_reference_from_another() -> None:
+    assert coverage(MILL, GOOD) > 0.8
+    assert coverage(TEA, GOOD) == 0.0
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_checks_take_any_text(user: str, assistant: str) -> None:
+    assert isinstance(complaints(plan_of(), [], user, assistant), tuple)

@@ -1,0 +1,236 @@
+"""Before dialogues, datasets and assessments are paid for: the estimate, the question, and what a kill leaves."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import Done, cli, read_jsonl, start, tree, write_jsonl
+from talks import conversing, docs
+
+from jurist.engines.meter import Budget
+from jurist.engines.models import Model
+from jurist.forecast import Rate, Span
+from jurist.generating.documents import read_documents
+from jurist.generating.estimates import Estimate, Part
+from jurist.generating.forecasting import foresee_dialogues
+from jurist.generating.generation import Generation
+from jurist.generating.plans import Range, Wish
+
+DIALOGUE = ("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--turns", "2")
+DATASET = ("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d", "--turns", "2")
+ASSESS = ("assess", "offline", "--benchmark", "prompts.jsonl", "--calibration", "gold.jsonl")
+SHORT = ("--words", "5-60")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    write_jsonl(Path("docs.jsonl"), docs(3))
+    write_jsonl(Path("gold.jsonl"), responses("known", 8))
+    write_jsonl(Path("prompts.jsonl"), responses("new", 5))
+
+
+def responses(name: str, count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "group": f"{name}{n}",
+            "reference": f"The {name} mill number {n} was built in {1800 + n} and has two wheels.",
+            "question": f"What of mill {n}?",
+            "sentences": [f"It was built in {1800 + n}.", "It has nine wheels."],
+            "labels": ["faithful", "invented"],
+        }
+        for n in range(count)
+    ]
+
+
+# the estimate
+
+
+@pytest.mark.parametrize(
+    ("argv", "roles"),
+    [
+        ((*DIALOGUE, *SHORT, "--model", "openai/x"), {"generator"}),
+        ((*DATASET, *SHORT, "--model", "openai/x", "--judge-model", "openai/y"), {"generator", "judge"}),
+        (
+            ("assess", "openai/x", *ASSESS[2:], "--judge-model", "openai/y", "--samples", "3"),
+            {"judge", "0-openai/x"},
+        ),
+    ],
+)
+def test_what_is_spent_lies_within_the_estimate(
+    argv: tuple[str, ...], roles: set[str], serve: Callable[..., Any], fake_key: str
+) -> None:
+    server = serve(conversing)
+    judge = () if argv[1] == "dialogue" else ("--judge-api-base", server.url)
+    done = cli(*argv, "--api-base", server.url, *judge, "--json")
+    assert done.code == 0, done.err
+    seen, total = done.json["forecast"], done.json["spend"]["total"]
+    assert set(seen["parts"]) == roles
+    assert seen["calls"][0] <= total["calls"] <= seen["calls"][1]
+    assert seen["tokens"][0] > 0
+    assert seen["cost"] is None
+    assert "openai/x" in seen["unpriced"]
+    (before,) = [line for line in done.lines if line.startswith("before: ")]
+    assert ("calls of generator (openai/x)" in before) == ("generator" in roles)
+    assert ("5 calls of openai/x" in before) == ("0-openai/x" in roles)
+
+
+def test_tokens_and_calls_of_real_offline_jobs_lie_within_the_estimate() -> None:
+    wish = Wish(turns=Range(3, 3))
+    job = Generation(documents=read_documents("docs.jsonl"), wish=wish, model=Model(temperature=0.7))
+    seen = foresee_dialogues(job)
+    spent = cli(*DIALOGUE[:-2], "--turns", "3", "--json").json["spend"]["total"]
+    assert seen.tokens is not None
+    assert 0.8 * seen.tokens.least <= spent["input_tokens"] + spent["output_tokens"] <= seen.tokens.most
+    assert seen.calls.least <= spent["calls"] <= (seen.calls.most or 0)
+
+
+PRICED = Part(
+    role="judge",
+    model=Model(name="openai/gpt-4.1-mini", temperature=0.0),
+    calls=Span(least=100, most=500),
+    rate=Rate(input_tokens=1000, output_tokens=100),
+)
+FREE = Part(role="generator", model=Model(), calls=Span(least=10, most=30), rate=Rate(input_tokens=50))
+
+
+def test_limits_bound_an_estimate_and_only_real_models_cost() -> None:
+    seen = Estimate(what="it", parts=(FREE, PRICED))
+    assert (seen.calls.least, seen.calls.most) == (110, 530)
+    assert (seen.tokens or Span(least=0, most=0)).to_json() == [110500, 551500]
+    alone = Estimate(what="it", parts=(PRICED,))
+    assert seen.cost == alone.cost
+    assert seen.cost is not None
+    assert (seen.cost.most or 0) == pytest.approx(5 * seen.cost.least)
+    calls, cost = seen.left({"judge": 400, "generator": 30})
+    assert calls == 100
+    assert cost == pytest.approx(seen.cost.least)
+    held = Estimate(what="it", parts=(FREE, PRICED), budget=Budget(calls=120, cost=0.001))
+    assert (held.calls.most, held.left({})[0], held.left({"generator": 30})[0]) == (120, 120, 90)
+    assert held.cost is not None
+    assert (held.cost.most, held.left({})[1]) == (0.001, 0.001)
+
+
+# the question
+
+
+QUESTIONS = [
+    (*DIALOGUE, "--model", "openai/nobody-knows"),
+    (*DATASET, "--judge-model", "openai/nobody-knows"),
+    (*ASSESS, "--judge-model", "openai/nobody-knows"),
+    ("assess", "openai/nobody-knows", *ASSESS[2:]),
+]
+
+
+@pytest.mark.parametrize("argv", QUESTIONS)
+def test_much_is_asked_about_and_without_a_terminal_refused(
+    argv: tuple[str, ...], fake_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    done = cli(*argv)
+    assert done.code == 2
+    (error,) = [line for line in done.lines if not line.startswith("before: ")]
+    assert "whose price is not known" in error
+    assert "--yes" in error
+    assert {path.name for path in Path().iterdir()} == {"docs.jsonl", "gold.jsonl", "prompts.jsonl"}
+
+
+class Terminal(io.StringIO):
+    """Standard input with a person at it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("said", "code"), [("n\n", 1), ("", 1), ("y\n", 0)])
+def test_a_person_decides(
+    said: str, code: int, serve: Callable[..., Any], fake_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve(conversing)
+    monkeypatch.setattr("jurist.console.approving.ASK_CALLS", 5)
+    monkeypatch.setattr("sys.stdin", Terminal(said))
+    done = cli(*DIALOGUE, *SHORT, "--model", "openai/x", "--api-base", server.url)
+    assert done.code == code, done.err
+    assert "this makes up to 18 calls to a real model; go on? [y/N]" in done.err
+    assert server.count == (6 if code == 0 else 0)
+
+
+def test_yes_and_offline_are_not_asked(serve: Callable[..., Any], fake_key: str, monkeypatch: Any) -> None:
+    server = serve(conversing)
+    monkeypatch.setattr("jurist.console.approving.ASK_CALLS", 5)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    real = (*DIALOGUE, *SHORT, "--model", "openai/x", "--api-base", server.url)
+    assert cli(*real).code == 2
+    assert cli(*real, "--yes").code == 0
+    offline = cli(*DATASET, "--samples", "1", "--json")
+    assert (offline.code, offline.json["forecast"], "before: " in offline.err) == (0, None, False)
+
+
+# killed
+
+
+def killed(argv: tuple[object, ...], server: Any, after: int, folder: Path) -> None:
+    """Start the command in a process of its own, and kill it when ``after`` requests have arrived."""
+    process = start(*argv, cwd=folder)
+    while server.count < after and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGKILL
+
+
+def resumed(argv: tuple[object, ...], server: Any, whole: int) -> Done:
+    """Resume a killed job; no answer that arrived may be asked for again."""
+    before = server.count
+    done = cli(*argv, "--resume", "--json")
+    assert done.code == 0, done.err
+    total = done.json["spend"]["total"]
+    assert total["replayed"] > 0
+    assert total["replayed"] + total["calls"] - total["retries"] == whole
+    assert server.count == before + total["calls"]
+    return done
+
+
+def test_a_killed_dataset_goes_on_over_real_http(
+    serve: Callable[..., Any], fake_key: str, tmp_path: Path
+) -> None:
+    """Overload and a broken answer on the way; the folder is the one of a run without a fault."""
+    server = serve(conversing, delay=0.03, faults={2: "429", 7: "reset"})
+    ends = ("--api-base", server.url, "--judge-api-base", server.url, "--concurrency", 2, "--samples", 2)
+    argv = (*DATASET, *SHORT, "--model", "openai/x", "--judge-model", "openai/y", *ends)
+    killed(argv, server, 10, tmp_path)
+    assert not Path("d/statistics.json").exists()
+    resumed(argv, server, 6 + 2 * 6)
+    again = [part if part != "d" else "whole" for part in argv]
+    assert cli(*again).code == 0
+    assert tree(Path("d")) == tree(Path("whole"))
+
+
+def test_a_killed_assessment_goes_on_over_real_http(
+    serve: Callable[..., Any], fake_key: str, tmp_path: Path
+) -> None:
+    """A kill, then an answer that never comes: it is counted, and a second --resume gets it."""
+    lost = "mill number 4"
+    server = serve(conversing, delay=0.03, faults={3: "503"})
+    judge = ("--judge-model", "openai/y", "--judge-api-base", server.url, "--samples", 1, "--concurrency", 2)
+    argv = ("assess", "openai/x", *ASSESS[2:], "--api-base", server.url, *judge)
+    killed(argv, server, 10, tmp_path)
+    server.faults = lambda index, body: "500" if "new " + lost in str(body) else None
+    broken = cli(*argv, "--resume", "--json", "--answers", "a.jsonl")
+    (model,) = broken.json["models"]
+    assert (broken.code, model["answers"], model["failed"]) == (3, 4, 1)
+    assert "--resume asks again for what failed" in broken.err
+    server.faults = {}
+    done = resumed(argv, server, 8 + 5 + 5)
+    assert (done.json["models"][0]["answers"], done.json["models"][0]["failed"]) == (5, 0)
+    assert len(read_jsonl(Path("a.jsonl"))) == 4
+    assert json.dumps(done.json).count(fake_key) == 0

@@ -1,0 +1,88 @@
+"""What counts as hallucinated in datasets and assessments: what falls below the judge's strictness, or one given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judges import changed
+from small import cli, read_jsonl, write_jsonl
+from talks import docs
+
+from jurist.artifacts import Store
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.strictness import BELOW, with_strictness
+
+DATASET = ("generate", "cognibench-l", "--input", "docs.jsonl", "--samples", "1")
+ASSESS = ("assess", "offline", "--benchmark", "dialogues", "--limit", "6", "--samples", "1", "--json")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    write_jsonl(Path("docs.jsonl"), docs(4))
+
+
+def proven_for(strictness: str) -> None:
+    """Keep a compiled judge that was proven for a strictness."""
+    judge, card = with_strictness(COGNIBENCH, strictness), {"gold": {"name": "g", "seen": []}}
+    Store("compiled").save(judge, changed(judge), card, [], make_latest=True)
+
+
+def share_of(folder: str, strictness: str) -> float:
+    labels = [x for row in read_jsonl(Path(folder, "responses.jsonl")) for x in row["labels"] if x]
+    return sum(label in BELOW[strictness] for label in labels) / len(labels)
+
+
+@pytest.mark.parametrize("strictness", ["rational", "grounded", "irrefutable"])
+def test_a_dataset_counts_what_falls_below(strictness: str) -> None:
+    done = cli(*DATASET, "--output", "d", "--judge", "cognibench:basic", "--strictness", strictness, "--json")
+    assert done.code == 0, done.err
+    statistics = done.json["statistics"]
+    assert statistics["made"]["strictness"] == strictness
+    assert statistics["shares"]["hallucinated"]["value"] == pytest.approx(share_of("d", strictness))
+    moving = json.loads(Path("d/dynamics.json").read_text(encoding="utf-8"))
+    counts = [row["hallucinated"]["count"] for row in moving["by_turn"]]
+    assert sum(counts) == statistics["shares"]["hallucinated"]["count"]
+    assert ", ".join(sorted(BELOW[strictness])) in Path("d/README.md").read_text(encoding="utf-8")
+    assert f"falls below {strictness}" in done.err
+    entries = json.loads(Path("d/labels.json").read_text(encoding="utf-8")).values()
+    listed = sum(len(entry["hallu_list"]) for entry in entries)
+    labels = [x for row in read_jsonl(Path("d/responses.jsonl")) for x in row["labels"]]
+    assert listed == sum(label in BELOW["grounded"] for label in labels)  # the authors' own definition
+    again = cli("gold", "dynamics", "--gold", "d", "--strictness", strictness, "--json").json
+    assert again["statistics"]["shares"] == statistics["shares"]
+    assert again["dynamics"] == moving
+
+
+def test_an_artifact_brings_its_own_strictness() -> None:
+    proven_for("irrefutable")
+    own = cli(*DATASET, "--output", "own", "--json").json["statistics"]
+    assert own["made"]["strictness"] == "irrefutable"
+    other = cli(*DATASET, "--output", "other", "--strictness", "rational", "--json").json["statistics"]
+    assert other["made"]["strictness"] == "rational"
+    assert cli(*DATASET, "--output", "own", "--resume", "--strictness", "rational").code == 1  # another job
+
+
+def hallucinated(found: dict[str, Any]) -> float:
+    return float(found["models"][0]["measures"]["hallucinated"]["raw"]["value"])
+
+
+def test_an_assessment_counts_what_falls_below() -> None:
+    judge = ("--judge", "cognibench:basic")
+    rates = []
+    for strictness in ("rational", "grounded", "irrefutable"):
+        done = cli(*ASSESS, *judge, "--strictness", strictness, "--answers", "a.jsonl")
+        assert done.code == 0, done.err
+        assert done.json["judge"]["strictness"] == strictness
+        assert f"falls below {strictness}" in done.err
+        labels = [x for row in read_jsonl(Path("a.jsonl")) for x in row["labels"] if x]
+        wanted = sum(label in BELOW[strictness] for label in labels) / len(labels)
+        assert hallucinated(done.json) == pytest.approx(wanted)
+        rates.append(wanted)
+    assert rates[0] < rates[2]
+    proven_for("irrefutable")
+    assert cli(*ASSESS).json["judge"]["strictness"] == "irrefutable"
