@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from .engines.meter import Budget
 from .engines.models import Model
 from .evaluation.measured import Measured, measure
 from .gold import Gold
-from .loading import LoadedJudge, find_judge, load_judge, locate, suited
+from .loading import LoadedJudge, find_judge, fitting, load_judge, locate
 from .optimizers.base import Sink
 from .optimizers.objective import row_of
 from .optimizers.registry import DEFAULT
@@ -40,6 +41,7 @@ def load(
     samples: int | None = None,
     threshold: int | None = None,
     concurrency: int = 8,
+    strictness: str | None = None,
 ) -> LoadedJudge:
     """Load a judge that can be called with its inputs.
 
@@ -50,18 +52,22 @@ def load(
         samples: draws per case, at least 1; default: as proven.
         threshold: votes for a positive verdict, 1..samples; default: as proven.
         concurrency: cases in flight at once.
+        strictness: of a judge with tiers: ``rational``, ``grounded`` or ``irrefutable``; default: as proven.
 
     Raises:
         JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
     """
-    return load_judge(
+    loaded = load_judge(
         reference,
         store=_store(store),
         model=_model(model),
         samples=samples,
         threshold=threshold,
         concurrency=concurrency,
+        strictness=strictness,
     )
+    _warn(loaded.note)
+    return loaded
 
 
 def compile(
@@ -108,16 +114,17 @@ def compile(
     """
     place = _store(store)
     found, reference = (judge, "") if isinstance(judge, Judge) else locate(judge, place)
-    sampling = sampling or Sampling()
+    fit = fitting(_model(model), sampling or Sampling())
+    _warn(fit.note)
     plan = Plan(
         judge=found,
         gold=gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), found),
         optimizer=optimizer,
         options=options or {},
-        model=suited(_model(model), sampling.samples),
+        model=fit.model,
         prompt_model=None if prompt_model is None else _model(prompt_model),
         budget=budget or Budget(),
-        sampling=sampling,
+        sampling=fit.sampling,
         seed=seed,
         judge_ref=reference,
     )
@@ -147,6 +154,11 @@ def evaluate(
 
 def _store(root: str | os.PathLike[str] | None) -> Store:
     return Store(None if root is None else Path(root))
+
+
+def _warn(note: str) -> None:
+    if note:
+        warnings.warn(note, stacklevel=3)
 
 
 def _model(model: str | Model) -> Model:

@@ -11,9 +11,9 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from .cases import Case
 from .checkpoints import Checkpoint
@@ -24,10 +24,12 @@ from .engines.meter import Budget, Meter
 from .errors import BudgetExhausted, JuristError, UsageError
 from .evaluation.rows import Row
 from .gold import Gold
-from .loading import LoadedJudge
+from .loading import LoadedJudge, told_apart
 from .optimizers.objective import row_of
 
-__all__ = ["Answers", "Experiment", "Running", "StoppedError", "running"]
+__all__ = ["Answers", "Experiment", "Paying", "Running", "StoppedError", "Work", "paying", "running"]
+
+P = TypeVar("P", bound="Paying")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +62,9 @@ class Experiment:
             if len({getattr(one.judge, what) for one in self.contenders}) > 1:
                 raise UsageError(
                     f"these judges have different {what.replace('_', ' ').replace('positive', 'positive labels')}",
-                    hint="compare versions or variants of one judge",
+                    hint="give --strictness, so that all of them have the same one"
+                    if what == "positive" and all(one.judge.tiers for one in self.contenders)
+                    else "compare versions or variants of one judge",
                 )
         if not self.cases:
             raise UsageError(
@@ -80,6 +84,11 @@ class Experiment:
         return tuple(case for case in self.gold.cases if case.id not in seen)
 
     @property
+    def desks(self) -> int:
+        """One ledger and one journal a contender."""
+        return len(self.contenders)
+
+    @property
     def left_out(self) -> int:
         """Rows left out."""
         return len(self.gold.cases) - len(self.cases)
@@ -87,12 +96,7 @@ class Experiment:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """One name a contender, told apart by model where there are several, and by number where need be."""
-        several = len({one.model.name for one in self.contenders}) > 1
-        names = [f"{one.name} / {one.model.name}" if several else one.name for one in self.contenders]
-        return tuple(
-            f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
-            for place, name in enumerate(names)
-        )
+        return told_apart(self.contenders)
 
     def questions(self, one: LoadedJudge) -> int:
         """Return how often the program of one contender is called: samples x (cases x repeats + ambiguous cases)."""
@@ -142,15 +146,41 @@ class StoppedError(JuristError):
     """Ctrl-C, or a limit was reached: what was paid is kept in the checkpoint."""
 
 
-class Running:
-    """An experiment with its desks. Made by :func:`running`."""
+class Work(Protocol):
+    """What can be paid for and continued: an experiment, or the rows of a table."""
 
-    def __init__(self, experiment: Experiment, checkpoint: Checkpoint) -> None:
-        self.experiment, self.checkpoint = experiment, checkpoint
-        meter = Meter(experiment.budget)
+    @property
+    def budget(self) -> Budget:
+        """Hard limits for everything together."""
+        ...
+
+    @property
+    def desks(self) -> int:
+        """How many ledgers and journals it needs."""
+        ...
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same work when it is started again, as JSON values."""
+        ...
+
+
+class Paying:
+    """Work with its desks: one shared meter, and a ledger and a journal for each. Made by :func:`paying`.
+
+    Attributes:
+        unfinished: set where something failed that another start could still get: the checkpoint then stays.
+    """
+
+    def __init__(self, work: Work, checkpoint: Checkpoint, ledger: Ledger | None = None) -> None:
+        self.checkpoint, self.unfinished = checkpoint, False
+        meter = Meter(work.budget)
         self.desks = tuple(
-            Desk(ledger=Ledger(), meter=meter, journal=Journal(checkpoint.folder / f"journal-{number}.jsonl"))
-            for number in range(len(experiment.contenders))
+            Desk(
+                ledger=ledger or Ledger(),
+                meter=meter,
+                journal=Journal(checkpoint.folder / f"journal-{number}.jsonl"),
+            )
+            for number in range(work.desks)
         )
         self.paid_before = self.kept
 
@@ -158,6 +188,23 @@ class Running:
     def kept(self) -> int:
         """How many answers are in the journals."""
         return sum(len(desk.journal) for desk in self.desks)
+
+    def stopped(self, why: str, hint: str = "") -> StoppedError:
+        """Return the error that says where everything is kept."""
+        if not self.kept:
+            return StoppedError(f"{why}; nothing was paid", hint="start again")
+        return StoppedError(
+            f"{why}; {self.kept} paid answers are kept in {self.checkpoint.folder}",
+            hint=f"{hint}add --resume to go on without paying again",
+        )
+
+
+class Running(Paying):
+    """An experiment with its desks. Made by :func:`running`."""
+
+    def __init__(self, experiment: Experiment, checkpoint: Checkpoint) -> None:
+        super().__init__(experiment, checkpoint)
+        self.experiment = experiment
 
     def ask(self, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
         """Ask every contender about every row, as often as there are repeats.
@@ -182,39 +229,44 @@ class Running:
             )
         return found
 
-    def stopped(self, why: str, hint: str = "") -> StoppedError:
-        """Return the error that says where everything is kept."""
-        if not self.kept:
-            return StoppedError(f"{why}; nothing was paid", hint="start again")
-        return StoppedError(
-            f"{why}; {self.kept} paid answers are kept in {self.checkpoint.folder}",
-            hint=f"{hint}add --resume to go on without paying again",
-        )
-
 
 @contextmanager
 def running(
     experiment: Experiment, root: Path, *, resume: bool = False, fresh: bool = False
 ) -> Iterator[Running]:
-    """Open the checkpoint of an experiment; it is removed when the block ends well, or when nothing was paid.
+    """Open the checkpoint of an experiment, as :func:`paying` does.
+
+    Raises:
+        CheckpointError, StoppedError: as :func:`paying`.
+    """
+    with paying(experiment, root, partial(Running, experiment), resume=resume, fresh=fresh) as run:
+        yield run
+
+
+@contextmanager
+def paying(
+    work: Work, root: Path, make: Callable[[Checkpoint], P], *, resume: bool = False, fresh: bool = False
+) -> Iterator[P]:
+    """Open the checkpoint of some work; it is removed when the block ends well, or when nothing was paid.
 
     Args:
-        experiment: what is asked.
+        work: what is paid for.
         root: the folder of all checkpoints.
-        resume: continue an unfinished run of the same experiment.
-        fresh: forget an unfinished run of the same experiment.
+        make: gives what the block works with, in a checkpoint.
+        resume: continue an unfinished run of the same work.
+        fresh: forget an unfinished run of the same work.
 
     Raises:
         CheckpointError: there is an unfinished run and neither was asked for, or nothing can be written.
         StoppedError: Ctrl-C or a limit ended the block.
     """
     new = not root.parent.exists()
-    checkpoint = Checkpoint.open(root, experiment.fingerprint(), resume=resume, fresh=fresh)
-    run = Running(experiment, checkpoint)
+    checkpoint = Checkpoint.open(root, work.fingerprint(), resume=resume, fresh=fresh)
+    run = make(checkpoint)
     ended = False
     try:
         yield run
-        ended = True
+        ended = not run.unfinished
     except BudgetExhausted as stop:
         raise run.stopped(str(stop), "raise the limit and ") from stop
     except KeyboardInterrupt:
@@ -227,6 +279,7 @@ def running(
             if new:
                 with suppress(OSError):  # something else was put there meanwhile
                     root.parent.rmdir()
+        checkpoint.release()
 
 
 def _rows(

@@ -1,31 +1,80 @@
 """What an experiment will cost, before anything is sent.
 
 A few cases are rendered into prompts by the judge's own program and answered by the offline engine, which costs
-nothing; calls and tokens per case are taken from there. Prices are those of the table that DSPy ships.
+nothing; calls and tokens per case are taken from there. Prices are those of the table that DSPy ships. What a
+compilation will cost is in :mod:`jurist.outlook`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from dspy.clients.costs import estimate_cost
 from dspy.lm15 import Message, Response, Usage
 
 from .cases import Case
 from .engines.channel import Desk
-from .engines.models import Model
+from .engines.ledger import Spend
+from .engines.models import Model, connect
 from .errors import JuristError
 from .experiment import Experiment
-from .loading import LoadedJudge
-from .programs.asking import Sampling
+from .programs.asking import Asker, Sampling, room_for
 
-__all__ = ["Forecast", "foresee", "price_of"]
+__all__ = [
+    "Forecast",
+    "Rate",
+    "Span",
+    "counted",
+    "foresee",
+    "free",
+    "price_of",
+    "rate",
+    "some",
+    "spanned",
+]
 
 _RENDERED = 4
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """From least to most; ``most`` is ``None`` without a limit."""
+
+    least: float
+    most: float | None
+
+    def to_json(self) -> list[float | None]:
+        """Return ``[least, most]``."""
+        return [self.least, self.most]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """What one question takes.
+
+    Attributes:
+        calls: requests per question.
+        input_tokens, output_tokens: per call; both 0 if the program could not be tried offline.
+    """
+
+    calls: float = 1.0
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+
+    @classmethod
+    def of(cls, spend: Spend, questions: int | None = None) -> Rate:
+        """Return the mean over what was spent on ``questions``, or on as many as there were calls."""
+        made = max(1, spend.calls)
+        return cls(
+            calls=made / (questions or made),
+            input_tokens=spend.input_tokens / made,
+            output_tokens=spend.output_tokens / made,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +88,7 @@ class Forecast:
         input_tokens, output_tokens: of all calls; hidden reasoning is not known and not in them.
         cost: US dollars of the models whose price is known.
         unpriced: models whose price is not known.
+        again: room for further calls, where replies may leave out units that are asked for again.
     """
 
     contenders: int
@@ -50,6 +100,7 @@ class Forecast:
     output_tokens: int
     cost: float
     unpriced: tuple[str, ...]
+    again: int = 0
 
     @property
     def words(self) -> str:
@@ -66,6 +117,7 @@ class Forecast:
         return (
             f"{product}: {self.calls} calls, about {self.input_tokens} input and {self.output_tokens} output "
             f"tokens, {cost}"
+            + (f"; up to {self.again} calls more for incomplete replies" if self.again else "")
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -76,21 +128,22 @@ class Forecast:
 def foresee(experiment: Experiment) -> Forecast:
     """Estimate calls, tokens and cost of an experiment. Sends nothing."""
     size = len(experiment.cases)
-    places = [number * size // _RENDERED for number in range(_RENDERED)] if size > _RENDERED else range(size)
-    shown = [experiment.cases[place] for place in places]
-    seen: dict[tuple[str, str, str], tuple[float, float, float]] = {}
-    calls = billed = tokens_in = tokens_out = 0
+    shown = some(experiment.cases)
+    seen: dict[tuple[str, str, str], Rate] = {}
+    calls = billed = tokens_in = tokens_out = again = 0
     cost, unpriced = 0.0, []
     for one in experiment.contenders:
         key = (one.judge.name, one.state.id, one.adapter)
         if key not in seen:
-            seen[key] = _per_question(one, shown)
-        per_question, asked, said = seen[key]
-        number = round(per_question * experiment.questions(one))
+            seen[key] = Rate() if one.model.classifier else rate(one.asker, shown)
+        asked, said = seen[key].input_tokens, seen[key].output_tokens
+        number = round(seen[key].calls * experiment.questions(one))
         calls += number
+        asked_once = experiment.questions(one)
+        again += room_for(one.judge, asked_once, 1) - asked_once * one.judge.calls
         tokens_in += round(number * asked)
         tokens_out += round(number * said)
-        if one.model.offline:
+        if one.model.offline or one.model.classifier:
             continue
         billed += number
         price = price_of(one.model, round(asked), round(said))
@@ -107,7 +160,13 @@ def foresee(experiment: Experiment) -> Forecast:
         output_tokens=tokens_out,
         cost=cost,
         unpriced=tuple(dict.fromkeys(unpriced)),
+        again=again,
     )
+
+
+def free(model: Model) -> bool:
+    """Say whether a model runs here and costs nothing: the offline engine, or a classifier."""
+    return model.offline or bool(model.classifier)
 
 
 def price_of(model: Model, input_tokens: int, output_tokens: int) -> float | None:
@@ -125,14 +184,42 @@ def price_of(model: Model, input_tokens: int, output_tokens: int) -> float | Non
     return None if cost is None else float(cost)
 
 
-def _per_question(one: LoadedJudge, cases: Sequence[Case]) -> tuple[float, float, float]:
-    """Return calls per question, and input and output tokens per call."""
+def some(cases: Sequence[Item]) -> list[Item]:
+    """Return a few cases (or whatever is asked about), evenly spread: enough to measure a prompt by."""
+    size = len(cases)
+    if size <= _RENDERED:
+        return list(cases)
+    return [cases[number * size // _RENDERED] for number in range(_RENDERED)]
+
+
+def rate(asker: Callable[[], Asker], cases: Sequence[Case]) -> Rate:
+    """Return what one question to a judge takes, measured on a few cases with the offline engine.
+
+    Args:
+        asker: gives what asks; its program, judge and adapter are used, its model is not.
+        cases: the questions, at least one.
+    """
     desk = Desk.fresh()
-    dry = dataclasses.replace(one, model=Model(temperature=0.0), sampling=Sampling(), desk=desk)
+    dry = dataclasses.replace(asker(), lm=connect(Model(temperature=0.0), desk), sampling=Sampling())
     try:
-        dry.ask(cases)
+        dry.ask_all(cases)
     except JuristError:  # a program that cannot take the offline engine's answers is still worth counting
-        return 1.0, 0.0, 0.0
-    spend = desk.ledger.spend()
-    made = max(1, spend.calls)
-    return made / len(cases), spend.input_tokens / made, spend.output_tokens / made
+        return Rate()
+    return Rate.of(desk.ledger.spend(), len(cases))
+
+
+def spanned(span: Span, written: Callable[[float], str]) -> str:
+    """Return a range in words: ``3``, ``3 to 5``, ``3 or more``."""
+    least = written(span.least)
+    if span.most is None:
+        return f"{least} or more"
+    most = written(span.most)
+    return least if least == most else f"{least} to {most}"
+
+
+def counted(number: float) -> str:
+    """Return a number of tokens in two digits: ``950``, ``41 thousand``, ``9.2 million``."""
+    for size, name in ((1_000_000, " million"), (1000, " thousand")):
+        if number >= size:
+            return f"{number / size:.1f}{name}" if number < 10 * size else f"{number / size:.0f}{name}"
+    return f"{number:.0f}"

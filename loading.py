@@ -7,24 +7,31 @@ the prompt nobody tuned. A user's own judge is named by its file the first time
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from .artifacts import Artifact, Store
 from .cases import Case
 from .engines.channel import Desk
 from .engines.models import Model, connect
-from .errors import JudgeError, UsageError
+from .engines.nli import parted as nli_parted
+from .errors import JudgeError
 from .programs.asking import Asker, Sampling, Verdict
 from .programs.catalogue import find
 from .programs.judge import Judge
+from .programs.nli import nli_judge
 from .programs.state import PromptState
+from .programs.strictness import with_strictness
+from .programs.votes import Stopping
 
-__all__ = ["LoadedJudge", "find_judge", "load_judge", "locate", "suited"]
+__all__ = ["Fitting", "LoadedJudge", "find_judge", "fitting", "load_judge", "locate", "suited", "told_apart"]
 
 _BASIC = ":basic"
 _WARM = 0.7
+_ABOVE = 3
+"""Folders above a store in which the file of a judge is looked for: a store stands in its project."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +47,8 @@ class LoadedJudge:
         adapter: DSPy's prompt format.
         concurrency: cases in flight at once.
         desk: the ledger of all its calls.
+        stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
+        note: what model and sampling do not allow together, in one line; empty if nothing.
     """
 
     judge: Judge
@@ -50,11 +59,20 @@ class LoadedJudge:
     adapter: str
     concurrency: int
     desk: Desk
+    stopping: Stopping = "settled"
+    note: str = ""
 
     @property
     def name(self) -> str:
-        """``judge@version``, or ``judge:basic``."""
+        """``judge@version``, ``judge:basic``, or ``nli:MODEL``."""
+        if self.model.classifier:
+            return self.model.name
         return f"{self.judge.name}@{self.artifact.version}" if self.artifact else self.judge.name + _BASIC
+
+    @property
+    def proven_for(self) -> str:
+        """The strictness that the artifact was proven for; empty without an artifact or without tiers."""
+        return str(self.artifact.card.get("strictness") or "") if self.artifact else ""
 
     def __call__(self, **inputs: Any) -> Verdict:
         """Judge one row, given by the names its gold uses.
@@ -78,11 +96,18 @@ class LoadedJudge:
             sampling=self.sampling,
             adapter=self.adapter,
             concurrency=self.concurrency,
+            stopping=self.stopping,
         )
 
     def with_model(self, model: Model) -> LoadedJudge:
-        """Return the same judge for another model."""
-        return replace(self, model=model)
+        """Return the same judge for another model, with as many samples as can differ there.
+
+        An NLI model is judge and model, and stays.
+        """
+        if self.model.classifier:
+            return self
+        fit = fitting(_at(model, self.artifact.card if self.artifact else {}), self.sampling)
+        return replace(self, model=fit.model, sampling=fit.sampling, note=fit.note)
 
     def stamp(self) -> dict[str, Any]:
         """Return what identifies the judge in its output."""
@@ -90,6 +115,7 @@ class LoadedJudge:
             "judge": self.name,
             "artifact": self.artifact.sha256 if self.artifact else None,
             "model": self.model.name,
+            **({"strictness": self.judge.strictness} if self.judge.strictness else {}),
             "sampling": {
                 "samples": self.sampling.samples,
                 "threshold": self.sampling.needed,
@@ -106,18 +132,23 @@ def load_judge(
     samples: int | None = None,
     threshold: int | None = None,
     concurrency: int = 8,
+    strictness: str | None = None,
 ) -> LoadedJudge:
-    """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model.
+    """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model, or ``nli:MODEL``, which is one itself.
 
     Samples, threshold and prompt format are those the artifact was proven with,
     unless given here. A number of samples given here without a threshold goes
-    with a majority, because a fitted threshold belongs to its number of samples.
+    with a majority, because a fitted threshold belongs to its number of samples. The strictness
+    of a judge with tiers is the one it was proven for, too; under another one a fitted threshold is not used.
 
     Raises:
         JudgeError: no such judge.
         ArtifactError: no such version, or a damaged one.
-        UsageError: samples, threshold and temperature do not fit each other.
+        UsageError: samples and threshold do not fit each other, or a strictness was given to a
+            judge without tiers.
     """
+    if nli_parted(reference)[0]:
+        return _nli(reference, concurrency)
     if reference.endswith(_BASIC):
         judge, artifact = find_judge(reference.removesuffix(_BASIC), store), None
         state, card = PromptState.of(judge.basic()), {}
@@ -127,18 +158,47 @@ def load_judge(
         artifact = store.load(f"{judge.name}@{version}")
         artifact.check(judge)
         state, card = artifact.state, artifact.card
-    kept = card.get("thresholds") or {}
+    kept, proven = card.get("thresholds") or {}, card.get("strictness") or judge.strictness
+    wanted = strictness or proven
+    if wanted:
+        judge = with_strictness(judge, wanted)
     if samples is None:
         samples = int(kept.get("samples", 1))
-        threshold = threshold if threshold is not None else kept.get("threshold")
-    sampling = Sampling(samples=samples, threshold=threshold)
+        if threshold is None and wanted == proven:
+            threshold = kept.get("threshold")
+    warm = _at(model or Model(), card)
+    fit = fitting(warm, Sampling(samples=samples, threshold=threshold))
     return LoadedJudge(
         judge=judge,
         state=state,
         artifact=artifact,
-        model=suited(model or Model(), sampling.samples),
-        sampling=sampling,
+        model=fit.model,
+        sampling=fit.sampling,
         adapter=str(card.get("adapter", "chat")),
+        concurrency=concurrency,
+        desk=Desk.fresh(),
+        note=fit.note,
+    )
+
+
+def _at(model: Model, card: Mapping[str, Any]) -> Model:
+    """Return a model whose temperature was left open with the one that the search chose, if it chose one."""
+    chosen = (card.get("setting") or {}).get("temperature")
+    if chosen is None or model.temperature is not None or model.fixed_temperature:
+        return model
+    return replace(model, temperature=float(chosen))
+
+
+def _nli(reference: str, concurrency: int) -> LoadedJudge:
+    """Return the judge of a classifier: it says the same however often it is asked, so it is asked once."""
+    judge = nli_judge(reference)
+    return LoadedJudge(
+        judge=judge,
+        state=PromptState.of(judge.basic()),
+        artifact=None,
+        model=Model(name=reference, temperature=0.0),
+        sampling=Sampling(),
+        adapter="chat",
         concurrency=concurrency,
         desk=Desk.fresh(),
     )
@@ -160,7 +220,7 @@ def locate(name: str, store: Store) -> tuple[Judge, str]:
         JudgeError: there is none, or its file is gone.
     """
     try:
-        return find(name), name
+        return _found(name, store), name
     except JudgeError:
         kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
         references = [str(one.card.get("judge_ref") or name) for one in kept]
@@ -168,7 +228,7 @@ def locate(name: str, store: Store) -> tuple[Judge, str]:
         if reference is None:
             raise
     try:
-        return find(reference), reference
+        return _found(reference, store), reference
     except JudgeError as error:
         raise JudgeError(
             f"judge {name!r} was compiled from {reference}: {error.message}",
@@ -176,25 +236,74 @@ def locate(name: str, store: Store) -> tuple[Judge, str]:
         ) from error
 
 
+def _found(reference: str, store: Store) -> Judge:
+    """Return a judge; a file that is not in this folder is looked for beside the store and in the folders above it."""
+    path, colon, attribute = (
+        reference.rpartition(":") if not reference.endswith(".py") else (reference, "", "")
+    )
+    if path.endswith(".py") and not Path(path).is_file() and not Path(path).is_absolute():
+        for folder in store.root.resolve().parents[:_ABOVE]:
+            if (folder / path).is_file():
+                return find(f"{folder / path}{colon}{attribute}")
+    return find(reference)
+
+
 def suited(model: Model, samples: int) -> Model:
     """Return the model with the temperature that suits the number of samples, where that was left open.
 
     One sample is drawn at 0, several at a temperature at which they differ; a model that refuses any
     temperature but its own keeps it.
-
-    Raises:
-        UsageError: temperature 0 with several samples.
     """
-    if samples > 1 and model.temperature == 0:
-        raise UsageError(
-            "samples at temperature 0 are all the same", hint="leave the temperature out, or give one above 0"
-        )
     if model.temperature is not None or model.fixed_temperature:
         return model
     return replace(model, temperature=_WARM if samples > 1 else 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitting:
+    """A model and a sampling that go together.
+
+    Attributes:
+        model: with its temperature.
+        sampling: with as many samples as can differ.
+        note: one line if that is fewer than were asked for.
+    """
+
+    model: Model
+    sampling: Sampling
+    note: str = ""
+
+
+def fitting(model: Model, sampling: Sampling) -> Fitting:
+    """Return what is really asked: the temperature that suits the samples, and one sample where all are the same.
+
+    At temperature 0 a provider gives the same text each time: k copies are one draw, so one is asked and one vote
+    counted. Under any threshold from 1 to k that verdict is the one that k equal votes would give.
+    """
+    model = suited(model, sampling.samples)
+    if sampling.samples == 1 or model.temperature != 0:
+        return Fitting(model=model, sampling=sampling)
+    note = (
+        f"at temperature 0 all {sampling.samples} samples would be the same: 1 is asked and 1 vote counted, "
+        "with which any threshold gives the same verdict; a --temperature above 0 makes them differ"
+    )
+    return Fitting(model=model, sampling=Sampling(), note=note)
 
 
 def _parted(reference: str) -> tuple[str, str]:
     """Part the judge from its version; an ``@`` in the path of a file is neither."""
     name, at, version = reference.rpartition("@")
     return (name, version) if at and "/" not in version and ":" not in version else (reference, "latest")
+
+
+def told_apart(judges: Sequence[LoadedJudge]) -> tuple[str, ...]:
+    """Return one name a judge, told apart by model where there are several, and by number where need be."""
+    several = len({one.model.name for one in judges if not one.model.classifier}) > 1
+    names = [
+        f"{one.name} / {one.model.name}" if several and not one.model.classifier else one.name
+        for one in judges
+    ]
+    return tuple(
+        f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
+        for place, name in enumerate(names)
+    )

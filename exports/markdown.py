@@ -16,7 +16,7 @@ __all__ = ["MarkdownExporter"]
 
 _PROVENANCE = (
     *("variant", "created", "parent", "optimizer", "model", "prompt_model", "adapter", "gold", "spend"),
-    *("thresholds", "inconsistent", "versions", "judge_ref"),
+    *("thresholds", "strictness", "inconsistent", "versions", "judge_ref"),
 )
 
 
@@ -44,7 +44,8 @@ class MarkdownExporter:
 def _prompts(subject: Subject) -> list[str]:
     parts: list[str] = []
     many = len(subject.state.predictors) > 1
-    for name, prompt in sorted(subject.state.predictors.items()):
+    for name, _ in subject.program.named_predictors():  # in the order in which they are asked
+        prompt = subject.state.predictors[name]
         of = f" of {_span(name)}" if many else ""
         parts += [f"## Instruction{of}", _fence(prompt.instructions)]
         parts += [f"## Demonstrations{of}", "" if prompt.demos else "None."]

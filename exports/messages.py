@@ -1,7 +1,7 @@
 """The judge as chat messages with placeholders, and how to fill them in.
 
-The messages are what DSPy's chat adapter formats, so a filled export is byte
-for byte what the judge itself would send. The parser and the labels travel with
+The messages are what the adapter formats with which the judge was proven (chat, JSON or XML), so a filled export is
+byte for byte what the judge itself would send. The parser and the labels travel with
 them: without those, two systems with one prompt are still two judges.
 """
 
@@ -29,13 +29,29 @@ _FILLING = (
     "replace every placeholder once, in a single pass, never inside inserted text; "
     "jurist.exports.messages.fill does it, and takes out of the values what the format would obey"
 )
-_SECTIONS = (
-    "a line that starts with [[ ## NAME ## ]] opens the section NAME; its value is the stripped text "
-    "up to the next such line; the first section of each name counts"
-)
+_SECTIONS = {
+    "chat": (
+        "a line that starts with [[ ## NAME ## ]] opens the section NAME; its value is the stripped text "
+        "up to the next such line; the first section of each name counts"
+    ),
+    "json": (
+        "the reply is one JSON object, and text around it does not count; its keys are the fields' names. Where the "
+        "endpoint takes a response_format, jurist sends one made of the fields' schemas too"
+    ),
+    "xml": (
+        "the value of a field is what stands between <NAME> and </NAME>, entities resolved; a list or an object is "
+        "nested tags as the prompt shows them"
+    ),
+}
+_HEADERS = {"chat": r"\[\[ ## (\w+) ## \]\]", "json": None, "xml": r"<(\w+)>"}
 _VOTING = (
     "one filling is one sample; with thresholds.samples over 1, ask so often: a unit is positive if at least "
     "thresholds.threshold samples give it a positive label"
+)
+_LISTED = (
+    "a line of the input that is listed word for word has the label 'listed', every other line 'not_listed'; compare "
+    "without case, white space and quotation marks; a listed string that is in no line or in several is counted, "
+    "and lines that nothing names have no usable label then; jurist.programs.spans has the rule for parts and runs"
 )
 _RULE = (
     "the label must be all_verified if there is an item and every item's verified is true, and otherwise the "
@@ -46,6 +62,11 @@ _POLICIES = {
     "units": "the label that follows from the items",
     "label": "the label as it was given",
 }
+_NUMBERED = "each item's label belongs to the sentence with its number n; numbers start at 1"
+_TAGGED = (
+    "each <label>text</label> belongs to the next sentence with just that text, white space aside; where a sentence "
+    "holds such a tag itself, only a reply that echoes every sentence once and in order counts"
+)
 _OTHERWISE = "a reply without a usable answer is an abstention, to be counted, never a default label"
 
 
@@ -59,21 +80,22 @@ class MessagesExporter:
         """Return the JSON text.
 
         Raises:
-            UsageError: the judge asks more than one prompt per case, or was compiled for another adapter.
+            UsageError: the judge asks more than one prompt per case, or one that is not text.
         """
         judge, predictor = subject.judge, _only_predictor(subject)
-        placeholders, messages = _with_placeholders(judge, predictor)
+        format_ = str(subject.card.get("adapter") or "chat")
+        placeholders, messages = _with_placeholders(judge, predictor, format_)
         exported = {
             "format": FORMAT,
             "messages": messages,
             "inputs": [_input(judge, predictor, name, mark) for name, mark in placeholders.items()],
             "filling": _FILLING,
-            "fields": [*judge.signature.input_fields, *judge.signature.output_fields],
+            "fields": list(judge.markers),
             "labels": list(judge.labels),
             "positive": sorted(judge.positive),
             "output_field": judge.answer_shape.field,
-            "adapter": "chat",
-            "parser": _parser(judge, predictor),
+            "adapter": format_,
+            "parser": _parser(judge, predictor, format_),
             "thresholds": subject.card.get("thresholds"),
             "voting": _VOTING,
             "artifact": subject.stamp,
@@ -126,6 +148,8 @@ def _parsed(exported: Mapping[str, Any] | str) -> Mapping[str, Any]:
 
 def _values(content: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
     from ..programs.shapes import numbered
+    from ..programs.spans import lines_of
+    from ..programs.tags import Echoed
 
     safe = defuse(dict(inputs), content["fields"])
     values = {}
@@ -136,6 +160,11 @@ def _values(content: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, 
                 hint="pass judge= to fill",
             )
         value = safe[spec["name"]]
+        if spec["render"] == "tagged":
+            shape = Echoed(field="", unit=spec["name"], labels=tuple(content["labels"]))
+            value = shape.render({spec["name"]: value})[spec["name"]]
+        if spec["render"] == "lines":
+            value = "\n".join(lines_of(value))
         values[spec["name"]] = numbered(value) if spec["render"] == "numbered" else value
     return values
 
@@ -160,11 +189,12 @@ def _takes_text(predictor: dspy.Predict) -> bool:
 
 def _only_predictor(subject: Subject) -> dspy.Predict:
     judge, predictors = subject.judge, [predictor for _, predictor in subject.program.named_predictors()]
-    adapter = subject.card.get("adapter") or "chat"
-    if adapter != "chat":
+    if len(predictors) > 1:
+        names = ", ".join(name for name, _ in subject.program.named_predictors())
         raise UsageError(
-            f"{subject.ref} was compiled for the {adapter} adapter, the target 'messages' is for chat",
-            hint="compile it with the chat adapter",
+            f"{judge.name} asks up to {len(predictors)} prompts ({names}), each after what the last one answered: "
+            "the target 'messages' holds one prompt",
+            hint="export it to markdown, or run it with jurist",
         )
     if len(predictors) != 1 or tuple(predictors[0].signature.input_fields) != judge.input_fields:
         raise UsageError(
@@ -174,11 +204,13 @@ def _only_predictor(subject: Subject) -> dspy.Predict:
     return predictors[0]
 
 
-def _with_placeholders(judge: Judge, predictor: dspy.Predict) -> tuple[dict[str, str], list[dict[str, str]]]:
+def _with_placeholders(
+    judge: Judge, predictor: dspy.Predict, format_: str
+) -> tuple[dict[str, str], list[dict[str, str]]]:
     """Format the prompt around placeholders that occur in it once: a prompt may itself say ``{{claim}}``."""
-    from dspy.adapters.chat_adapter import ChatAdapter
+    from ..engines.models import adapter as adapter_named
 
-    adapter = ChatAdapter()
+    adapter = adapter_named(format_)
     if not _takes_text(predictor):
         raise _not_text(judge)
     for ending in ("", *(f"_{number}" for number in range(1, 100))):
@@ -199,6 +231,8 @@ def _not_text(judge: Judge) -> UsageError:
 
 def _input(judge: Judge, predictor: dspy.Predict, name: str, placeholder: str) -> dict[str, str]:
     from ..programs.shapes import OneLabel, Sentences, Verified
+    from ..programs.spans import Spans
+    from ..programs.tags import Echoed
 
     shape = judge.answer_shape
     render = "custom"
@@ -206,6 +240,10 @@ def _input(judge: Judge, predictor: dspy.Predict, name: str, placeholder: str) -
         render = "as-is"
     elif type(shape) is Sentences:
         render = "numbered" if name == shape.unit else "as-is"
+    elif type(shape) is Echoed:
+        render = "tagged" if name == shape.unit else "as-is"
+    elif type(shape) is Spans:
+        render = "lines" if name == shape.unit else "as-is"
     annotation = predictor.signature.input_fields[name].annotation
     return {
         "name": name,
@@ -226,21 +264,25 @@ def _check(shape: Verified) -> dict[str, Any]:
     }
 
 
-def _parser(judge: Judge, predictor: dspy.Predict) -> dict[str, Any]:
+def _parser(judge: Judge, predictor: dspy.Predict, format_: str) -> dict[str, Any]:
     from pydantic import TypeAdapter
 
     from ..programs.shapes import Verified
+    from ..programs.spans import Spans
+    from ..programs.tags import Echoed
 
     shape = judge.answer_shape
     values = getattr(shape, "values", None)
     answer = {"field": shape.field, "label_of_value": None if values is None else dict(values)}
     if values is None:
-        answer["labels"] = "each item's label belongs to the sentence with its number n; numbers start at 1"
+        answer["labels"] = _TAGGED if isinstance(shape, Echoed) else _NUMBERED
+    if isinstance(shape, Spans):
+        answer |= {"labels": _LISTED, "listed": shape.found, "not_listed": shape.clear}
     if isinstance(shape, Verified):
         answer["check"] = _check(shape)
     return {
-        "sections": _SECTIONS,
-        "header": r"\[\[ ## (\w+) ## \]\]",
+        "sections": _SECTIONS[format_],
+        "header": _HEADERS[format_],
         "fields": [
             {"name": name, "schema": TypeAdapter(info.annotation).json_schema()}
             for name, info in predictor.signature.output_fields.items()

@@ -69,12 +69,20 @@ class Recorder:
         )
 
 
-def sent(program: dspy.Module, values: dict[str, Any]) -> list[dict[str, str]]:
+ADAPTERS = {
+    "chat": lambda: dspy.ChatAdapter(use_json_adapter_fallback=False),
+    "json": dspy.JSONAdapter,
+    "xml": lambda: dspy.XMLAdapter(use_json_adapter_fallback=False),
+}
+"""DSPy's own: an export is compared with what they send, not with what jurist makes of them."""
+
+
+def sent(program: dspy.Module, values: dict[str, Any], adapter: str = "chat") -> list[dict[str, str]]:
     """Return the messages that the program really sends."""
     recorder = Recorder()
     lm = dspy.LM("test/recorder", engine=recorder, cache=False)
     with (
-        dspy.context(lm=lm, adapter=dspy.ChatAdapter(use_json_adapter_fallback=False)),
+        dspy.context(lm=lm, adapter=ADAPTERS[adapter]()),
         pytest.raises(AdapterParseError),
     ):
         program(**values)
@@ -118,14 +126,17 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.mark.parametrize("demos", [False, True])
+@pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("judge", [FECT, COGNIBENCH, TYPED, COT], ids=lambda judge: judge.name)
-def test_filled_messages_are_what_the_judge_sends(judge: Judge, demos: bool, store: Store) -> None:
-    artifact = store.save(judge, prompt(judge, demos=demos), {}, [], make_latest=True)
+def test_filled_messages_are_what_the_judge_sends(
+    judge: Judge, adapter: str, demos: bool, store: Store
+) -> None:
+    artifact = store.save(judge, prompt(judge, demos=demos), {"adapter": adapter}, [], make_latest=True)
     exported = export(artifact, judge, "messages")
     assert exported == export(artifact, judge, "messages")
     for text in HOSTILE:
         inputs = inputs_of(judge, text)
-        expected = sent(artifact.program(judge), judge.values(inputs))
+        expected = sent(artifact.program(judge), judge.values(inputs), adapter)
         assert fill(exported, inputs) == expected
         assert fill(json.loads(exported), {**inputs, "group": "g"}, judge) == expected
 
@@ -241,10 +252,23 @@ def test_messages_refuses_what_it_cannot_reproduce(judge: Judge) -> None:
         export(PromptState.of(judge.basic()), judge, "messages")
 
 
-def test_messages_refuses_another_adapter(store: Store) -> None:
-    artifact = store.save(FECT, prompt(FECT, demos=False), {"adapter": "json"}, [], make_latest=True)
-    with pytest.raises(UsageError, match="json adapter"):
-        export(artifact, FECT, "messages")
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_the_export_says_how_its_replies_are_read(adapter: str, store: Store) -> None:
+    artifact = store.save(FECT, prompt(FECT, demos=False), {"adapter": adapter}, [], make_latest=True)
+    content = json.loads(export(artifact, FECT, "messages"))
+    assert content["adapter"] == adapter
+    reply = {
+        "chat": "[[ ## factual ## ]]\nTrue\n\n[[ ## completed ## ]]",
+        "json": '{"factual": true}',
+        "xml": "<factual>\nTrue\n</factual>",
+    }[adapter]
+    header = content["parser"]["header"]
+    assert (header is None) == (adapter == "json")
+    if header:
+        assert re.findall(header, reply)[0] == "factual"
+    assert {"chat": "[[ ## NAME ## ]]", "json": "JSON object", "xml": "<NAME>"}[adapter] in content["parser"][
+        "sections"
+    ]
 
 
 @pytest.mark.parametrize("target", sorted(EXPORTERS))

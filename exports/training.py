@@ -1,0 +1,218 @@
+"""A training file for fine-tuning a judge: chat messages with the answer that people, or auto-labelling, gave.
+
+Each example is what the judge's program would send for the case, byte for byte, through the same adapter, and as
+the last message the reply that says the labels. So the fine-tuned model stands in for any other one
+(``jurist run detector:basic --model ...``). The lines have the one key ``messages``: the chat format of OpenAI's
+fine-tuning and of TRL's supervised fine-tuning. It knows nothing of either.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ..cases import Case
+from ..errors import UsageError
+from ..splits import Part, Shares, part_of
+
+if TYPE_CHECKING:
+    import dspy
+
+    from ..loading import LoadedJudge
+
+__all__ = ["LEAST_EXAMPLES", "Example", "Message", "Selection", "Training", "make_training"]
+
+Message: TypeAlias = Mapping[str, str]
+"""``{"role": "system" | "user" | "assistant", "content": str}``."""
+
+Reason = Literal["held out", "unlabelled", "duplicates", "conflicting", "too long", "not readable"]
+
+LEAST_EXAMPLES = 10
+"""Fewer are refused by OpenAI's fine-tuning."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which cases become examples.
+
+    Attributes:
+        part: the part of the split by group to take, or ``"all"``. The default keeps what
+            ``jurist compile`` and a later comparison test on out of the training file.
+        seed: of the split.
+        shares: of train, dev and test.
+        max_tokens: leave out longer examples; about one token for four letters or one Chinese character.
+    """
+
+    part: Part | Literal["all"] = "train"
+    seed: int = 0
+    shares: Shares = (0.5, 0.2, 0.3)
+    max_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a limit that no example meets."""
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise UsageError(f"--max-tokens {self.max_tokens} allows no example", hint="give 1 or more")
+
+    def takes(self, case: Case) -> bool:
+        """Say whether the case's group is in the part."""
+        return self.part == "all" or part_of(case.group, self.seed, self.shares) == self.part
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """One case as messages, the last of them the assistant's.
+
+    Attributes:
+        case: where it comes from.
+        messages: in their order.
+        tokens: an estimate of their length.
+    """
+
+    case: Case
+    messages: tuple[Message, ...]
+    tokens: int
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """The line of the file."""
+        return {"messages": [dict(message) for message in self.messages]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """A training file.
+
+    Attributes:
+        examples: in the order of the gold.
+        left_out: how many cases are not in it, by reason.
+    """
+
+    examples: tuple[Example, ...]
+    left_out: Mapping[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is in the file, as plain values; ``tokens`` are estimates, None in an empty file."""
+        sizes = sorted(example.tokens for example in self.examples)
+        labels = Counter(label for example in self.examples for label in example.case.gold or ())
+        return {
+            "examples": len(self.examples),
+            "groups": len({example.case.group for example in self.examples}),
+            "labels": {str(label): labels[label] for label in sorted(labels, key=str)},
+            "tokens": {
+                "total": sum(sizes),
+                "smallest": sizes[0] if sizes else None,
+                "median": median(sizes) if sizes else None,
+                "largest": sizes[-1] if sizes else None,
+            },
+            "left_out": dict(self.left_out),
+        }
+
+
+def make_training(
+    loaded: LoadedJudge,
+    cases: Iterable[Case],
+    selection: Selection | None = None,
+    on_case: Callable[[], None] = lambda: None,
+) -> Training:
+    """Turn labelled cases into a training file.
+
+    Left out, and counted: cases of other parts, cases with an unlabelled unit (their reply would say that it was
+    not found), equal prompts after the first, all examples of prompts that have several answers, those over the
+    limit, and those whose reply the judge itself does not read back as the same labels.
+
+    Args:
+        loaded: the judge, basic or compiled; its prompt and adapter are used, its model is not.
+        cases: with gold.
+        selection: which of them; default: the train part of the default split.
+        on_case: called after each case.
+
+    Raises:
+        UsageError: the judge asks more than one prompt, or its reply has parts that gold does not give.
+    """
+    from ..engines.models import adapter as adapter_named
+
+    predictor, adapter = _predictor(loaded), adapter_named(loaded.adapter)
+    chosen, left = selection or Selection(), Counter[Reason]()
+    found: dict[str, Example] = {}
+    answers: dict[str, set[str]] = {}
+    for case in cases:
+        on_case()
+        if not chosen.takes(case):
+            left["held out"] += 1
+        elif case.gold is None or None in case.gold:
+            left["unlabelled"] += 1
+        else:
+            example = _example(loaded, predictor, adapter, case)
+            if example is None:
+                left["not readable"] += 1
+                continue
+            asked = json.dumps([dict(message) for message in example.messages[:-1]], ensure_ascii=False)
+            answers.setdefault(asked, set()).add(example.messages[-1]["content"])
+            left["duplicates"] += asked in found
+            found.setdefault(asked, example)
+    kept = []
+    for asked, example in found.items():
+        if len(answers[asked]) > 1:
+            left["conflicting"] += 1
+        elif chosen.max_tokens is not None and example.tokens > chosen.max_tokens:
+            left["too long"] += 1
+        else:
+            kept.append(example)
+    return Training(
+        examples=tuple(kept), left_out={reason: left[reason] for reason in sorted(left) if left[reason]}
+    )
+
+
+def _predictor(loaded: LoadedJudge) -> dspy.Predict:
+    judge = loaded.judge
+    program = loaded.artifact.program(judge) if loaded.artifact else judge.basic()
+    predictors = [predictor for _, predictor in program.named_predictors()]
+    if len(predictors) != 1 or tuple(predictors[0].signature.input_fields) != judge.input_fields:
+        raise UsageError(
+            f"{loaded.name} is not one prompt filled with its inputs, so there is nothing to train one model on",
+            hint="use a judge that asks once, such as detector",
+        )
+    others = [name for name in predictors[0].signature.output_fields if name != judge.answer_shape.field]
+    if others:
+        raise UsageError(
+            f"the reply of {loaded.name} also has {', '.join(others)}, which gold does not give",
+            hint="use a judge whose reply is its labels, such as detector",
+        )
+    return predictors[0]
+
+
+def _example(
+    loaded: LoadedJudge, predictor: dspy.Predict, adapter: dspy.Adapter, case: Case
+) -> Example | None:
+    """Return the example of a case, or ``None`` if its reply would not be read as its labels."""
+    import dspy
+    from dspy.utils.exceptions import AdapterParseError
+
+    from ..engines.offline.text import count_tokens
+
+    judge, signature = loaded.judge, predictor.signature
+    assert case.gold is not None
+    asked = adapter.format(signature, predictor.demos, judge.values(case.inputs))
+    value = judge.shape_for(case.inputs).answer(case.gold)
+    said = adapter.format_assistant_message_content(signature, {judge.answer_shape.field: value}).strip()
+    try:
+        again = judge.read(dspy.Prediction(**adapter.parse(signature, said)), case.inputs)
+    except AdapterParseError:
+        return None
+    messages = _plain([*asked, {"role": "assistant", "content": said}])
+    if messages is None or again.labels != case.gold:
+        return None
+    return Example(
+        case=case, messages=messages, tokens=sum(count_tokens(message["content"]) for message in messages)
+    )
+
+
+def _plain(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...] | None:
+    """Return the messages with role and content only, or ``None`` if one is no text (an image)."""
+    if not all(isinstance(message["content"], str) for message in messages):
+        return None
+    return tuple({"role": str(message["role"]), "content": message["content"]} for message in messages)

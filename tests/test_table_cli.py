@@ -1,0 +1,268 @@
+"""``jurist table``: CogniBench's Tables 3 and 5, offline: the same sealed test for all, nothing paid twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import FAST, cli, read_jsonl, write_jsonl
+
+import jurist.tables.ablation
+from jurist.artifacts import Store
+from jurist.evaluation.rows import Row
+from jurist.gold import Gold
+from jurist.loading import load_judge
+from jurist.programs.catalogue import find
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.signatures.cognibench import LABELS
+from jurist.tables.asked import ask, one_by_one, planned, rows_at, sentences_of
+
+POSITIVE = COGNIBENCH.positive
+SHARES = ("--split", "40/20/40")
+SETTINGS = ("--set", "sample=6", "--set", "most=1", "--set", "draws=1", "--set", "pairs=1")
+
+
+def small_gold() -> list[dict[str, Any]]:
+    """Every third response of the bundled gold, its last three sentences."""
+    path = Path(jurist.tables.ablation.__file__).parents[1] / "datasets" / "cognibench-mini" / "gold.jsonl"
+    return [
+        {**row, "sentences": row["sentences"][-3:], "labels": row["labels"][-3:]}
+        for row in read_jsonl(path)[::3]
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    write_jsonl(Path("gold.jsonl"), small_gold())
+
+
+def shown(table: dict[str, Any]) -> dict[str, Any]:
+    """Return a table without what it cost."""
+    lines = [{key: value for key, value in line.items() if key != "spend"} for line in table["lines"]]
+    return {**{key: table[key] for key in table if key not in ("spent", "forecast")}, "lines": lines}
+
+
+def test_table_5_scores_all_lines_on_the_same_sealed_test() -> None:
+    done = cli("table", "cognibench-5", "--gold", "gold.jsonl", *SHARES, *SETTINGS, "--json")
+    assert done.code == 0, done.err
+    found, test = done.json, Gold.load("gold.jsonl", COGNIBENCH).split(0, (0.4, 0.2, 0.4)).test
+    assert [line["name"] for line in found["lines"]] == [
+        "Auto-labelling (threshold = 2)",
+        "Auto-labelling (threshold = 3)",
+        "- Sampling (1 draw)",
+        "- CFP (one sentence a call)",
+    ]
+    units = sum(len(case.gold or ()) for case in test)
+    assert found["cases"] == len(test)
+    assert {line["counts"]["total"] for line in found["lines"]} == {units}
+    (curve,) = found["thresholds"].values()
+    assert list(curve) == ["1", "2", "3", "4", "5"]
+    for votes, line in zip(("2", "3"), found["lines"], strict=False):  # one set of votes, counted twice
+        assert curve[votes]["word"] == line["word"]
+    recalls = [one["sentence"]["overall"]["recall"]["value"] for one in curve.values()]
+    assert recalls == sorted(recalls, reverse=True)
+    assert [test["second"] for test in found["tests"]] == [line["name"] for line in found["lines"][1:]]
+    full, single, alone = (found["lines"][place]["spend"]["calls"] for place in (0, 2, 3))
+    assert (full, single, alone) == (5 * len(test), len(test), 5 * units)
+    assert found["lines"][1]["spend"]["calls"] == full
+    assert found["spent"]["calls"] > full + single + alone  # the examples were mined, too
+    assert not Path("compiled").exists()
+
+
+def test_table_5_goes_on_where_a_limit_stopped_it() -> None:
+    few = ("--samples", "2", "--thresholds", "1,2")
+    command = ("table", "cognibench-5", "--gold", "gold.jsonl", *few, *SHARES, *SETTINGS, "--json")
+    whole = cli(*command).json
+    for limit in (20, 60):  # in the search for examples; on test
+        stopped = cli(*command, "--max-calls", limit, "--resume")
+        assert (stopped.code, stopped.out) == (1, "")
+        assert "paid answers are kept in" in stopped.err
+        assert "--max-calls" in stopped.err
+    assert cli(*command).code == 1  # an unfinished run is not forgotten
+    again = cli(*command, "--resume")
+    assert again.code == 0, again.err
+    assert shown(again.json) == shown(whole)
+    assert again.json["spent"]["calls"] + again.json["spent"]["replayed"] == whole["spent"]["calls"]
+    assert again.json["spent"]["replayed"] > 40
+    assert not Path("compiled", ".checkpoints").exists()
+
+
+def test_table_3_has_a_line_for_each_judge_that_can_be_loaded() -> None:
+    detectors = ("cognibench:basic", "detector:basic", "factual:basic", "cognibench-staged:basic")
+    options = [part for name in detectors for part in ("--detector", name)]
+    done = cli("table", "cognibench-3", "--gold", "gold.jsonl", *options, "--json", "--output", "out.json")
+    assert done.code == 0, done.err
+    found = done.json
+    assert [line["name"] for line in found["lines"]] == list(detectors)
+    gold = Gold.load("gold.jsonl", COGNIBENCH)
+    units = [label for case in gold.cases for label in case.gold or ()]
+    for line in found["lines"]:
+        assert (line["counts"]["total"], line["counts"]["answered"]) == (len(units), len(units))
+    assert [bool(line["tiers"]) for line in found["lines"]] == [True, False, False, True]
+    assert (
+        found["positives"]
+        if "positives" in found
+        else found["lines"][0]["positives"]
+        == {
+            "factual": units.count("invented"),
+            "cognitive": units.count("misleading") + units.count("speculative"),
+            "overall": sum(label in POSITIVE for label in units),
+        }
+    )
+    assert [(one["first"], one["second"]) for one in found["tests"]] == [
+        ("cognibench:basic", other) for other in detectors[1:]
+    ]
+    assert found["lines"][2]["spend"]["calls"] == len(units)  # a judge of one sentence is asked about each
+    assert '"table": "cognibench-3"' in Path("out.json").read_text(encoding="utf-8")
+
+
+def test_table_3_says_what_compare_says() -> None:
+    cli("compile", "cognibench", "--gold", "gold.jsonl", *FAST, "--force")
+    options = ("--detector", "cognibench", "--detector", "cognibench:basic")
+    table = cli("table", "cognibench-3", "--gold", "gold.jsonl", *options, "--json").json
+    compared = cli("compare", "cognibench", "cognibench:basic", "--gold", "gold.jsonl", "--json").json
+    assert table["cases"] == compared["cases"] < len(small_gold())
+    for line, judge in zip(table["lines"], compared["judges"], strict=True):
+        for name in ("precision", "recall", "f1"):
+            assert line["sentence"]["overall"][name] == judge["scores"][name]
+    assert "left out because a detector was compiled on them" in table["notes"][0]
+
+
+def test_strictness_is_the_same_for_gold_and_judge() -> None:
+    lines = {
+        level: cli("table", "cognibench-3", "--gold", "gold.jsonl", "--strictness", level, "--json").json
+        for level in ("rational", "irrefutable")
+    }
+    labels = [label for row in small_gold() for label in row["labels"]]
+    found = {level: table["lines"][0]["positives"]["cognitive"] for level, table in lines.items()}
+    assert found["rational"] == labels.count("misleading")
+    assert found["irrefutable"] == sum(labels.count(one) for one in ("misleading", "speculative", "reliable"))
+    assert "detector:basic cannot be set to the strictness rational" in lines["rational"]["notes"][0]
+
+
+def test_for_people_and_as_markdown() -> None:
+    done = cli("table", "cognibench-3", "--gold", "gold.jsonl", "--markdown")
+    assert done.code == 0
+    assert "| method | overall P | overall R | overall F1 | factual P |" in done.out
+    assert "| cognibench:basic | macro |" in done.out
+    assert done.out.count("**") % 2 == 0
+    people = cli("table", "cognibench-3", "--gold", "gold.jsonl")
+    assert people.out == ""
+    assert "by words" in people.err
+    assert "evidence reader and not a language model" in people.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "words"),
+    [
+        (("cognibench-3", "--gold", "gold.jsonl", "--detector", "fect:basic"), 1, "error:"),
+        (
+            ("cognibench-3", "--gold", "gold.jsonl", "--detector", "nowhere"),
+            1,
+            "no judge is called 'nowhere'",
+        ),
+        (("cognibench-3", "--gold", "none.jsonl"), 1, "none.jsonl"),
+        (
+            ("cognibench-3", "--gold", "gold.jsonl", "--json", "--markdown"),
+            2,
+            "both write to standard output",
+        ),
+        (("cognibench-5", "--gold", "gold.jsonl", "--thresholds", "2,9"), 2, "a threshold of 9 votes"),
+        (("cognibench-5", "--gold", "gold.jsonl", "--thresholds", "two"), 2, "are not numbers"),
+        (("cognibench-5", "--gold", "gold.jsonl", "--samples", "1"), 2, "make no table"),
+        (("cognibench-5", "--gold", "gold.jsonl", "--temperature", "0"), 2, "temperature 0"),
+        (("cognibench-5", "--gold", "gold.jsonl", "--set", "nothing=1"), 1, "has no setting nothing"),
+        (
+            ("cognibench-5", "--gold", "gold.jsonl", "--judge", "detector"),
+            2,
+            "does not give CogniBench's labels",
+        ),
+        (("cognibench-9",), 2, "cognibench-9"),
+    ],
+)
+def test_errors_are_one_line(argv: tuple[str, ...], code: int, words: str) -> None:
+    done = cli("table", *argv)
+    assert (done.code, done.out) == (code, ""), done.err
+    assert words in done.lines[-1]
+    assert done.lines[-1].startswith("error: ")
+    assert "Traceback" not in done.err
+
+
+def test_a_real_model_is_not_called_before_a_person_agrees(serve: Callable[..., Any], fake_key: str) -> None:
+    server = serve()
+    done = cli(
+        "table", "cognibench-3", "--gold", "gold.jsonl", "--detector", "detector:basic",
+        "--samples", "50", "--model", "openai/gpt-4.1-mini", "--api-base", server.url,
+    )  # fmt: skip
+    assert done.code == 2
+    assert "calls to a real model" in done.err
+    assert "--yes" in done.err
+    assert server.count == 0
+
+
+def test_votes_give_every_threshold_what_asking_under_it_gives() -> None:
+    gold = Gold.load("gold.jsonl", COGNIBENCH)
+    judge = load_judge("cognibench:basic", store=Store("none"), samples=4)
+    plan = planned(judge.judge, gold, gold.cases[:6])
+    asked = ask(plan, judge.asker())
+    for threshold in range(1, 5):
+        again = load_judge("cognibench:basic", store=Store("none"), samples=4, threshold=threshold)
+        verdicts = again.ask(plan.cases)
+        rows = rows_at(asked, threshold, LABELS, POSITIVE)
+        assert [row.predicted for row in rows] == [verdict.labels for verdict in verdicts]
+
+
+def test_one_sentence_a_call_keeps_what_was_said_before_it() -> None:
+    (case,) = Gold.load("gold.jsonl", COGNIBENCH).cases[:1]
+    plan = one_by_one(COGNIBENCH, [case])
+    assert [one.inputs["sentences"] for one in plan.cases] == [[text] for text in sentences_of(case)]
+    assert plan.cases[0].inputs["dialogue"] == case.inputs["dialogue"]
+    assert plan.cases[2].inputs["dialogue"].endswith("assistant: " + " ".join(sentences_of(case)[:2]))
+    assert {one.group for one in plan.cases} == {case.group}
+
+
+def test_a_blank_sentence_has_no_answer_from_a_judge_of_single_sentences() -> None:
+    row = {
+        "reference": "A mill.",
+        "sentences": ["A mill.", " ", "A pond."],
+        "labels": ["faithful", None, "invented"],
+    }
+    gold = Gold.of([row], COGNIBENCH)
+    plan = planned(find("factual"), gold, gold.cases)
+    assert plan.places == (((0, 0), None, (1, 0)),)
+    rows: tuple[Row, ...] = rows_at(
+        ask(plan, load_judge("factual:basic", store=Store("none")).asker()), 1, LABELS, POSITIVE
+    )
+    assert rows[0].predicted[1] is None
+    assert rows[0].predicted[0] in ("faithful", "invented")
+
+
+def test_an_nli_model_is_a_line_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Seen:
+        """Entailed is what stands in the premise word for word."""
+
+        def classify(self, premise: str, hypotheses: list[str]) -> list[list[dict[str, float]]]:
+            return [[{"entailment": 1.0} if text in premise else {"neutral": 1.0}] for text in hypotheses]
+
+    monkeypatch.setattr("jurist.engines.nli.find_spec", lambda name: name)
+    monkeypatch.setattr("jurist.engines.nli.load_classifier", lambda model: Seen())
+    rows = [
+        {
+            "reference": f"Mill {n}. It fell.",
+            "sentences": ["It fell.", f"It was {n}."],
+            "labels": ["faithful", "invented"],
+        }
+        for n in range(3)
+    ]
+    write_jsonl(Path("nli.jsonl"), rows)
+    options = ("--detector", "cognibench:basic", "--detector", "nli:org/model", "--model", "offline")
+    done = cli("table", "cognibench-3", "--gold", "nli.jsonl", *options, "--json")
+    assert done.code == 0, done.err
+    line = done.json["lines"][1]
+    assert line["name"] == "nli:org/model"
+    assert line["sentence"]["factual"]["f1"]["value"] == 1.0
+    assert line["counts"]["answered"] == 6
