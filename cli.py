@@ -14,7 +14,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from .arguments.assess import add_assess
+from .arguments.generate import add_generate
 from .arguments.keeping import add_artifacts, add_gold
+from .arguments.tables import add_table
+from .arguments.training import add_training
 from .arguments.work import add_compare, add_compile, add_export, add_judges, add_run
 from .errors import JuristError
 
@@ -67,9 +71,13 @@ def build_parser() -> argparse.ArgumentParser:
     add_compile(commands)
     add_run(commands)
     add_compare(commands)
+    add_table(commands)
     add_export(commands)
+    add_training(commands)
     add_artifacts(commands)
     add_gold(commands)
+    add_generate(commands)
+    add_assess(commands)
     return parser
 
 

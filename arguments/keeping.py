@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from .choosing import add_choose
+from .generate import add_dynamics
 from .shared import add, handler
 
 __all__ = ["add_artifacts", "add_gold"]
@@ -27,9 +29,17 @@ Units that have a gold label, or a label of this rater, are left out. A filled s
 _REVIEW = "Write the units on which a judge's own votes split as a sheet, the most split first."
 _REVIEW_EXAMPLES = """\
 examples:
-  jurist run fect --input claims.jsonl --samples 5 --output verdicts.jsonl
+  jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
   jurist gold review fect --verdicts verdicts.jsonl --output review.csv --rater ann --top 50
   jurist gold import fect gold.jsonl review.csv --merge adjudicated --output gold2.jsonl
+"""
+
+_SHOW_EXAMPLES = """\
+examples:
+  jurist artifacts show fect
+  jurist artifacts show fect@2 --history
+  jurist artifacts show fect@2 --diff
+  jurist artifacts show fect@2 --plot score.svg
 """
 
 
@@ -39,10 +49,14 @@ def add_artifacts(commands: Any) -> None:
     actions = command.add_subparsers(title="actions", metavar="ACTION", required=True)
     listing = add(actions, "list", "All artifacts.", handler("artifacts", "list_"))
     show = add(
-        actions, "show", "One artifact: prompt, scores, decision, provenance.", handler("artifacts", "show")
+        actions,
+        "show",
+        "One artifact: prompt, scores, decision, provenance.",
+        handler("artifacts", "show"),
+        _SHOW_EXAMPLES,
     )
     show.add_argument("artifact", metavar="JUDGE[@VERSION]")
-    show.add_argument("--history", action="store_true", help="every candidate that was tried")
+    _show_options(show)
     diff = add(actions, "diff", "What changed from one prompt to another.", handler("artifacts", "diff"))
     diff.add_argument("first", metavar="JUDGE[@V]|JUDGE:basic")
     diff.add_argument("second", metavar="JUDGE[@V]|JUDGE:basic")
@@ -51,12 +65,24 @@ def add_artifacts(commands: Any) -> None:
     tag.add_argument("tag", metavar="TAG")
     verify = add(actions, "verify", "Find any changed byte.", handler("artifacts", "verify"))
     verify.add_argument("artifact", metavar="JUDGE[@VERSION]", nargs="?", help="default: all of them")
+    add_choose(actions)
     for action in (listing, show, diff, tag, verify):
         action.add_argument(
             "--store", metavar="DIR", help="folder of artifacts (default: $JURIST_STORE, else ./compiled)"
         )
     for action in (listing, show, verify):
         action.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _show_options(show: Any) -> None:
+    show.add_argument(
+        "--history", action="store_true", help="every candidate that was tried, and score against calls"
+    )
+    show.add_argument("--prompt", action="store_true", help="the prompt alone")
+    show.add_argument("--diff", action="store_true", help="what compiling changed in the basic prompt")
+    show.add_argument(
+        "--plot", metavar="F.svg|F.png", help="write a plot of score against calls (needs the extra plots)"
+    )
 
 
 def add_gold(commands: Any) -> None:
@@ -75,6 +101,7 @@ def add_gold(commands: Any) -> None:
         handler("gold", "agreement"),
     )
     sheet = add(actions, "sheet", _SHEET, handler("sheets", "run"), _SHEET_EXAMPLES)
+    add_dynamics(actions)
     review = add(actions, "review", _REVIEW, handler("review", "run"), _REVIEW_EXAMPLES)
     for action in (check, imports, split, agreement, sheet, review):
         action.add_argument("judge", metavar="JUDGE", help="the judge whose labels these are")

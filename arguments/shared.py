@@ -7,7 +7,23 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ["add", "common_options", "handler", "model_options", "sampling_options"]
+__all__ = [
+    "add",
+    "common_options",
+    "endpoint_options",
+    "experiment_options",
+    "handler",
+    "limit_options",
+    "model_options",
+    "output_options",
+    "sampling_options",
+    "setting_option",
+    "split_option",
+    "strictness_option",
+    "transport_options",
+    "unusable_option",
+    "yes_option",
+]
 
 
 def handler(module: str, function: str) -> Callable[[argparse.Namespace], int]:
@@ -39,16 +55,26 @@ def model_options(command: Any, *, several: bool = False) -> None:
         command.add_argument("--model", action="append", metavar="M", help=f"{model}; may be repeated")
     else:
         command.add_argument("--model", default="offline", metavar="M", help=model)
+    endpoint_options(command)
+
+
+def endpoint_options(
+    command: Any,
+    *,
+    temperature: str = "0 to 2 (default: 0 for one draw of each row, 0.7 for several)",
+    flight: str = "rows",
+) -> None:
+    """Add how a model is reached and how it draws."""
     command.add_argument("--api-base", metavar="URL", help="address of an OpenAI-compatible server")
-    command.add_argument(
-        "--temperature",
-        type=float,
-        metavar="T",
-        help="0 to 2 (default: 0 for one draw of each row, 0.7 for several)",
-    )
+    command.add_argument("--temperature", type=float, metavar="T", help=temperature)
     command.add_argument(
         "--max-tokens", type=int, metavar="N", help="limit on one reply (default: the provider's)"
     )
+    transport_options(command, flight=flight)
+
+
+def transport_options(command: Any, *, flight: str = "rows") -> None:
+    """Add how long a request may take, and how many are in flight."""
     command.add_argument(
         "--timeout",
         type=float,
@@ -57,7 +83,60 @@ def model_options(command: Any, *, several: bool = False) -> None:
         help="seconds one request may take (default: 120)",
     )
     command.add_argument(
-        "--concurrency", type=int, default=8, metavar="N", help="rows in flight at once (default: 8)"
+        "--concurrency", type=int, default=8, metavar="N", help=f"{flight} in flight at once (default: 8)"
+    )
+
+
+def limit_options(command: Any, *, over: str = "", what: str = "job") -> None:
+    """Add hard limits and resumption."""
+    command.add_argument("--max-calls", type=int, metavar="N", help=f"never make one call more{over}")
+    command.add_argument("--max-cost", type=float, metavar="USD", help="stop before the cost goes over this")
+    command.add_argument(
+        "--resume", action="store_true", help=f"continue an unfinished run of the same {what}"
+    )
+    command.add_argument("--fresh", action="store_true", help=f"forget an unfinished run of the same {what}")
+
+
+def experiment_options(command: Any, *, over: str, what: str = "job") -> None:
+    """Add what commands share that score several judges."""
+    limit_options(command, over=over, what=what)
+    command.add_argument(
+        "--checkpoint", metavar="DIR", help="folder of unfinished work (default: .checkpoints in the store)"
+    )
+    yes_option(command)
+    command.add_argument("--output", metavar="FILE.json", help="write the JSON object to a file too")
+    command.add_argument(
+        "--markdown", action="store_true", help="print the tables as Markdown on standard output"
+    )
+
+
+def yes_option(command: Any) -> None:
+    """Add ``--yes``."""
+    command.add_argument(
+        "--yes",
+        action="store_true",
+        help="do not ask before more than 1000 calls to a real model or more than 1 USD",
+    )
+
+
+def split_option(command: Any) -> None:
+    """Add ``--split``."""
+    command.add_argument(
+        "--split",
+        default="50/20/30",
+        metavar="T/D/T",
+        help="shares of train, dev and test (default: 50/20/30)",
+    )
+
+
+def setting_option(command: Any, whose: str) -> None:
+    """Add ``--set``."""
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help=f"a setting of {whose}; may be repeated",
     )
 
 
@@ -74,11 +153,34 @@ def sampling_options(command: Any) -> None:
     )
 
 
-def common_options(command: Any) -> None:
-    """Add seed, store and ``--json``."""
+def strictness_option(command: Any) -> None:
+    """Add ``--strictness``."""
     command.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of every random choice (default: 0)"
+        "--strictness",
+        choices=("rational", "grounded", "irrefutable"),
+        help="for judges with tiers: what falls below it is hallucinated (default: grounded, or as proven)",
     )
+
+
+def unusable_option(command: Any, what: str) -> None:
+    """Add ``--max-unusable``."""
+    command.add_argument(
+        "--max-unusable",
+        type=float,
+        default=0.05,
+        metavar="SHARE",
+        help=f"share of {what} above which the exit code is 3 (default: 0.05)",
+    )
+
+
+def common_options(command: Any, *, of: str = "every random choice") -> None:
+    """Add seed, store and ``--json``."""
+    command.add_argument("--seed", type=int, default=0, metavar="N", help=f"of {of} (default: 0)")
+    output_options(command)
+
+
+def output_options(command: Any) -> None:
+    """Add store and ``--json``."""
     command.add_argument(
         "--store", metavar="DIR", help="folder of artifacts (default: $JURIST_STORE, else ./compiled)"
     )

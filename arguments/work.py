@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from .shared import add, common_options, handler, model_options, sampling_options
+from .shared import (
+    add,
+    common_options,
+    experiment_options,
+    handler,
+    limit_options,
+    model_options,
+    sampling_options,
+    setting_option,
+    split_option,
+    strictness_option,
+    unusable_option,
+    yes_option,
+)
 
 __all__ = ["add_compare", "add_compile", "add_export", "add_judges", "add_run"]
 
@@ -17,12 +30,13 @@ examples:
   jurist compile cognibench --gold cognibench-mini
   jurist compile fect --gold labels.csv --optimizer fewshot --seed 1
   jurist compile judge.py:judge --gold house-rule
-  jurist compile fect --gold labels.csv --model openai/gpt-4.1-mini --max-calls 2000 --max-cost 3
+  jurist compile fect --gold labels.csv --model openai/gpt-4.1-mini --max-calls 2000 --max-cost 3 --yes
   jurist compile fect --gold labels.csv --model openai/my-model --api-base http://localhost:8000/v1
 
 The default model, "offline", is an evidence reader that needs no key and no network. It is not a language model.
-A limit holds for the whole job, the proof included. After Ctrl-C or a crash, --resume continues and pays nothing
-twice.
+A limit holds for the whole job, the proof included. Calls, tokens and cost are estimated first; with a real model
+and more than 1000 calls or 1 USD, you are asked, or have said --yes. After Ctrl-C or a crash, --resume continues
+and pays nothing twice.
 """
 _RUN = "Judge new rows, one JSON line each: id, verdict, votes, reasoning, error, usage, artifact hash."
 _RUN_EXAMPLES = """\
@@ -73,47 +87,35 @@ def add_compile(commands: Any) -> None:
         "--optimizer",
         default=None,
         metavar="NAME",
-        help="opro, fewshot, contrastive, cfaith, opro-paper, bootstrap, copro, mipro, gepa, simba, infer-rules, "
-        "or several joined by + (default: opro+fewshot)",
+        help="opro, fewshot (or demos), optuna, contrastive, cfaith, opro-paper, bootstrap, copro, mipro, gepa, simba, "
+        "infer-rules, or several joined by + (default: opro+fewshot)",
     )
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a setting of the optimizer; may be repeated",
-    )
+    setting_option(command, "the optimizer")
     model_options(command)
     command.add_argument(
         "--prompt-model", metavar="M", help="model that writes prompts (default: the judge's)"
     )
-    command.add_argument(
-        "--max-calls",
-        type=int,
-        metavar="N",
-        help="never make one call more, the proof included (default: 4000)",
-    )
-    command.add_argument("--max-cost", type=float, metavar="USD", help="stop before the cost goes over this")
+    limit_options(command, over=", the proof included (default: 4000)")
     command.add_argument(
         "--max-tokens-total", type=int, metavar="N", help="stop before input and output tokens go over this"
     )
     command.add_argument("--max-seconds", type=float, metavar="S", help="stop when this much time has passed")
-    command.add_argument(
-        "--split",
-        default="50/20/30",
-        metavar="T/D/T",
-        help="shares of train, dev and test (default: 50/20/30)",
-    )
+    split_option(command)
     sampling_options(command)
+    strictness_option(command)
     command.add_argument(
         "--adapter",
         default="chat",
         choices=("chat", "json", "xml"),
         help="DSPy's prompt format (default: chat)",
     )
-    command.add_argument("--metric", metavar="NAME", help="compile for another metric than the judge's own")
-    command.add_argument("--resume", action="store_true", help="continue an interrupted run of the same job")
-    command.add_argument("--fresh", action="store_true", help="forget an interrupted run of the same job")
+    command.add_argument(
+        "--metric",
+        metavar="NAME",
+        help="compile for another metric than the judge's own: f1, macro_f1, accuracy, balanced_accuracy, kappa, "
+        "precision, recall, validation_rate (cases right as a whole), neg_mse (labels that are numbers)",
+    )
+    yes_option(command)
     command.add_argument(
         "--force", action="store_true", help="make it the latest version even if it is not shown to be better"
     )
@@ -134,16 +136,17 @@ def add_run(commands: Any) -> None:
     )
     model_options(command)
     sampling_options(command)
+    strictness_option(command)
+    command.add_argument(
+        "--stopping",
+        default="settled",
+        choices=("settled", "all"),
+        help="draw samples until no outcome of the row can change (default), or all; the verdicts are the same",
+    )
     command.add_argument(
         "--resume", action="store_true", help="continue the output file; failed rows are asked again"
     )
-    command.add_argument(
-        "--max-unusable",
-        type=float,
-        default=0.05,
-        metavar="SHARE",
-        help="share of failed and abstained rows above which the exit code is 3 (default: 0.05)",
-    )
+    unusable_option(command, "failed and abstained rows")
     common_options(command)
 
 
@@ -172,27 +175,9 @@ def add_compare(commands: Any) -> None:
     )
     model_options(command, several=True)
     sampling_options(command)
-    _experiment_options(command)
+    strictness_option(command)
+    experiment_options(command, over=", over all judges and models")
     common_options(command)
-
-
-def _experiment_options(command: Any) -> None:
-    command.add_argument(
-        "--max-calls", type=int, metavar="N", help="never make one call more, over all judges and models"
-    )
-    command.add_argument("--max-cost", type=float, metavar="USD", help="stop before the cost goes over this")
-    command.add_argument("--resume", action="store_true", help="continue an unfinished run of the same job")
-    command.add_argument("--fresh", action="store_true", help="forget an unfinished run of the same job")
-    command.add_argument(
-        "--checkpoint", metavar="DIR", help="folder of unfinished work (default: .checkpoints in the store)"
-    )
-    command.add_argument(
-        "--yes", action="store_true", help="do not ask before more than 1000 calls to a real model"
-    )
-    command.add_argument("--output", metavar="FILE.json", help="write the JSON object to a file too")
-    command.add_argument(
-        "--markdown", action="store_true", help="print the tables as Markdown on standard output"
-    )
 
 
 def add_export(commands: Any) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 from argparse import Namespace
+from typing import Any
 
 from rich.text import Text
 
-from ..artifacts import Store, Summary, prompt_text
+from ..artifacts import Artifact, Store, Summary, prompt_text
 from ..exports import export
 from ..loading import find_judge, load_judge
 from .common import human, print_json, store_of, write_text
+from .history import chart, curve, history_json, history_table, plot, prompt_diff
 from .tables import metric_cell, plain_table
 
 __all__ = ["diff", "list_", "show", "tag", "verify"]
@@ -39,35 +41,39 @@ def list_(arguments: Namespace) -> None:
 
 
 def show(arguments: Namespace) -> None:
-    """Print one artifact, or its history."""
+    """Print one artifact: as a page, or its prompt, its history, its plot, or what compiling changed."""
     store = store_of(arguments)
     artifact = store.load(arguments.artifact)
+    if arguments.plot:
+        plot(artifact, arguments.plot)
+        human().print(Text(f"plot: {arguments.plot}"))
     if arguments.json:
-        print_json(
-            {**artifact.card, "history": list(artifact.history)} if arguments.history else artifact.card
-        )
+        more: dict[str, Any] = {"history": history_json(artifact)} if arguments.history else {}
+        more |= {"prompt": artifact.state.to_json()} if arguments.prompt else {}
+        more |= {"diff": prompt_diff(artifact, store)} if arguments.diff else {}
+        print_json({**artifact.card, **more})
         return
     if arguments.history:
-        rows = [
-            [
-                row["step"],
-                row["candidate"],
-                row["parent"] or "-",
-                row["source"],
-                row["calls"],
-                _value(row["train"]),
-                _value(row["dev"]),
-            ]
-            for row in artifact.history
-        ]
-        human().print(
-            plain_table(
-                artifact.ref, ["step", "candidate", "parent", "source", "calls before", "train", "dev"], rows
-            )
-        )
-        return
-    judge = find_judge(str(artifact.card.get("judge_ref") or artifact.judge), store)
-    write_text(export(artifact, judge, "markdown"), None)
+        _history(artifact)
+    if arguments.prompt:
+        write_text(prompt_text(artifact.state), None)
+    if arguments.diff:
+        changed = prompt_diff(artifact, store)
+        if changed:
+            write_text(changed, None)
+        else:
+            human().print(Text(f"{artifact.ref} has the basic prompt"))
+    if not (arguments.history or arguments.prompt or arguments.diff or arguments.plot):
+        judge = find_judge(str(artifact.card.get("judge_ref") or artifact.judge), store)
+        write_text(export(artifact, judge, "markdown"), None)
+
+
+def _history(artifact: Artifact) -> None:
+    console = human()
+    console.print(history_table(artifact))
+    if any(row["dev"]["value"] is not None for row in artifact.history):
+        for line in chart(curve(artifact)):
+            console.print(Text(line), no_wrap=True, crop=False, soft_wrap=True)
 
 
 def diff(arguments: Namespace) -> None:
@@ -135,7 +141,3 @@ def _scored(one: Summary) -> str:
     if not scores or metric not in scores["compiled"]:
         return "-"
     return f"{metric} {metric_cell(scores['compiled'][metric])}"
-
-
-def _value(part: dict[str, float | None]) -> str:
-    return "-" if part["value"] is None else f"{part['value']:.3f} on {part['cases']}"

@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,11 @@ def judge_of(arguments: Namespace, reference: str, store: Store) -> LoadedJudge:
         samples=arguments.samples,
         threshold=arguments.threshold,
         concurrency=arguments.concurrency,
+        strictness=getattr(arguments, "strictness", None),
     )
-    return loaded.with_model(model_of(arguments, loaded.sampling.samples))
+    model = model_of(arguments, loaded.sampling.samples)
+    # What the options leave open is left to the judge: its artifact may have been proven at a chosen temperature.
+    return loaded.with_model(replace(model, temperature=arguments.temperature))
 
 
 def sampling_of(arguments: Namespace) -> Sampling:

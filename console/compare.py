@@ -15,19 +15,17 @@ from ..artifacts import Store
 from ..comparing import Comparison, compare
 from ..engines.meter import Budget
 from ..errors import UsageError
-from ..experiment import Answers, Experiment, Running, StoppedError, running
+from ..experiment import Answers, Experiment, Running, running
 from ..forecast import Forecast, foresee
 from ..gold import Gold
 from ..loading import LoadedJudge, load_judge
+from .approving import Bill, approve
 from .common import human, model_of, print_json, progress, store_of, write_text
 from .compared import cost_line, sheets
 from .people import People
 from .tables import markdown_table, sheet_table
 
 __all__ = ["run"]
-
-_ASK_ABOVE = 1000
-"""Calls to a real model above which a person is asked."""
 
 
 def run(arguments: Namespace) -> int:
@@ -42,7 +40,7 @@ def run(arguments: Namespace) -> int:
     with running(experiment, root, resume=arguments.resume, fresh=arguments.fresh) as job:
         forecast = foresee(experiment)
         _announce(console, forecast, job)
-        _approve(arguments, forecast, job)
+        approve(_bill(forecast, job), yes=arguments.yes)
         answers = _asked(job)
         comparison = compare(
             answers,
@@ -81,11 +79,14 @@ def _contenders(arguments: Namespace, reference: str, store: Store, models: list
         samples=arguments.samples,
         threshold=arguments.threshold,
         concurrency=arguments.concurrency,
+        strictness=arguments.strictness,
     )
+    if loaded.model.classifier:  # it is its own model, whichever others are named
+        return [loaded]
     samples = loaded.sampling.samples
     # Repeats need a temperature at which draws differ, as samples do; a 0 that the user gave is left alone for
     # repeats, because what an endpoint still varies at 0 is worth measuring.
-    draws = samples if arguments.temperature == 0 else samples * max(1, arguments.repeats)
+    draws = samples * max(1, arguments.repeats)
     return [loaded.with_model(model_of(arguments, draws, name)) for name in models]
 
 
@@ -95,23 +96,27 @@ def _announce(console: Console, forecast: Forecast, job: Running) -> None:
     limit = job.experiment.budget.calls
     if limit is not None and limit < forecast.calls:
         console.print(Text(f"--max-calls {limit} will stop it before the end; --resume continues from there"))
+    for note in dict.fromkeys(one.note for one in job.experiment.contenders if one.note):
+        console.print(Text(note))
     if job.experiment.repeats > 1 and any(one.model.temperature == 0 for one in job.experiment.contenders):
         console.print(Text("at temperature 0, repeats differ only by what the model itself still varies"))
 
 
-def _approve(arguments: Namespace, forecast: Forecast, job: Running) -> None:
-    """Ask before many calls are paid; where nobody can answer, refuse."""
-    limit = job.experiment.budget.calls
-    calls = forecast.billed if limit is None else min(forecast.billed, limit)
-    calls -= job.paid_before
-    if arguments.yes or calls <= _ASK_ABOVE:
-        return
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError(f"this makes about {calls} calls to a real model", hint="add --yes to go on")
-    sys.stderr.write(f"make about {calls} calls? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise StoppedError("nothing was sent", hint="answer y, or add --yes")
+def _bill(forecast: Forecast, job: Running) -> Bill:
+    budget, contenders = job.experiment.budget, job.experiment.contenders
+    calls = forecast.billed if budget.calls is None else min(forecast.billed, budget.calls)
+    calls = max(0, calls - job.paid_before)
+    cost = None if forecast.unpriced else forecast.cost * calls / max(1, forecast.billed)
+    if cost is not None and budget.cost is not None:
+        cost = min(cost, budget.cost)
+    hosted = {one.model.name for one in contenders if one.model.api_base is None}
+    return Bill(
+        calls=calls,
+        cost=cost,
+        unpriced=tuple(name for name in forecast.unpriced if name in hosted),
+        bounded=budget.calls is not None,
+        capped=budget.cost is not None,
+    )
 
 
 def _asked(job: Running) -> list[Answers]:

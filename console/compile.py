@@ -7,24 +7,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
-from rich.live import Live
 from rich.text import Text
 
+from ..artifacts import Store
+from ..checkpoints import Checkpoint
 from ..compiling import Compiled, Interrupted, Plan, compile_judge
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..evaluation.ceiling import Ceiling
+from ..evaluation.means import MEANS
 from ..evaluation.metrics import METRICS
 from ..gold import Gold
-from ..loading import locate
-from ..optimizers.base import Event
+from ..loading import fitting, locate
 from ..optimizers.registry import DEFAULT
+from ..outlook import Outlook, outlook
 from ..programs.judge import Judge
+from ..programs.strictness import with_strictness
 from ..strata import Strata, ceiling_of, strata
+from .approving import Bill, approve
 from .common import human, model_of, print_json, sampling_of, shares_of, store_of
+from .pareto import pareto_table
 from .raters import ceiling_card
 from .strata import ceiling_line, strata_lines
 from .tables import counts_line, scores_table
+from .watching import Watch
 
 __all__ = ["run"]
 
@@ -37,12 +43,20 @@ def run(arguments: Namespace) -> int:
     judge, reference = locate(arguments.judge, store)
     if arguments.metric:
         judge = _with_metric(judge, arguments.metric)
+    if arguments.strictness:
+        judge = with_strictness(judge, arguments.strictness)
     plan = _plan(arguments, judge, reference)
     console.print(
         Text(f"{judge.name} on {plan.gold.name}: {len(plan.gold.cases)} cases, optimizer {plan.optimizer}")
     )
+    seen = outlook(plan)
+    paid = _paid(plan, store) if arguments.resume else 0
+    kept = f"; {paid} answers are paid already" if paid else ""
+    if seen.payable:  # else nothing will be sent: the compilation says what the budget lacks
+        console.print(Text(f"before: {seen.words}{kept}"))
+        approve(_bill(plan, seen, paid, bounded=arguments.max_calls is not None), yes=arguments.yes)
     try:
-        with _Watch(console) as watch:
+        with Watch(console, f"{judge.name} on {plan.gold.name}, {plan.optimizer}") as watch:
             compiled = compile_judge(
                 plan,
                 store=store,
@@ -57,14 +71,16 @@ def run(arguments: Namespace) -> int:
     raters = _Raters.of(plan)
     if arguments.json:
         about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
-        print_json({**about, **compiled.artifact.card, **raters.to_json()})
+        print_json({**about, **compiled.artifact.card, **raters.to_json(), "forecast": seen.to_json()})
     _report(console, compiled, plan, raters)
     return 0
 
 
 def _plan(arguments: Namespace, judge: Judge, reference: str) -> Plan:
-    sampling = sampling_of(arguments)
-    model = model_of(arguments, sampling.samples)
+    fit = fitting(model_of(arguments, sampling_of(arguments).samples), sampling_of(arguments))
+    sampling, model = fit.sampling, fit.model
+    if fit.note:
+        human().print(Text(fit.note))
     gold = arguments.gold or judge.bundled
     if not gold:
         raise UsageError(f"no gold is bundled for {judge.name}", hint="name labelled rows with --gold")
@@ -94,8 +110,9 @@ def _plan(arguments: Namespace, judge: Judge, reference: str) -> Plan:
 
 
 def _with_metric(judge: Judge, metric: str) -> Judge:
-    if metric not in METRICS:
-        raise UsageError(f"no metric is called {metric!r}", hint=f"use one of {', '.join(METRICS)}")
+    if metric not in METRICS and metric not in MEANS:
+        names = ", ".join((*METRICS, *MEANS))
+        raise UsageError(f"no metric is called {metric!r}", hint=f"use one of {names}")
     return judge.with_metric(metric)
 
 
@@ -109,27 +126,23 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
     return settings
 
 
-class _Watch:
-    """A live line with the last event; every step stays on the screen."""
+def _bill(plan: Plan, seen: Outlook, paid: int, *, bounded: bool) -> Bill:
+    hosted = {model.name for model in (plan.model, plan.proposer) if model.api_base is None}
+    calls = None if seen.calls.most is None else max(0, round(seen.calls.most) - paid)
+    return Bill(
+        calls=calls if seen.billed else 0,
+        cost=None if seen.cost is None else seen.cost.most,
+        unpriced=tuple(name for name in seen.unpriced if name in hosted),
+        bounded=bounded,
+        capped=plan.budget.cost is not None,
+        about="up to",
+    )
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._live = Live(Text("starting"), console=console, transient=True, refresh_per_second=8)
 
-    def __enter__(self) -> _Watch:
-        self._live.__enter__()
-        return self
-
-    def __exit__(self, *details: Any) -> None:
-        self._live.__exit__(*details)
-
-    def event(self, event: Event) -> None:
-        best = f"  value {event.best:.3f}" if event.best is not None else ""
-        line = Text(f"{event.calls:>6} calls  {event.text}{best}")
-        if event.kind == "candidate":
-            self._live.update(line)
-        else:
-            self._console.print(line)
+def _paid(plan: Plan, store: Store) -> int:
+    """Return how many answers an interrupted run of the plan has paid."""
+    journal = Checkpoint.at(store.checkpoints, plan.fingerprint()).journal
+    return len(journal.read_bytes().splitlines()) if journal.exists() else 0
 
 
 def _interrupted(console: Console, stop: Interrupted) -> None:
@@ -182,6 +195,7 @@ def _report(console: Console, compiled: Compiled, plan: Plan, raters: _Raters) -
     )
     kept = "latest" if compiled.latest else "kept, not made latest (--force makes it so)"
     console.print(Text(f"artifact: {compiled.artifact.path} ({kept})"))
+    console.print(pareto_table(compiled.artifact.ref, card["pareto"], card["optimizer"]["candidate"]))
     if plan.model.offline:
         console.print(
             Text("engine: offline, an evidence reader and not a language model; --model names a real one")

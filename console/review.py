@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> None:
         hint = (
             ""
             if any(line.samples > 1 for line in judged)
-            else "; run with --samples 5 to see where it wavers"
+            else "; run with --samples 5 --stopping all to see where it wavers"
         )
         console.print(Text(f"nothing to review, and no file written{hint}"))
         return

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 from rich.text import Text
 
 from ..errors import UsageError
-from ..runs.rows import read_cases
+from ..runs.rows import read_rows
 from ..runs.runner import run_cases
 from .common import human, judge_of, print_json, progress, store_of
 
@@ -21,8 +22,17 @@ def run(arguments: Namespace) -> int:
     console = human()
     if not 0 <= arguments.max_unusable <= 1:
         raise UsageError(f"--max-unusable {arguments.max_unusable} is no share", hint="give 0 to 1")
-    loaded = judge_of(arguments, arguments.judge, store_of(arguments))
-    cases = read_cases(arguments.input, loaded.judge)
+    loaded = replace(judge_of(arguments, arguments.judge, store_of(arguments)), stopping=arguments.stopping)
+    cases, beside = read_rows(arguments.input, loaded.judge)
+    if loaded.proven_for not in ("", loaded.judge.strictness):
+        console.print(
+            Text(
+                f"{loaded.name} was proven for strictness {loaded.proven_for} and runs with "
+                f"{loaded.judge.strictness}: its scores do not hold for that"
+            )
+        )
+    if loaded.note:
+        console.print(Text(loaded.note))
     output = sys.stdout if arguments.output == "-" else Path(arguments.output)
     with progress(len(cases), f"judging with {loaded.name}") as bar:
         summary = run_cases(
@@ -36,12 +46,22 @@ def run(arguments: Namespace) -> int:
     counts = summary.to_json()
     spend = loaded.desk.ledger.to_json()["total"]
     if arguments.json and arguments.output != "-":
-        print_json({"judge": loaded.name, "output": arguments.output, **counts, "spend": spend})
+        print_json(
+            {
+                "judge": loaded.name,
+                "output": arguments.output,
+                "note": loaded.note,
+                **counts,
+                "beside": beside,
+                "spend": spend,
+            }
+        )
     parts = (
         f"{counts['rows']} rows ({counts['resumed']} done before)",
         f"{counts['verdict']} verdicts, {counts['abstained']} abstained, {counts['failed']} failed",
         f"{counts['positive']} rows with a positive label",
-        *([f"{counts['inconsistent']} answers contradicted themselves"] if counts["inconsistent"] else []),
+        *([f"{beside} rows of the input hold nothing for this judge"] if beside else []),
+        *summary.lines,
         f"{spend['calls']} calls, {spend['input_tokens'] + spend['output_tokens']} tokens, {spend['cost']:.4f} USD",
     )
     console.print(Text(f"{loaded.name}: " + "; ".join(parts)))

@@ -1,0 +1,125 @@
+"""A table of detectors for people: scores by sentences, by words, by threshold, and what tiers were taken for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..evaluation.hallucination import Cell, Detection, Kind, Statistic, Weighting
+from ..tables.result import Line, Table
+from .tables import Sheet
+
+__all__ = ["sheets"]
+
+_KINDS: tuple[Kind, ...] = ("overall", "factual", "cognitive", "macro")
+_STATISTICS: Mapping[Statistic, str] = {"precision": "P", "recall": "R", "f1": "F1"}
+_EACH: Mapping[Weighting, str] = {"sentence": "sentences", "word": "words"}
+
+
+def sheets(table: Table) -> list[Sheet]:
+    """Return the sheets of a table in the order in which they are read: the paper's shape first."""
+    lines = {line.name: line.detection for line in table.lines}
+    found = [_paper(_title(table, weighting), "method", lines, weighting) for weighting in _EACH]
+    found.append(_intervals("95 % intervals (bootstrap by group)", "method", lines))
+    for name, curve in table.thresholds.items():
+        votes = {f"{number} of {len(curve)}": one for number, one in curve.items()}
+        found += [
+            _paper(f"by votes needed, by {each}, from the same votes: {name}", "votes", votes, weighting)
+            for weighting, each in _EACH.items()
+        ]
+        found.append(_intervals(f"95 % intervals by votes needed: {name}", "votes", votes))
+    found += [_tiers(line) for line in table.lines if line.tiers]
+    found += [_tests(table)] if table.tests else []
+    return found
+
+
+def _title(table: Table, weighting: Weighting) -> str:
+    counts = table.lines[0].detection
+    sizes = ", ".join(
+        f"{counts.positives[kind]} of {counts.sentences[kind]} {kind}" for kind in ("factual", "cognitive")
+    )
+    return (
+        f"{table.name}: detection of hallucinations by {_EACH[weighting]}; {table.gold}, {table.cases} responses, "
+        f"{table.sentences} sentences ({sizes} ones hallucinated, strictness {table.strictness}), "
+        f"{table.groups} groups"
+    )
+
+
+def _paper(title: str, first: str, lines: Mapping[str, Detection], weighting: Weighting) -> Sheet:
+    """Methods by kinds, as in the paper's Tables 3 and 5."""
+    missing = any(one.counts.units.coverage < 1.0 for one in lines.values())
+    rows = []
+    for name, one in lines.items():
+        row = [
+            f"{one.cell(kind, what, weighting).score.value:.3f}" for kind in _KINDS for what in _STATISTICS
+        ]
+        units = one.counts.units
+        rows.append([name, *row, *([f"{units.answered} of {units.labelled}"] if missing else [])])
+    columns = [first, *(f"{kind} {short}" for kind in _KINDS for short in _STATISTICS.values())]
+    return Sheet(title=title, columns=[*columns, *(["answered"] if missing else [])], rows=rows)
+
+
+def _intervals(title: str, first: str, lines: Mapping[str, Detection]) -> Sheet:
+    columns = [
+        first,
+        "kind",
+        *(f"{short}, {each}" for each in _EACH.values() for short in _STATISTICS.values()),
+    ]
+    rows = [
+        [name, kind, *(_cell(one.cell(kind, what, weighting)) for weighting in _EACH for what in _STATISTICS)]
+        for name, one in lines.items()
+        for kind in _KINDS
+    ]
+    return Sheet(title=title, columns=columns, rows=rows)
+
+
+def _cell(cell: Cell) -> str:
+    return f"{cell.score.value:.3f} [{cell.interval.low:.3f}, {cell.interval.high:.3f}]"
+
+
+def _tiers(line: Line) -> Sheet:
+    found = line.tiers
+    assert found is not None
+    rows = []
+    for place, label in enumerate(found.labels):
+        right = found.right[place]
+        counts = (str(count) for count in found.counts[place])
+        rows.append([label, *counts, str(found.missing[place]), _cell(right) if right else "-"])
+    return Sheet(
+        title=f"what cognitive sentences were taken for (rows: people; columns: judged): {line.name}",
+        columns=["tier", *found.judged, "unanswered", "exact [95 %]"],
+        rows=rows,
+    )
+
+
+def _tests(table: Table) -> Sheet:
+    rows: list[Sequence[str]] = []
+    for one in table.tests:
+        units = f"{one.mcnemar.c} / {one.mcnemar.b}" if one.mcnemar else "-"
+        interval = f"[{one.interval.low:+.3f}, {one.interval.high:+.3f}]"
+        rows.append(
+            [
+                one.first,
+                one.second,
+                one.verdict,
+                f"{one.values[0]:.3f}, {one.values[1]:.3f}",
+                f"{one.difference:+.3f} {interval}",
+                units,
+                f"{one.p:.3g}",
+                f"{one.p_holm:.3g}",
+            ]
+        )
+    return Sheet(
+        title=f"decisions on the macro F1 of sentences: {table.tests[0].test} on the same sentences, Holm; "
+        "unanswered ones count as wrong",
+        columns=[
+            "first",
+            "against",
+            "decision",
+            "macro F1",
+            "difference [95 %]",
+            "only one right",
+            "p",
+            "p after Holm",
+        ],
+        rows=rows,
+    )

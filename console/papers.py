@@ -1,0 +1,211 @@
+"""``jurist table cognibench-3 | cognibench-5``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from ..artifacts import Store
+from ..engines.meter import Budget
+from ..errors import UsageError
+from ..experiment import Paying, paying
+from ..forecast import Forecast
+from ..gold import Gold
+from ..loading import LoadedJudge, find_judge, load_judge
+from ..optimizers.base import Event
+from ..programs.cognibench import COGNIBENCH
+from ..programs.judge import Judge
+from ..programs.strictness import DEFAULT, with_strictness
+from ..tables.ablation import Ablation
+from ..tables.detectors import Detectors
+from ..tables.result import Table
+from .approving import Bill, approve
+from .common import human, model_of, print_json, progress, shares_of, store_of, write_text
+from .detected import sheets
+from .tables import markdown_table, sheet_table
+
+__all__ = ["five", "three"]
+
+_DETECTORS = ("cognibench:basic", "detector:basic")
+
+
+def three(arguments: Namespace) -> int:
+    """Print CogniBench's Table 3."""
+    store = store_of(arguments)
+    work = Detectors(
+        contenders=tuple(
+            contender
+            for reference in arguments.detector or _DETECTORS
+            for contender in _contenders(arguments, reference, store)
+        ),
+        gold=_gold(arguments, COGNIBENCH),
+        strictness=arguments.strictness or DEFAULT,
+        budget=_budget(arguments),
+        seed=arguments.seed,
+    )
+    hosted = {one.model.name for one in work.contenders if one.model.api_base is None}
+    return _made(arguments, work, hosted)
+
+
+def five(arguments: Namespace) -> int:
+    """Print CogniBench's Table 5."""
+    judge, console = find_judge(arguments.judge, store_of(arguments)), human()
+
+    def show(event: Event) -> None:
+        if event.kind != "candidate":
+            best = "" if event.best is None else f": {event.best:.3f} on dev"
+            console.print(Text(f"examples: {event.text}{best}"))
+
+    if arguments.strictness:
+        judge = with_strictness(judge, arguments.strictness)
+    work = Ablation(
+        judge=judge,
+        gold=_gold(arguments, judge),
+        models=tuple(model_of(arguments, arguments.samples, name) for name in _models(arguments)),
+        samples=arguments.samples,
+        thresholds=_thresholds(arguments.thresholds),
+        options=_settings(arguments.set),
+        shares=shares_of(arguments.split),
+        seed=arguments.seed,
+        budget=_budget(arguments),
+        concurrency=arguments.concurrency,
+        sink=show,
+    )
+    return _made(arguments, work, {one.name for one in work.models if one.api_base is None})
+
+
+def _made(arguments: Namespace, work: Detectors | Ablation, hosted: set[str]) -> int:
+    if arguments.json and arguments.markdown:
+        raise UsageError(
+            "--json and --markdown both write to standard output", hint="use --output F.json for the JSON"
+        )
+    console = human()
+    root = Path(arguments.checkpoint) if arguments.checkpoint else store_of(arguments).checkpoints
+    desks = partial(Paying, work)
+    with paying(work, root, desks, resume=arguments.resume, fresh=arguments.fresh) as job:
+        forecast = work.forecast()
+        _announce(console, forecast, work, job)
+        approve(_bill(forecast, work.budget, job, hosted), yes=arguments.yes)
+        with progress(work.questions, "asking") as bar:
+            table = work.table(job, lambda: bar.advance(bar.task_ids[0]))
+        spent = _spent(job)
+        found = {**table.to_json(), "forecast": forecast.to_json(), "spent": spent}
+        if arguments.output:
+            write_text(json.dumps(found, ensure_ascii=False, indent=2), arguments.output)
+    _report(console, arguments, table, found)
+    return 0
+
+
+def _announce(console: Console, forecast: Forecast, work: Detectors | Ablation, job: Paying) -> None:
+    kept = f"; {job.paid_before} answers are paid already" if job.paid_before else ""
+    more = "; the search for contrastive examples takes more than is counted here if it finds some"
+    console.print(Text(f"before: {forecast.words}{more if isinstance(work, Ablation) else ''}{kept}"))
+    limit = work.budget.calls
+    if limit is not None and limit < forecast.calls:
+        console.print(Text(f"--max-calls {limit} will stop it before the end; --resume continues from there"))
+
+
+def _bill(forecast: Forecast, budget: Budget, job: Paying, hosted: set[str]) -> Bill:
+    calls = forecast.billed if budget.calls is None else min(forecast.billed, budget.calls)
+    calls = max(0, calls - job.paid_before)
+    cost = None if forecast.unpriced else forecast.cost * calls / max(1, forecast.billed)
+    if cost is not None and budget.cost is not None:
+        cost = min(cost, budget.cost)
+    return Bill(
+        calls=calls,
+        cost=cost,
+        unpriced=tuple(name for name in forecast.unpriced if name in hosted),
+        bounded=budget.calls is not None,
+        capped=budget.cost is not None,
+    )
+
+
+def _report(console: Console, arguments: Namespace, table: Table, found: dict[str, Any]) -> None:
+    shown = sheets(table)
+    if arguments.json:
+        print_json(found)
+    if arguments.markdown:
+        sys.stdout.write("\n".join(markdown_table(sheet) for sheet in shown))
+    else:
+        for sheet in shown:
+            console.print(sheet_table(sheet), "")
+    for line in (*table.notes, *(test.words for test in table.tests)):
+        console.print(Text(line))
+    for warning in dict.fromkeys(text for one in table.tests for text in one.warnings):
+        console.print(Text(f"warning: {warning}"))
+    spent = found["spent"]
+    replayed = f"; {spent['replayed']} answers were paid before" if spent["replayed"] else ""
+    console.print(
+        Text(f"spent: {spent['calls']} calls, {spent['tokens']} tokens, {spent['cost']:.4f} USD{replayed}")
+    )
+    if all(line.model == "offline" for line in table.lines):
+        console.print(
+            Text("engine: offline, an evidence reader and not a language model; --model names a real one")
+        )
+
+
+def _spent(job: Paying) -> dict[str, Any]:
+    spends = [desk.ledger.spend() for desk in job.desks]
+    return {
+        "calls": sum(one.calls for one in spends),
+        "tokens": sum(one.input_tokens + one.output_tokens for one in spends),
+        "cost": round(sum(one.cost for one in spends), 6),
+        "replayed": sum(one.replayed for one in spends),
+    }
+
+
+def _contenders(arguments: Namespace, reference: str, store: Store) -> list[LoadedJudge]:
+    """Return a detector with each model; strictness goes to those that have tiers."""
+
+    def loaded(strictness: str | None) -> LoadedJudge:
+        return load_judge(
+            reference,
+            store=store,
+            samples=arguments.samples,
+            threshold=arguments.threshold,
+            concurrency=arguments.concurrency,
+            strictness=strictness,
+        )
+
+    one = loaded(None)
+    if one.judge.tiers:
+        one = loaded(arguments.strictness or DEFAULT)
+    if one.model.classifier:  # it is its own model, whichever others are named
+        return [one]
+    return [one.with_model(model_of(arguments, one.sampling.samples, name)) for name in _models(arguments)]
+
+
+def _gold(arguments: Namespace, judge: Judge) -> Gold:
+    return Gold.load(arguments.gold, judge)
+
+
+def _models(arguments: Namespace) -> list[str]:
+    return list(dict.fromkeys(arguments.model or ["offline"]))
+
+
+def _budget(arguments: Namespace) -> Budget:
+    return Budget(calls=arguments.max_calls, cost=arguments.max_cost)
+
+
+def _thresholds(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        raise UsageError(f"--thresholds {text!r} are not numbers", hint="write them as 2,3") from None
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    settings = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set {pair!r} is not a setting", hint="write it as --set NAME=VALUE")
+        settings[name] = value
+    return settings

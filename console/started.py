@@ -1,0 +1,98 @@
+"""How jobs of several roles begin on the command line: the estimate, the question, then the progress bar."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
+from types import TracebackType
+
+from rich.progress import Progress, TaskID
+from rich.text import Text
+
+from ..engines.models import Model
+from ..forecast import free
+from ..generating.estimates import Estimate
+from ..generating.jobs import Start
+from .approving import Bill, approve
+from .common import human, progress, store_of
+
+__all__ = ["Started"]
+
+
+class Started:
+    """A job from its opening to its end, as a context manager.
+
+    With a real model the estimate is shown and, above the limits, a person is asked, before anything is sent and
+    before the bar is drawn. The offline engine is never asked about.
+
+    Attributes:
+        estimate: what was shown; ``None`` where nothing can cost anything, or nothing was begun.
+    """
+
+    def __init__(
+        self, arguments: Namespace, models: Collection[Model], foresee: Callable[[], Estimate]
+    ) -> None:
+        self.estimate: Estimate | None = None
+        self._arguments, self._foresee = arguments, foresee
+        self._real = [model for model in models if not free(model)]
+        self._stack, self._wanted = ExitStack(), (0, "")
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+
+    def __enter__(self) -> Started:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def begin(self, total: int, text: str) -> Start:
+        """Return how the job is started, with the first bar it will show."""
+        self._wanted = (total, text)
+        arguments = self._arguments
+        return Start(
+            root=store_of(arguments).checkpoints,
+            resume=arguments.resume,
+            fresh=arguments.fresh,
+            on_open=self._open,
+        )
+
+    def step(self) -> None:
+        """Advance the bar."""
+        if self._bar is not None:
+            self._bar.advance(self._task)
+
+    def then(self, total: int, text: str) -> None:
+        """Go on with a bar below."""
+        if self._bar is not None:
+            self._task = self._bar.add_task(text, total=total)
+
+    def _open(self, paid: Mapping[str, int]) -> None:
+        if self._real:
+            self.estimate = self._foresee()
+            self._announce(self.estimate, sum(paid.values()))
+            approve(self._bill(self.estimate, paid), yes=self._arguments.yes)
+        self._bar = self._stack.enter_context(progress(*self._wanted))
+
+    def _announce(self, estimate: Estimate, paid: int) -> None:
+        console, limit = human(), estimate.budget.calls
+        kept = f"; {paid} answers are paid already" if paid else ""
+        console.print(Text(f"before: {estimate.words}{kept}"))
+        if limit is not None and limit < sum(part.calls.least for part in estimate.parts):
+            console.print(
+                Text(f"--max-calls {limit} will stop it before the end; --resume continues from there")
+            )
+
+    def _bill(self, estimate: Estimate, paid: Mapping[str, int]) -> Bill:
+        calls, cost = estimate.left(paid)
+        hosted = {model.name for model in self._real if model.api_base is None}
+        return Bill(
+            calls=calls,
+            cost=cost,
+            unpriced=tuple(name for name in estimate.unpriced if name in hosted),
+            bounded=estimate.budget.calls is not None,
+            capped=estimate.budget.cost is not None,
+            about="up to",
+        )

@@ -1,0 +1,276 @@
+"""What a person sees while a judge is compiled: a live table on a terminal, plain lines in a pipe or a file.
+
+All drawing happens in one thread of its own, which takes the events from a queue. Whatever goes wrong in it ends the
+drawing and not the work. It costs little: the table's figures are computed anew at most once a second, and never
+for more than a twentieth of the time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ..engines.meter import Meter
+from ..optimizers.base import Event, Job
+from .standing import Gain, Pace, Part, Sight, Standing, Standings
+
+__all__ = ["Watch", "one_line"]
+
+_REFRESH = 0.25
+"""Seconds between two drawings."""
+_LOOK = 1.0
+"""Seconds between two computations of the table, at least."""
+_SHARE = 20
+"""The table is computed for at most one part in this many of the time."""
+_QUIET = 30.0
+"""Seconds without a line in a pipe after which one says how far the work is."""
+_NARROW, _SHORT = 110, 6
+"""Columns of a terminal below which the table leaves things out, and digits of an id then."""
+_BETWEEN = 1.0
+"""Seconds between two lines about steps or candidates; phases and notes are always printed."""
+
+
+class Watch:
+    """A sink of events, and the context in which they are shown.
+
+    Args:
+        console: where; the table is drawn if it is a terminal.
+        title: what is compiled.
+        clock: seconds, for tests.
+    """
+
+    def __init__(self, console: Console, title: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._title, self._clock = console, title, clock
+        self._events: SimpleQueue[Event] = SimpleQueue()
+        self._over = threading.Event()
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="jurist-watch")
+        self._drawing: Future[None] | None = None
+        self._view = _View(title, clock)
+        self._lines = _Lines(console, clock)
+
+    def __enter__(self) -> Watch:
+        live = self._console.is_terminal and not self._console.is_dumb_terminal
+        self._drawing = self._pool.submit(self._live if live else self._plain)
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        self._over.set()
+        fault = self._drawing.exception() if self._drawing else None
+        self._pool.shutdown()
+        if fault is not None:
+            self._console.print(Text(f"the display stopped ({one_line(repr(fault))}); the work did not"))
+
+    def event(self, event: Event) -> None:
+        """Take an event; never raises, never waits."""
+        self._events.put(event)
+
+    def _live(self) -> None:
+        with Live(console=self._console, auto_refresh=False, transient=True) as live:
+            while not self._over.wait(_REFRESH):
+                self._take()
+                live.update(self._view.drawn(self._console.width), refresh=True)
+            self._take()
+            live.update(Text(""), refresh=True)
+        self._lines.flush()
+
+    def _plain(self) -> None:
+        while not self._over.wait(_REFRESH):
+            self._take()
+            self._view.pace()
+            if self._lines.quiet(_QUIET) and self._view.job is not None:
+                self._lines.say(self._view.status())
+        self._take()
+        self._lines.flush()
+
+    def _take(self) -> None:
+        while True:
+            try:
+                event = self._events.get_nowait()
+            except Empty:
+                break
+            self._view.take(event)
+            self._lines.take(event)
+        self._lines.due()
+
+
+class _Lines:
+    """Events as plain lines, no more than one a second about steps; the last one held back is not lost."""
+
+    def __init__(self, console: Console, clock: Callable[[], float]) -> None:
+        self._console, self._clock = console, clock
+        self._last, self._held = float("-inf"), ""
+        self._spoke = clock()
+
+    def take(self, event: Event) -> None:
+        value = f"  value {event.best:.3f}" if event.best is not None else ""
+        line = f"{event.calls} calls: {event.text}{value}"
+        if event.kind in ("phase", "note"):
+            if event.phase != "splitting":  # over in a moment; a line about it would only be in the way
+                self.flush()
+                self.say(line)
+        elif event.kind == "step" or (not self._console.is_terminal and not self._held):
+            self._held = line
+
+    def due(self) -> None:
+        if self._held and self._clock() - self._last >= _BETWEEN:
+            self._last = self._clock()
+            self.flush()
+
+    def flush(self) -> None:
+        if self._held:
+            self.say(self._held)
+        self._held = ""
+
+    def say(self, line: str) -> None:
+        self._spoke = self._clock()
+        self._console.print(Text(one_line(line)), soft_wrap=True)
+
+    def quiet(self, seconds: float) -> bool:
+        return self._clock() - self._spoke >= seconds
+
+
+class _View:
+    """What the table shows."""
+
+    def __init__(self, title: str, clock: Callable[[], float]) -> None:
+        self._title, self._clock = title, clock
+        self._begun = clock()
+        self._phase, self._now = "starting", ""
+        self._expected: tuple[int, int] | None = None
+        self._pace = Pace()
+        self._standings: Standings | None = None
+        self._sight = Sight(tried=0, best=None, interval=None, shown=())
+        self._next = 0.0
+        self.job: Job | None = None
+
+    def take(self, event: Event) -> None:
+        if event.kind == "phase":
+            self._phase = event.phase
+            self._expected = None if event.expected is None else (event.calls, event.expected)
+        self._now = event.text
+        if event.job is not None and event.board is not None:
+            self.job = event.job
+            self._standings = Standings(event.job, event.board)
+
+    def pace(self) -> None:
+        if self.job is not None:
+            self._pace.see(self._clock(), self.job.desk.meter)
+
+    def drawn(self, width: int) -> RenderableType:
+        """Return the table with the lines below it."""
+        self.pace()
+        self._look()
+        head = Text(
+            one_line(f"{self._title}: {self._phase}"), style="bold", no_wrap=True, overflow="ellipsis"
+        )
+        now = Text(one_line(self._now), style="dim", no_wrap=True, overflow="ellipsis")
+        if self.job is None:
+            return Group(head, now)
+        return Group(head, _table(self._sight, self._metric(), width), Text(self.status()), now)
+
+    def status(self) -> str:
+        """Return best so far, spend against budget, and time, in words."""
+        if self.job is None:
+            return self._phase
+        self._look()
+        meter = self.job.desk.meter
+        return f"{self._best()}\n{_spent(meter)}\n{self._time(meter)}"
+
+    def _look(self) -> None:
+        if self._standings is None or self._clock() < self._next:
+            return
+        begun = time.perf_counter()
+        self._sight = self._standings.look()
+        self._next = self._clock() + max(_LOOK, _SHARE * (time.perf_counter() - begun))
+
+    def _metric(self) -> str:
+        metric = self.job.judge.metric if self.job else ""
+        return metric if isinstance(metric, str) else "metric"
+
+    def _best(self) -> str:
+        best, ends = self._sight.best, self._sight.interval
+        if best is None or best.dev.value is None:
+            return "best so far: none scored on the whole of dev yet"
+        within = f" [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else ""
+        found = best.candidate
+        return one_line(
+            f"best so far: {found.id} ({found.source}), {self._metric()} on dev {best.dev.value:.3f}{within}; "
+            f"{self._sight.tried} candidates"
+        )
+
+    def _time(self, meter: Meter) -> str:
+        expected = None
+        if self._expected is not None:
+            expected = max(0, sum(self._expected) - meter.calls)
+        left = self._pace.left(meter, expected)
+        said = "?" if left is None else f"at most {_clock(left)}"
+        return f"elapsed {_clock(self._clock() - self._begun)}, left {said}"
+
+
+def _table(sight: Sight, metric: str, width: int) -> Table:
+    """Return the standings; on a narrow terminal without parents and with shorter ids, so that no number is cut."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    narrow = width < _NARROW
+    train = "train" if narrow else f"train {metric}"
+    for name in (
+        "candidate",
+        "source",
+        *(() if narrow else ("parent",)),
+        train,
+        f"dev {metric}",
+        "gain [95 %]",
+    ):
+        table.add_column(
+            name, no_wrap=True, overflow="ellipsis", max_width=20 if name == "source" and narrow else None
+        )
+    for one in sight.shown:
+        chosen = sight.best is not None and one.candidate.id == sight.best.candidate.id
+        cells = [Text(one_line(cell)) for cell in _row(one, narrow=narrow)]
+        table.add_row(
+            Text("* " if chosen else "  ").append_text(cells[0]), *cells[1:], style="bold" if chosen else ""
+        )
+    return table
+
+
+def _row(one: Standing, *, narrow: bool) -> list[str]:
+    found = one.candidate
+    if narrow:
+        train = f"{one.train.cases}/{one.train.of}"
+        return [found.id[:_SHORT], found.source, train, _part(one.dev), _gain(one.gain)]
+    return [found.id, found.source, found.parent or "-", _part(one.train), _part(one.dev), _gain(one.gain)]
+
+
+def _part(part: Part) -> str:
+    value = "-" if part.value is None else f"{part.value:.3f}"
+    return f"{value} {part.cases}/{part.of}"
+
+
+def _gain(gain: Gain | None) -> str:
+    return "-" if gain is None else f"{gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]"
+
+
+def _spent(meter: Meter) -> str:
+    budget = meter.budget
+    calls = f"{meter.calls} of {budget.calls}" if budget.calls is not None else f"{meter.calls}"
+    tokens = f"{meter.tokens} of {budget.tokens}" if budget.tokens is not None else f"{meter.tokens}"
+    cost = f"{meter.cost:.4f} of {budget.cost:g}" if budget.cost is not None else f"{meter.cost:.4f}"
+    return f"spent: {calls} calls, {tokens} tokens, {cost} USD"
+
+
+def _clock(seconds: float) -> str:
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, without characters that steer a terminal."""
+    return "".join(char if char.isprintable() else " " for char in text).strip()

@@ -1,0 +1,179 @@
+"""What `jurist artifacts show` says of a search: table, chart, plot, and the prompt from basic to compiled."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judges import changed
+from small import Done, claims, cli, read_jsonl, write_jsonl
+
+from jurist.artifacts import Store
+from jurist.console.history import Curve, chart, curve
+from jurist.programs.catalogue import find
+from jurist.programs.state import PromptState
+
+FECT = find("fect")
+PROMPT = PromptState.of(FECT.basic()).with_instruction("self", "New words.\nKept.")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    write_jsonl(Path("gold.jsonl"), claims())
+
+
+def show(*argv: object) -> Done:
+    done = cli("artifacts", "show", *argv)
+    assert done.code == 0, done.err
+    return done
+
+
+def row(candidate: str, calls: int, known: int, value: float | None, cases: int = 10) -> Mapping[str, Any]:
+    return {
+        "candidate": candidate,
+        "parent": None if candidate == "a" else "a",
+        "source": "basic" if candidate == "a" else "made\x1b[2J of it",
+        "step": 0,
+        "calls": calls,
+        "calls_dev": known if value is not None and cases == 10 else None,
+        "demo_ids": [],
+        "prompt": {"self": {"instructions": "Old words.\nKept.", "demos": []}},
+        "train": {"cases": 0, "failed": 0, "value": None},
+        "dev": {"cases": cases if value is not None else 0, "failed": 0, "value": value},
+        "gain": None if value is None else value - 0.5,
+    }
+
+
+def saved(*rows: Mapping[str, Any], chosen: str = "c") -> None:
+    card = {
+        "optimizer": {"name": "opro", "candidate": chosen},
+        "gold": {"dev": 10},
+        "decision": {"metric": "f1"},
+    }
+    Store("compiled").save(FECT, PROMPT, card, list(rows), make_latest=True)
+
+
+ROWS = (
+    row("a", 0, 10, 0.5),
+    row("b", 12, 40, 0.4),
+    row("c", 12, 60, 0.8),
+    row("d", 60, 90, 0.7),
+    row("e", 90, 0, 0.9, cases=4),
+    row("f", 95, 0, None),
+)
+
+
+def test_the_table_of_a_real_search_is_the_history() -> None:
+    argv = ("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set", "steps=2", "--force")
+    card = cli(*argv, "--json").json
+    done = show("fect", "--history")
+    rows = read_jsonl(Path("compiled/fect/1/history.jsonl"))
+    for one in rows:
+        (line,) = [line for line in done.lines if line.split()[1:2] == [one["candidate"]]]
+        assert one["source"] in line
+        assert (f"{one['candidate']} *" in line) == (one["candidate"] == card["optimizer"]["candidate"])
+        if one["dev"]["cases"] == card["gold"]["dev"]:
+            assert one["calls"] <= one["calls_dev"] <= card["spend"]["calls"]
+            assert f"{one['dev']['value']:.3f} on {one['dev']['cases']}" in line
+            assert f"{one['gain']:+.3f}" in line
+        else:
+            assert one["calls_dev"] is None
+    found = show("fect", "--history", "--json").json
+    assert [{key: one[key] for key in one if key != "chosen"} for one in found["history"]] == rows
+    assert [one["candidate"] for one in found["history"] if one["chosen"]] == [card["optimizer"]["candidate"]]
+
+
+def test_the_curve_is_the_best_so_far_against_calls() -> None:
+    saved(*ROWS)
+    found = curve(Store("compiled").load("fect"))
+    assert found == Curve(
+        metric="f1",
+        tried=((10, 0.5), (40, 0.4), (60, 0.8), (90, 0.7)),
+        best=((10, 0.5), (60, 0.8), (95, 0.8)),
+        basic=0.5,
+        chosen=(60, 0.8),
+    )
+
+
+def test_the_chart_in_text() -> None:
+    saved(*ROWS)
+    lines = list(chart(curve(Store("compiled").load("fect"))))
+    top, bottom = lines[1], lines[-3]
+    assert top.startswith("  0.800 |")
+    assert bottom.startswith("  0.400 |")
+    assert top.rstrip().endswith("X" + "=" * (len(top.rstrip()) - top.index("X") - 1))
+    assert "o" in bottom
+    assert any(line.count("-") > 20 and "o" in line for line in lines[2:-3]), "the basic prompt is a line"
+    assert all(char.isprintable() for line in lines for char in line)
+    assert "\n".join(lines[1:3]) in show("fect", "--history").err
+    assert "\x1b" not in show("fect", "--history").err
+
+
+def test_a_search_that_found_nothing_has_a_flat_chart() -> None:
+    saved(row("a", 0, 10, 0.5), chosen="a")
+    lines = list(chart(curve(Store("compiled").load("fect"))))
+    assert sum("X" in line for line in lines[1:]) == 1
+    assert all(len(line) <= 80 for line in lines[1:])
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_the_plot(suffix: str) -> None:
+    saved(*ROWS)
+    pytest.importorskip("matplotlib", reason="the extra plots is not installed")
+    done = show("fect", "--plot", f"score.{suffix}")
+    assert done.lines == [f"plot: score.{suffix}"]
+    assert done.out == ""
+    if suffix == "svg":
+        words = "".join(text for text in ET.parse("score.svg").getroot().itertext())
+        for text in (
+            "fect@1, opro",
+            "f1 on dev",
+            "best on dev so far",
+            "basic prompt",
+            "became the artifact",
+        ):
+            assert text in words
+
+
+def test_a_plot_that_cannot_be_made() -> None:
+    saved(*ROWS)
+    assert cli("artifacts", "show", "fect", "--plot", "score.pdf").code == 2
+    Store("compiled").save(FECT, changed(FECT, "New."), {}, [], make_latest=True)
+    done = cli("artifacts", "show", "fect", "--plot", "score.svg")
+    assert (done.code, done.lines) == (
+        1,
+        ["error: fect@2 has no history of scores; plot an artifact that jurist compile made"],
+    )
+    assert show("fect", "--history").code == 0
+
+
+def test_the_diff_is_from_the_prompt_that_was_compiled() -> None:
+    saved(*ROWS)
+    text = show("fect", "--diff").out
+    assert text.startswith("--- fect:basic\n+++ fect@1\n")
+    assert [line for line in text.splitlines()[3:] if line[0] in "+-"] == ["-Old words.", "+New words."]
+    assert show("fect", "--prompt").out == "## self: instruction\nNew words.\nKept.\n\n".rstrip("\n") + "\n"
+    both = show("fect", "--diff", "--prompt", "--json").json
+    assert both["diff"] + "\n" == text
+    assert both["prompt"] == {"self": {"instructions": "New words.\nKept.", "demos": []}}
+
+
+def test_without_a_history_the_diff_is_from_the_basic_prompt_of_today() -> None:
+    Store("compiled").save(FECT, changed(FECT, "New."), {}, [], make_latest=True)
+    text = show("fect", "--diff").out
+    assert "-Decide whether a claim about a contact-centre conversation is factual." in text
+    assert text == cli("artifacts", "diff", "fect:basic", "fect").out
+
+
+def test_what_compiling_left_alone_is_said() -> None:
+    rows = [{**ROWS[0], "prompt": {"self": {"instructions": "New words.\nKept.", "demos": []}}}]
+    saved(*rows, chosen="a")
+    done = show("fect", "--diff")
+    assert (done.out, done.lines) == ("", ["fect@1 has the basic prompt"])
+    assert json.loads(show("fect", "--diff", "--json").out)["diff"] == ""

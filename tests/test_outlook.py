@@ -1,0 +1,157 @@
+"""Before a compilation: the estimate holds the truth between its ends, and much is asked about."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import FAST, claims, cli, write_jsonl
+
+from jurist.compiling import Plan
+from jurist.console.approving import Bill
+from jurist.engines.meter import Budget
+from jurist.engines.models import Model
+from jurist.gold import Gold
+from jurist.outlook import outlook
+from jurist.programs.asking import Sampling
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+COMPILE = ("compile", "fect", "--gold", "gold.jsonl", *FAST)
+PRICED = Model(name="openai/gpt-4.1-mini", temperature=0.0)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    write_jsonl(Path("gold.jsonl"), claims())
+
+
+def plan(**more: Any) -> Plan:
+    given = {"optimizer": "fewshot", "budget": Budget(calls=500), **more}
+    return Plan(judge=FECT, gold=Gold.load("gold.jsonl", FECT), **given)
+
+
+@pytest.mark.parametrize(
+    "more", [(), ("--samples", "3"), ("--max-calls", "70"), ("--optimizer", "opro", "--set", "steps=3")]
+)
+def test_what_is_spent_lies_within_the_estimate(more: tuple[str, ...]) -> None:
+    argv = ("compile", "fect", "--gold", "gold.jsonl") if "--optimizer" in more else COMPILE
+    done = cli(*argv, *more, "--json")
+    assert done.code == 0, done.err
+    seen, spend = done.json["forecast"], done.json["spend"]
+    for name in ("calls", "tokens"):
+        least, most = seen[name]
+        assert least <= spend[name] <= most, name
+    assert seen["payable"]
+    assert (seen["billed"], seen["cost"]) == (False, [0.0, 0.0])
+    assert f"before: {seen['train']} train, {seen['dev']} dev and {seen['test']} test cases" in done.err
+
+
+def test_limits_bound_the_estimate_and_prices_are_multiplied() -> None:
+    seen = outlook(plan(model=PRICED))
+    assert seen.calls.most == 500
+    assert seen.optimizing.most == 500 - seen.proving.least
+    assert seen.cost is not None
+    assert seen.tokens is not None
+    assert 0 < seen.cost.least < (seen.cost.most or 0)
+    ends = outlook(plan(model=PRICED, budget=Budget(calls=500, cost=0.001, tokens=9000)))
+    assert ends.cost is not None
+    assert ends.tokens is not None
+    assert (ends.cost.most, ends.tokens.most) == (0.001, 9000)
+    double = outlook(plan(model=PRICED, budget=Budget(calls=1000)))
+    assert double.cost is not None
+    assert double.cost.most == pytest.approx(2 * (seen.cost.most or 0), rel=1e-4)
+    samples = outlook(plan(sampling=Sampling(samples=3)))
+    assert samples.proving.most == 3 * (seen.proving.most or 0)
+    assert outlook(plan(budget=Budget())).words.count("or more") >= 2
+
+
+def test_demonstrations_make_the_upper_end_longer() -> None:
+    words = outlook(plan(optimizer="opro")).tokens
+    shown = outlook(plan(optimizer="fewshot", options={"sizes": (8,)})).tokens
+    assert words is not None
+    assert shown is not None
+    assert (shown.most or 0) > 2 * (words.most or 0)
+
+
+def test_an_unknown_price_is_named() -> None:
+    seen = outlook(plan(model=Model(name="openai/x", temperature=0.0), prompt_model=PRICED))
+    assert (seen.cost, seen.unpriced) == (None, ("openai/x",))
+    assert seen.words.endswith("the price of openai/x is not known")
+
+
+BILLS = [
+    (Bill(calls=1000, cost=None), ""),
+    (Bill(calls=1001, cost=None), "this makes about 1001 calls to a real model"),
+    (Bill(calls=None, cost=None), "this makes an unlimited number of calls to a real model"),
+    (Bill(calls=0, cost=None, unpriced=("x",)), ""),
+    (
+        Bill(calls=10, cost=1.01, about="up to"),
+        "this makes up to 10 calls to a real model and may cost 1.01 USD",
+    ),
+    (Bill(calls=10, cost=1.0), ""),
+    (Bill(calls=5000, cost=0.9), "this makes about 5000 calls to a real model and may cost 0.90 USD"),
+    (Bill(calls=5000, cost=0.9, capped=True), ""),
+    (
+        Bill(calls=5000, cost=2.0, capped=True),
+        "this makes about 5000 calls to a real model and may cost 2.00 USD",
+    ),
+    (Bill(calls=5000, cost=None, capped=True), "this makes about 5000 calls to a real model"),
+    (
+        Bill(calls=10, cost=None, unpriced=("p/m",)),
+        "this makes about 10 calls to p/m, whose price is not known",
+    ),
+    (Bill(calls=10, cost=None, unpriced=("p/m",), bounded=True), ""),
+]
+
+
+@pytest.mark.parametrize(("bill", "worry"), BILLS)
+def test_when_a_person_is_asked(bill: Bill, worry: str) -> None:
+    assert bill.worry() == worry
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_compiling_with_a_real_model_is_asked_about(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    argv = (*COMPILE, "--model", "openai/x", "--api-base", server.url)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    refused = cli(*argv)
+    assert (refused.code, server.count) == (2, 0)
+    assert refused.lines[-1] == "error: this makes up to 4000 calls to a real model; add --yes to go on"
+    for said in ("n\n", "", "\n"):
+        monkeypatch.setattr("sys.stdin", _Terminal(said))
+        declined = cli(*argv)
+        assert (declined.code, server.count) == (1, 0)
+        assert declined.lines[-1].endswith("error: nothing was sent; answer y, or add --yes")
+    assert not Path("compiled").exists()
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert cli(*argv, "--max-calls", "200").code == 0, "a limit within 1000 calls needs no question"
+    assert cli(*argv, "--yes").code == 0
+    monkeypatch.setattr("sys.stdin", _Terminal("y\n"))
+    assert cli(*argv).code == 0
+
+
+def test_what_was_paid_is_not_asked_about_again(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying = serve(faults=lambda index, body: "401" if index >= 30 else None)
+    argv = (*COMPILE, "--model", "openai/x", "--api-base", dying.url, "--concurrency", "1")
+    assert cli(*argv, "--yes").code == 1
+    dying.faults = {}
+    monkeypatch.setattr("jurist.console.approving.ASK_CALLS", 3980)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert cli(*argv, "--fresh").code == 2
+    done = cli(*argv, "--resume")
+    assert done.code == 0, done.err
+    assert "; 30 answers are paid already" in done.err

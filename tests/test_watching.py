@@ -1,0 +1,220 @@
+"""The display of a compilation: a live table on a terminal, plain lines elsewhere, and never in the work's way."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from small import claims, cli, write_jsonl
+
+from jurist.console.standing import Pace, Standings
+from jurist.console.watching import Watch, one_line
+from jurist.engines.meter import Budget, Meter
+from jurist.gold import Gold
+from jurist.optimizers.base import Event
+from jurist.optimizers.board import luck
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+OPRO = ("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set", "steps=3")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    write_jsonl(Path("gold.jsonl"), claims())
+
+
+def finished() -> tuple[Any, Any]:
+    """Return the job and the board of a finished search, as the events named them."""
+    from jurist.artifacts import Store
+    from jurist.compiling import Plan, compile_judge
+
+    seen: list[Event] = []
+    plan = Plan(judge=FECT, gold=Gold.load("gold.jsonl", FECT), optimizer="opro", options={"steps": "3"})
+    compile_judge(plan, store=Store("compiled"), sink=seen.append)
+    begun = next(event for event in seen if event.board is not None)
+    assert [event.phase for event in seen if event.kind == "phase"] == ["splitting", "optimizing", "proving"]
+    return begun.job, begun.board
+
+
+def test_the_standings_are_those_of_the_board() -> None:
+    job, board = finished()
+    standings = Standings(job, board)
+    sight = standings.look(most=100)
+    assert sight.tried == len(board.candidates) == len(sight.shown) > 2
+    assert sight.best is not None
+    assert sight.shown[0] is sight.best
+    assert sight.best.candidate.id == board.best(job.dev).id
+    assert sight.interval is not None
+    assert sight.interval[0] <= (sight.best.dev.value or 0) <= sight.interval[1]
+    for one in sight.shown:
+        for part, cases in ((one.train, job.train), (one.dev, job.dev)):
+            assert part.cases == sum(board.outcome(one.candidate, case) is not None for case in cases)
+            assert part.value == (board.value(one.candidate, cases) if part.cases else None)
+        assert (one.gain is not None) == board.scored(one.candidate, job.dev)
+        if one.gain is not None:
+            assert one.gain.mean == pytest.approx(board.gain(one.candidate))
+            caution = luck(5)
+            assert one.gain.mean - caution * one.gain.error == pytest.approx(
+                board.gain(one.candidate, caution)
+            )
+    few = standings.look(most=1)
+    assert [one.candidate.id for one in few.shown] == list(
+        dict.fromkeys([sight.best.candidate.id, board.basic.id])
+    )
+
+
+def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    job, board = finished()
+    standings = Standings(job, board)
+    first = standings.look()
+    for name in ("aggregate", "resampled"):
+        monkeypatch.setattr(type(board.objective), name, lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("jurist.console.standing.interval", lambda *_, **__: pytest.fail("computed again"))
+    assert standings.look() == first
+
+
+def test_the_time_left_is_that_of_the_scarcest_limit() -> None:
+    meter, pace = Meter(Budget(calls=100, cost=3.0, seconds=1000)), Pace()
+    assert pace.left(meter) is None
+    pace.see(0.0, meter)
+    assert pace.left(meter) == 1000
+    meter.calls, meter.cost = 20, 1.0
+    pace.see(10.0, meter)
+    assert pace.left(meter) == pytest.approx(20)  # 2 dollars at 0.1 a second; 80 calls would take 40
+    assert pace.left(meter, expected=4) == pytest.approx(2)
+    for second in range(11, 90):  # nothing moves for longer than the window
+        pace.see(float(second), meter)
+    assert pace.left(Meter(Budget(calls=100))) is None
+
+
+def test_plain_lines_are_few_and_hold_no_control_characters() -> None:
+    now, out = 0.0, io.StringIO()
+    watch = Watch(Console(file=out, width=200), "title", clock=lambda: now)
+    for number in range(1000):
+        watch._lines.take(Event(kind="candidate", text=f"new {number}\x1b[31m\r\n\u202e", calls=number))
+        watch._lines.take(Event(kind="step", text=f"step {number}", calls=number, best=0.5))
+        watch._lines.due()
+        now += 0.01
+    watch._lines.take(Event(kind="phase", text="proving", phase="proving", calls=1000))
+    lines = out.getvalue().splitlines()
+    assert 10 <= len(lines) <= 12
+    assert lines[-2:] == ["999 calls: step 999  value 0.500", "1000 calls: proving"]
+    assert all(char.isprintable() for line in lines for char in line)
+
+
+@pytest.mark.parametrize("text", ["a\x1b[2Jb", "a\rb", "a\nb", "a\x07\x9bb", "a\u2028b"])
+def test_one_line(text: str) -> None:
+    assert one_line(text).isprintable()
+    assert one_line(text).startswith("a")
+    assert one_line(text).endswith("b")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("where", ["Standings.look", "Pace.see"])
+def test_a_fault_in_the_display_does_not_touch_the_work(
+    where: str, terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("no\x1b luck")
+
+    monkeypatch.setattr(f"jurist.console.standing.{where}", broken)
+    monkeypatch.setattr("jurist.console.watching._REFRESH", 0.001)
+    out = io.StringIO()
+    monkeypatch.setattr(
+        "jurist.console.compile.human", lambda: Console(file=out, width=200, force_terminal=terminal)
+    )
+    done = cli(*OPRO, "--json")
+    assert done.code == 0
+    assert done.json["decision"]
+    if terminal or where == "Pace.see":
+        assert "the display stopped (ZeroDivisionError('no\\x1b luck')); the work did not" in out.getvalue()
+
+
+def test_the_table_shows_candidates_best_spend_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr("jurist.console.watching._REFRESH", 0.01)
+    monkeypatch.setattr("jurist.console.watching._LOOK", 0.01)
+    monkeypatch.setattr(
+        "jurist.console.compile.human", lambda: Console(file=out, width=150, force_terminal=True)
+    )
+    assert cli(*OPRO, "--max-cost", "5").code == 0
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue())
+    assert "fect on gold, opro: optimizing" in shown
+    assert re.search(r"candidate +source +parent +train f1 +dev f1 +gain \[95 %\]", shown)
+    assert re.search(
+        r"\* [0-9a-f]{12} +\w+ +\S+ +\S+ \d+/12 +\d\.\d{3} 18/18 +[+-]\d\.\d{3} \[[+-]\d\.\d{3}, ", shown
+    )
+    assert re.search(
+        r"best so far: [0-9a-f]{12} \(\w+\), f1 on dev \d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\]; \d+ cand", shown
+    )
+    assert re.search(r"spent: \d+ of 4000 calls, \d+ tokens, 0\.0000 of 5 USD", shown)
+    assert re.search(r"elapsed 0:00:\d\d, left (\?|at most \d:\d\d:\d\d)", shown)
+    assert "\x1b[?25h" in out.getvalue(), "the cursor is shown again"
+
+
+def _terminal(argv: list[str], until: Callable[[], bool]) -> tuple[int, str]:
+    """Run a command in a pseudo-terminal; press Ctrl-C when ``until`` says so."""
+    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+    pid, fd = pty.fork()
+    if not pid:
+        os.execv(sys.executable, [sys.executable, "-m", "jurist", *argv])
+    heard, pressed, deadline = b"", False, time.monotonic() + 90
+    while time.monotonic() < deadline:
+        if select.select([fd], [], [], 0.01)[0]:
+            try:
+                data = os.read(fd, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            heard += data
+        if not pressed and until():
+            pressed = os.write(fd, b"\x03") == 1
+    else:
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    os.close(fd)
+    return os.waitstatus_to_exitcode(status), heard.decode(errors="replace")
+
+
+def test_ctrl_c_on_a_terminal_keeps_everything(serve: Callable[..., Any]) -> None:
+    server = serve(delay=0.02)
+    argv = [*OPRO, "--model", "openai/x", "--api-base", server.url, "--yes"]
+    code, shown = _terminal(argv, lambda: server.count >= 40)
+    assert code == 1, shown
+    assert "Traceback" not in shown
+    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l"), "the cursor is shown again"
+    assert "stopped by Ctrl-C; the best prompt so far and all paid answers are kept in" in shown.replace(
+        "\r\n", " "
+    )
+    assert cli(*argv, "--resume").code == 0
+
+
+def test_numbers_of_the_gain_are_quantiles() -> None:
+    job, board = finished()
+    found = [one for one in Standings(job, board).look(100).shown if one.gain and one.gain.error]
+    for one in found:
+        assert one.gain is not None
+        shared = sorted(
+            case.id
+            for case in (*job.train, *job.dev)
+            if board.outcome(one.candidate, case) and board.outcome(board.basic, case)
+            if case.id not in one.candidate.demo_ids
+        )
+        before, after = ([board.outcomes(who)[id_] for id_ in shared] for who in (board.basic, one.candidate))
+        drawn = board.objective.resampled(before, after)
+        assert (one.gain.low, one.gain.high) == tuple(np.quantile(drawn, [0.025, 0.975]))
