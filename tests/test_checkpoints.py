@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,42 @@ def test_removed_with_its_empty_parent_only(tmp_path: Path) -> None:
     assert root.is_dir()
     two.remove()
     assert not root.exists()
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from jurist.checkpoints import Checkpoint
+Checkpoint.open(Path(sys.argv[1]), {"seed": 1}, resume=True)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_two_processes_never_work_on_one_job(tmp_path: Path) -> None:
+    job = {"seed": 1}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        for way in ({"resume": True}, {"resume": False}, {"resume": False, "fresh": True}):
+            with pytest.raises(CheckpointError, match=r"^another process is working on this job in .*; wait"):
+                Checkpoint.open(tmp_path, job, **way)
+        kept = Checkpoint.at(tmp_path, job)
+        assert (kept.folder / "job.json").exists(), "--fresh took nothing from the one that is at work"
+        Checkpoint.open(tmp_path, {"seed": 2}, resume=False).remove()
+        other.kill()
+    Checkpoint.open(tmp_path, job, resume=True).remove()
+
+
+def test_released_is_free_for_others(tmp_path: Path) -> None:
+    mine = Checkpoint.open(tmp_path, {"seed": 1}, resume=False)
+    argv = [sys.executable, "-c", HOLDER, str(tmp_path)]
+    refused = subprocess.run(argv, input="", capture_output=True, text=True, check=False)
+    assert "another process is working on this job" in refused.stderr
+    mine.release()
+    assert subprocess.run(argv, input="", capture_output=True, text=True, check=False).stdout == "held\n"
+    with pytest.raises(CheckpointError, match="--resume"):
+        Checkpoint.open(tmp_path, {"seed": 1}, resume=False)
+    assert subprocess.run(argv, input="", capture_output=True, text=True, check=False).stdout == "held\n"

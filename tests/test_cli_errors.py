@@ -20,7 +20,7 @@ FECT = find("fect")
 RUN = ("run", "fect:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
 NOTES = re.compile(r"fect on \S+: 42 cases|Generating train split|$")
 """Lines that may come before the error: what is about to be compiled, and the bar of ``datasets``."""
-COMPILE = ("compile", "fect", "--gold", "gold.jsonl", *FAST)
+COMPILE = ("compile", "fect", "--gold", "gold.jsonl", "--yes", *FAST)
 
 
 @pytest.fixture(autouse=True)
@@ -126,8 +126,6 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (1, "no optimizer is called 'magic'; use one of opro, fewshot", (*COMPILE, "--optimizer", "magic")),
     (1, "no optimizer is called ''", (*COMPILE, "--optimizer", "opro+")),
     (2, "no metric is called 'beauty'", (*COMPILE, "--metric", "beauty")),
-    (2, "samples at temperature 0", (*COMPILE, "--samples", "5", "--temperature", "0")),
-    (2, "samples at temperature 0", (*RUN, "--samples", "5", "--temperature", "0")),
     (2, "0 samples give no verdict", (*COMPILE, "--samples", "0")),
     (2, "0 samples give no verdict", (*RUN, "--samples", "0")),
     (2, "a threshold of 4 votes does not fit 3 samples", (*RUN, "--samples", "3", "--threshold", "4")),
@@ -227,7 +225,7 @@ def _free_port() -> int:
 
 
 @pytest.mark.parametrize(
-    "command", [RUN, COMPILE, ("compare", "fect:basic", "fect@1", "--gold", "gold.jsonl")]
+    "command", [RUN, COMPILE, ("compare", "fect:basic", "fect@1", "--gold", "gold.jsonl", "--yes")]
 )
 class TestModel:
     """A model that cannot be used ends the work at the first call, and leaves nothing behind."""

@@ -164,8 +164,11 @@ def test_samples_of_an_artifact_are_drawn_at_a_temperature() -> None:
     card = {"thresholds": {"samples": 3, "threshold": 1}}
     Store("compiled").save(FECT, changed(FECT), card, [], make_latest=True)
     found = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--json").json
-    assert [judge["spend"]["calls"] for judge in found["judges"]] == [3 * 42, 42]
-    judges = ("fect", "fect:basic")
-    refused = cli("compare", *judges, "--gold", "gold.jsonl", "--temperature", "0")
-    assert refused.code == 2
-    assert "samples at temperature 0" in refused.err
+    several, one = (judge["spend"]["calls"] for judge in found["judges"])
+    # Three draws of a claim, fewer where one already settles it: one vote is enough here to be positive.
+    assert 2 * 42 < several <= 3 * 42
+    assert one == 42
+    cold = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--temperature", "0", "--json")
+    assert cold.code == 0
+    assert "1 is asked and 1 vote counted" in cold.err
+    assert [judge["spend"]["calls"] for judge in cold.json["judges"]] == [42, 42]

@@ -167,7 +167,7 @@ class _Terminal(io.StringIO):
 
 def test_many_calls_are_asked_about(serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     server = serve()
-    monkeypatch.setattr("jurist.console.compare._ASK_ABOVE", WHOLE - 1)
+    monkeypatch.setattr("jurist.console.approving.ASK_CALLS", WHOLE - 1)
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     refused = cli(*argv(server))
     assert (refused.code, server.count) == (2, 0)

@@ -12,7 +12,8 @@ import jurist
 from jurist.artifacts import Store
 from jurist.engines.models import Model
 from jurist.errors import ArtifactError, JudgeError, JuristError, UsageError
-from jurist.loading import find_judge, load_judge, locate, suited
+from jurist.loading import find_judge, fitting, load_judge, locate, suited
+from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 
 FECT = find("fect")
@@ -157,10 +158,29 @@ def test_a_model_that_refuses_temperatures_keeps_its_own(name: str, fixed: bool)
     assert suited(Model(name=name), 3).temperature == (None if fixed else 0.7)
 
 
-def test_several_samples_without_a_temperature_are_refused(store: Store) -> None:
-    with pytest.raises(UsageError, match="temperature 0"):
-        load_judge("fect", store=store, model=Model(temperature=0.0))
+def test_at_temperature_0_one_sample_is_asked_whatever_was_proven(store: Store) -> None:
     assert load_judge("fect", store=store).model.temperature == 0.7
+    cold = load_judge("fect", store=store, model=Model(temperature=0.0))
+    assert (cold.sampling, cold.sampling.needed) == (Sampling(), 1)
+    assert "all 3 samples would be the same: 1 is asked" in cold.note
+    assert cold.stamp()["sampling"] == {"samples": 1, "threshold": 1, "temperature": 0.0}
+    warm = load_judge("fect", store=store)
+    assert (warm.sampling.samples, warm.note) == (3, "")
+    assert warm.with_model(Model(temperature=0.0)).sampling.samples == 1
+    with pytest.warns(UserWarning, match="1 is asked and 1 vote counted"):
+        jurist.load("fect", store="compiled", model=Model(temperature=0.0))
+
+
+@pytest.mark.parametrize(
+    ("samples", "temperature", "asked", "warm"),
+    [(5, 0.0, 1, 0.0), (5, None, 5, 0.7), (5, 0.1, 5, 0.1), (1, 0.0, 1, 0.0), (1, None, 1, 0.0)],
+)
+def test_model_and_sampling_fit(samples: int, temperature: float | None, asked: int, warm: float) -> None:
+    for threshold in (None, *range(1, samples + 1)):
+        fit = fitting(Model(temperature=temperature), Sampling(samples=samples, threshold=threshold))
+        assert (fit.sampling.samples, fit.model.temperature) == (asked, warm)
+        assert bool(fit.note) == (asked < samples)
+        assert fit.sampling.threshold == (threshold if asked == samples else None)
 
 
 def test_the_public_functions_take_the_same_names(store: Store) -> None:
@@ -172,3 +192,19 @@ def test_the_public_functions_take_the_same_names(store: Store) -> None:
     assert verdict.label in FECT.labels
     with pytest.raises(JuristError, match="claim"):
         judge(conversation=talk)
+
+
+@pytest.mark.parametrize("deep", ["", "a", "a/b/c/d"])
+def test_a_judge_is_found_from_another_folder_by_the_place_of_its_store(
+    store: Store, deep: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = store.root.resolve()
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / deep
+    elsewhere.mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(elsewhere)
+    far = Store(root)
+    for reference in ("may-go@1", "own.py:judge@1", "own.py@1"):
+        assert load_judge(reference, store=far).name == "may-go@1"
+    assert locate("may-go", far)[1] == "own.py:judge", "what a card holds names no folder of this machine"
+    Path("own.py").write_text(OWN.replace('name="may-go"', 'name="mine"'))
+    assert find_judge("own.py", far).name == "mine", "the file of this folder comes first"

@@ -208,9 +208,8 @@ def test_a_real_run_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         {"conversation": "Agent: Hi.\nCustomer: I want a refund.", "claim": f"claim {n}"} for n in range(4)
     ]
     write_jsonl(rows, tmp_path / "rows.jsonl")
-    assert (
-        cli("run", "fect:basic", "--input", "rows.jsonl", "--samples", 3, "--output", "run.jsonl").code == 0
-    )
+    argv = ("run", "fect:basic", "--input", "rows.jsonl", "--samples", 3, "--stopping", "all")
+    assert cli(*argv, "--output", "run.jsonl").code == 0
     judged = read_judged("run.jsonl", FECT)
     assert [(line.samples, line.threshold, sum(line.votes[0].values())) for line in judged] == [(3, 2, 3)] * 4
 
