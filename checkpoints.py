@@ -13,6 +13,7 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,7 @@ class Checkpoint:
             let_go(self.folder)
         shutil.rmtree(self.folder)
         let_go(self.folder)
-        if not any(self.folder.parent.iterdir()):
+        with suppress(OSError):  # another job's checkpoint is there, or that job has just removed the folder
             self.folder.parent.rmdir()
 
 

@@ -24,7 +24,7 @@ from .engines.models import Model, connect
 from .errors import ArtifactError, BudgetExhausted, GoldError
 from .evaluation.proof import Proof
 from .gold import Gold
-from .loading import find_judge
+from .loading import find_judge, fitting
 from .optimizers.setting import Setting
 from .programs.asking import Asker, Sampling
 from .programs.judge import Judge
@@ -93,7 +93,7 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
     row = _row(artifact, choosing.candidate)
     split = _split(artifact, judge, choosing)
     opened = openings(store, judge.name, split.test_hash) + 1
-    job = {"choose": artifact.sha256, "candidate": row["candidate"], "opening": opened}
+    job = {"choose": artifact.sha256, "candidate": row["candidate"]}
     checkpoint = Checkpoint.open(store.checkpoints, job, resume=choosing.resume, fresh=choosing.fresh)
     desk = Desk(ledger=Ledger(), meter=Meter(choosing.budget), journal=Journal(checkpoint.journal))
     ended = False
@@ -145,7 +145,7 @@ def _proven(choosing: Choosing, store: Store, work: _Work, opened: int) -> Chose
     own = _model(job["model"], choosing)
     model = model_under(own, setting, job["samples"])
     sampling = Sampling(samples=job["samples"], threshold=job["threshold"])
-    voting = dataclasses.replace(sampling, threshold=_threshold(work, sampling))
+    voting = fitting(model, dataclasses.replace(sampling, threshold=_threshold(work, sampling))).sampling
     basic = Asker(
         judge=judge,
         program=judge.basic(),
@@ -162,13 +162,13 @@ def _proven(choosing: Choosing, store: Store, work: _Work, opened: int) -> Chose
         sampling=voting,
         adapter=adapter,
     )
-    same = (asker.lm, voting, adapter, work.state.id) == (
-        *(basic.lm, sampling, job["adapter"]),
+    same = (asker.lm, voting.samples, adapter, work.state.id) == (
+        *(basic.lm, sampling.samples, job["adapter"]),
         PromptState.of(judge.basic()).id,
     )
     seed = int(card["optimizer"]["seed"])
     proof, counted = proven(
-        judge, work.split.test, basic, None if same else asker, seed=seed, opened=opened, tick=choosing.tick
+        judge, work.split.test, basic, asker, same=same, seed=seed, opened=opened, tick=choosing.tick
     )
     latest = proof.decision.verdict == "better" or choosing.force
     meter = work.desk.meter

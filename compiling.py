@@ -263,13 +263,10 @@ def _prove(
 ) -> tuple[Proof, dict[str, dict[str, int]]]:
     """Return the proof, and what the card says about answers that contradicted themselves."""
     basic, best = job.judge.basic(), result.best
-    compiled = None
-    if best.id != result.board.basic.id or sampling != job.sampling:
-        asker = job.asker(best.state.apply(basic), best.setting.asked)
-        compiled = dataclasses.replace(asker, sampling=sampling, stopping="settled")
-    # By now both thresholds stand: samples that cannot change an outcome are not drawn.
-    first = dataclasses.replace(job.asker(basic), stopping="settled")
-    return proven(job.judge, split.test, first, compiled, seed=job.seed)
+    asker = job.asker(best.state.apply(basic), best.setting.asked)
+    compiled = dataclasses.replace(asker, sampling=sampling)
+    same = best.asked_id == result.board.basic.asked_id
+    return proven(job.judge, split.test, job.asker(basic), compiled, same=same, seed=job.seed)
 
 
 def _card(

@@ -49,6 +49,8 @@ class LoadedJudge:
         desk: the ledger of all its calls.
         stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
         note: what model and sampling do not allow together, in one line; empty if nothing.
+        wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows; for
+            :meth:`with_model`.
     """
 
     judge: Judge
@@ -61,6 +63,7 @@ class LoadedJudge:
     desk: Desk
     stopping: Stopping = "settled"
     note: str = ""
+    wanted: Sampling | None = None
 
     @property
     def name(self) -> str:
@@ -99,14 +102,17 @@ class LoadedJudge:
             stopping=self.stopping,
         )
 
-    def with_model(self, model: Model) -> LoadedJudge:
+    def with_model(self, model: Model, *, draws: int | None = None) -> LoadedJudge:
         """Return the same judge for another model, with as many samples as can differ there.
 
-        An NLI model is judge and model, and stays.
+        A temperature that ``model`` leaves open is the one that the artifact's search chose, else the one that
+        suits ``draws`` of each row (default: its samples). An NLI model is judge and model, and stays.
         """
         if self.model.classifier:
             return self
-        fit = fitting(_at(model, self.artifact.card if self.artifact else {}), self.sampling)
+        model = _at(model, self.artifact.card if self.artifact else {})
+        wanted = self.wanted or self.sampling
+        fit = fitting(suited(model, draws or wanted.samples), wanted)
         return replace(self, model=fit.model, sampling=fit.sampling, note=fit.note)
 
     def stamp(self) -> dict[str, Any]:
@@ -167,7 +173,8 @@ def load_judge(
         if threshold is None and wanted == proven:
             threshold = kept.get("threshold")
     warm = _at(model or Model(), card)
-    fit = fitting(warm, Sampling(samples=samples, threshold=threshold))
+    sampling = Sampling(samples=samples, threshold=threshold)
+    fit = fitting(warm, sampling)
     return LoadedJudge(
         judge=judge,
         state=state,
@@ -178,6 +185,7 @@ def load_judge(
         concurrency=concurrency,
         desk=Desk.fresh(),
         note=fit.note,
+        wanted=sampling,
     )
 
 

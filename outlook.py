@@ -9,6 +9,7 @@ demonstrations as the optimizer may add for the upper end.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +20,13 @@ from .engines.models import Model, connect
 from .forecast import Rate, Span, counted, free, price_of, rate, some, spanned
 from .optimizers.base import Job, Optimizer
 from .optimizers.registry import make
+from .optimizers.setting import Setting
 from .programs.asking import Asker, room_for
 from .programs.state import PromptState
+from .proving import model_under
 from .splits import Split
 
-__all__ = ["Outlook", "outlook"]
+__all__ = ["Outlook", "models_of", "outlook"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +103,8 @@ def outlook(plan: Plan) -> Outlook:
     first = least + round(proving.least)
     calls = Span(least=first, most=None if limit is None else max(limit, first))
     longest = _longest(job, split, basic, _shown(optimizer))
-    cost, unpriced = _cost(plan, calls, (basic, longest))
+    models = models_of(plan)
+    cost, unpriced = _cost(plan, models, calls, (basic, longest))
     return Outlook(
         train=len(split.train),
         dev=len(split.dev),
@@ -108,12 +112,22 @@ def outlook(plan: Plan) -> Outlook:
         optimizing=optimizing,
         proving=proving,
         calls=calls,
-        billed=not (free(plan.model) and free(plan.proposer)),
+        billed=not all(map(free, models)),
         tokens=_tokens(plan, calls, (basic, longest)),
         cost=cost,
         unpriced=unpriced,
         payable=limit is None or held + least <= limit,
     )
+
+
+def models_of(plan: Plan) -> tuple[Model, ...]:
+    """Return all models that a compilation may ask: judge, proposer, and those that the optimizer tries as judges."""
+    optimizer = make(plan.optimizer, plan.options)
+    names = [
+        name for part in getattr(optimizer, "parts", (optimizer,)) for name in getattr(part, "models", ())
+    ]
+    tried = [model_under(plan.model, Setting(model=name), plan.sampling.samples) for name in names]
+    return tuple(dict.fromkeys((plan.model, plan.proposer, *tried)))
 
 
 def _dry(plan: Plan, split: Split) -> Job:
@@ -138,7 +152,7 @@ def _shown(optimizer: Optimizer) -> int:
     part: Any
     for part in parts:
         known = {item.name: getattr(part, item.name) for item in dataclasses.fields(part)}
-        pairs = known.get("pairs", 0) * known.get("most", 0)
+        pairs = 2 * known.get("pairs", 0) * known.get("most", 0)  # a pair is two cases
         most = max(most, *known.get("sizes", (0,)), known.get("demos", 0), known.get("labels", 0), pairs)
     return most
 
@@ -173,9 +187,11 @@ def _tokens(plan: Plan, calls: Span, rates: tuple[Rate, Rate]) -> Span | None:
     return Span(least=min(round(calls.least * least), highest or round(calls.least * least)), most=highest)
 
 
-def _cost(plan: Plan, calls: Span, rates: tuple[Rate, Rate]) -> tuple[Span | None, tuple[str, ...]]:
+def _cost(
+    plan: Plan, asked: Sequence[Model], calls: Span, rates: tuple[Rate, Rate]
+) -> tuple[Span | None, tuple[str, ...]]:
     """Return the range of the cost, and the models without a known price."""
-    models = [model for model in dict.fromkeys((plan.model, plan.proposer)) if not free(model)]
+    models = [model for model in asked if not free(model)]
     ends: list[list[float]] = [[], []]
     unpriced = []
     for model in models:

@@ -21,7 +21,7 @@ from .optimizers.base import Job
 from .optimizers.board import Board, Candidate
 from .optimizers.objective import row_of
 from .optimizers.setting import Setting
-from .programs.asking import Asker, Sampling
+from .programs.asking import Asker, Sampling, Verdict
 from .programs.judge import Judge
 from .programs.votes import majority
 
@@ -58,11 +58,12 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> Sampling:
     A threshold that the user or the candidate's own setting gives stays. Ties go to the majority, then to the
     lower one.
     """
-    own, samples = candidate.setting.threshold, job.sampling.samples
-    if own is not None:
-        return dataclasses.replace(job.sampling, threshold=own)
+    under = job.sampling_under(candidate.setting)
+    samples = under.samples
+    if candidate.setting.threshold is not None:
+        return under
     if samples == 1 or job.sampling.threshold is not None or not board.scored(candidate, job.dev):
-        return job.sampling
+        return under
     verdicts = board.verdicts(candidate, job.dev)
 
     def value(threshold: int) -> float:
@@ -89,8 +90,9 @@ def proven(
     judge: Judge,
     test: Sequence[Case],
     basic: Asker,
-    compiled: Asker | None,
+    compiled: Asker,
     *,
+    same: bool,
     seed: int,
     opened: int = 1,
     tick: Callable[[], None] = lambda: None,
@@ -101,7 +103,9 @@ def proven(
         judge: with the metric.
         test: the sealed cases.
         basic: asks the prompt nobody tuned.
-        compiled: asks the other one; ``None`` if it is the same, which is then asked once.
+        compiled: asks the other one.
+        same: whether both ask the same prompt in the same way, but for the vote threshold: asked once then, for
+            other draws would only add luck, and voted under both thresholds.
         seed: of the resamples.
         opened: how often this test has been opened, this time included: p is corrected by it (Bonferroni).
         tick: is called with each answer.
@@ -109,16 +113,24 @@ def proven(
     Raises:
         What :meth:`Asker.ask_all` raises.
     """
-    before = _ask(basic, test, tick)
-    after = before if compiled is None else _ask(compiled, test, tick)
+    # Both thresholds stand: samples that cannot change an outcome are not drawn, but where both vote on them.
+    twice = same and basic.sampling.needed != compiled.sampling.needed
+    basic, compiled = (
+        dataclasses.replace(one, stopping="all" if twice else "settled") for one in (basic, compiled)
+    )
+    verdicts = basic.ask_all(test, lambda index, verdict: tick())
+    before = after = _asked(test, verdicts)
+    if twice:
+        after = _asked(test, [compiled.revote(*pair) for pair in zip(test, verdicts, strict=True)])
+    elif not same:
+        after = _asked(test, compiled.ask_all(test, lambda index, verdict: tick()))
     proof = prove(
         before.rows, after.rows, judge.metric, judge.labels, judge.positive, seed=seed, openings=opened
     )
     return proof, {"inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}}
 
 
-def _ask(asker: Asker, test: Sequence[Case], tick: Callable[[], None]) -> _Asked:
-    verdicts = asker.ask_all(test, lambda index, verdict: tick())
+def _asked(test: Sequence[Case], verdicts: Sequence[Verdict]) -> _Asked:
     rows = [row_of(case, verdict) for case, verdict in zip(test, verdicts, strict=True)]
     return _Asked(rows=rows, inconsistent=sum(verdict.inconsistent for verdict in verdicts))
 

@@ -7,7 +7,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ __all__ = [
     "human",
     "judge_of",
     "model_of",
+    "open_model_of",
     "print_json",
     "progress",
     "sampling_of",
@@ -63,11 +63,16 @@ def store_of(arguments: Namespace) -> Store:
 
 def model_of(arguments: Namespace, samples: int, name: str | None = None) -> Model:
     """Return the model that the options describe, with a temperature that suits the number of samples."""
+    return suited(open_model_of(arguments, name), samples)
+
+
+def open_model_of(arguments: Namespace, name: str | None = None) -> Model:
+    """Return the model that the options describe; what they leave open is left to the judge that it is for."""
     if arguments.concurrency < 1:
         raise UsageError(f"--concurrency {arguments.concurrency} does nothing", hint="give 1 or more")
     if arguments.max_tokens is not None and arguments.max_tokens < 1:
         raise UsageError(f"--max-tokens {arguments.max_tokens} allows no reply", hint="give 1 or more")
-    model = Model(
+    return Model(
         name=arguments.model if name is None else name,
         api_base=arguments.api_base,
         temperature=arguments.temperature,
@@ -75,7 +80,6 @@ def model_of(arguments: Namespace, samples: int, name: str | None = None) -> Mod
         timeout=arguments.timeout,
         seed=arguments.seed,
     )
-    return suited(model, samples)
 
 
 def judge_of(arguments: Namespace, reference: str, store: Store) -> LoadedJudge:
@@ -88,9 +92,7 @@ def judge_of(arguments: Namespace, reference: str, store: Store) -> LoadedJudge:
         concurrency=arguments.concurrency,
         strictness=getattr(arguments, "strictness", None),
     )
-    model = model_of(arguments, loaded.sampling.samples)
-    # What the options leave open is left to the judge: its artifact may have been proven at a chosen temperature.
-    return loaded.with_model(replace(model, temperature=arguments.temperature))
+    return loaded.with_model(open_model_of(arguments))
 
 
 def sampling_of(arguments: Namespace) -> Sampling:

@@ -20,7 +20,7 @@ from ..forecast import Forecast, foresee
 from ..gold import Gold
 from ..loading import LoadedJudge, load_judge
 from .approving import Bill, approve
-from .common import human, model_of, print_json, progress, store_of, write_text
+from .common import human, open_model_of, print_json, progress, store_of, write_text
 from .compared import cost_line, sheets
 from .people import People
 from .tables import markdown_table, sheet_table
@@ -87,7 +87,7 @@ def _contenders(arguments: Namespace, reference: str, store: Store, models: list
     # Repeats need a temperature at which draws differ, as samples do; a 0 that the user gave is left alone for
     # repeats, because what an endpoint still varies at 0 is worth measuring.
     draws = samples * max(1, arguments.repeats)
-    return [loaded.with_model(model_of(arguments, draws, name)) for name in models]
+    return [loaded.with_model(open_model_of(arguments, name), draws=draws) for name in models]
 
 
 def _announce(console: Console, forecast: Forecast, job: Running) -> None:

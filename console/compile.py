@@ -20,7 +20,7 @@ from ..evaluation.metrics import METRICS
 from ..gold import Gold
 from ..loading import fitting, locate
 from ..optimizers.registry import DEFAULT
-from ..outlook import Outlook, outlook
+from ..outlook import Outlook, models_of, outlook
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
 from ..strata import Strata, ceiling_of, strata
@@ -40,6 +40,7 @@ _DEFAULT_CALLS = 4000
 def run(arguments: Namespace) -> int:
     """Compile, print the proof and the artifact's path."""
     store, console = store_of(arguments), human()
+    _check_reference(arguments.judge)
     judge, reference = locate(arguments.judge, store)
     if arguments.metric:
         judge = _with_metric(judge, arguments.metric)
@@ -74,6 +75,22 @@ def run(arguments: Namespace) -> int:
         print_json({**about, **compiled.artifact.card, **raters.to_json(), "forecast": seen.to_json()})
     _report(console, compiled, plan, raters)
     return 0
+
+
+def _check_reference(reference: str) -> None:
+    """Refuse what names something else than a judge whose prompt can be compiled."""
+    if reference.startswith("nli:"):
+        raise UsageError(
+            f"{reference} is a classifier: it has no prompt that could be compiled",
+            hint="compile a judge, and compare it with the classifier by jurist compare",
+        )
+    name, mark, _ = reference.partition("@") if "/" not in reference else (reference, "", "")
+    name, basic = name.removesuffix(":basic"), reference.endswith(":basic")
+    if mark or basic:
+        raise UsageError(
+            f"{reference} is one version of a judge; compiling always starts from the basic prompt",
+            hint=f"name the judge alone: jurist compile {name}",
+        )
 
 
 def _plan(arguments: Namespace, judge: Judge, reference: str) -> Plan:
@@ -127,7 +144,7 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
 
 
 def _bill(plan: Plan, seen: Outlook, paid: int, *, bounded: bool) -> Bill:
-    hosted = {model.name for model in (plan.model, plan.proposer) if model.api_base is None}
+    hosted = {model.name for model in models_of(plan) if model.api_base is None}
     calls = None if seen.calls.most is None else max(0, round(seen.calls.most) - paid)
     return Bill(
         calls=calls if seen.billed else 0,

@@ -28,10 +28,10 @@ class Curve:
 
     Attributes:
         metric: its name.
-        tried: (calls made by the time this was known, value on dev) of every candidate scored on the whole of dev.
-        best: the same of each that was better on dev than all before, and the last one again at the end.
-        basic: the basic prompt's value on dev.
-        chosen: the point of the candidate that became the artifact, if it was scored on the whole of dev.
+        tried: (calls made when it came up, where it stood in the end by all that was known) of every candidate.
+        best: the same of each that was better than all before, and the last one again at the end.
+        basic: the basic prompt's value.
+        chosen: the point of the candidate that became the artifact, if anything is known of it.
     """
 
     metric: str
@@ -48,14 +48,14 @@ def curve(artifact: Artifact) -> Curve:
         JuristError: its history has no candidate with a value on dev.
     """
     card = artifact.card
-    rows = [row for row in artifact.history if row["dev"]["value"] is not None]
-    whole = (card.get("gold") or {}).get("dev") or max((row["dev"]["cases"] for row in rows), default=0)
-    done = [row for row in rows if row["dev"]["cases"] == whole]
+    done = [row for row in artifact.history if _known(row, card) is not None]
     if not done:
         raise JuristError(
             f"{artifact.ref} has no history of scores", hint="plot an artifact that jurist compile made"
         )
-    tried = tuple((float(row.get("calls_dev") or row["calls"]), float(row["dev"]["value"])) for row in done)
+    tried = tuple(
+        (float(row.get("calls_dev") or row["calls"]), float(_known(row, card) or 0.0)) for row in done
+    )
     best: list[tuple[float, float]] = []
     for point in sorted(tried, key=lambda point: point[0]):
         if not best or point[1] > best[-1][1]:
@@ -71,6 +71,14 @@ def curve(artifact: Artifact) -> Curve:
         basic=tried[0][1],
         chosen=next((at for at, row in zip(tried, done, strict=True) if row["candidate"] == chosen), None),
     )
+
+
+def _known(row: Mapping[str, Any], card: Mapping[str, Any]) -> float | None:
+    """Return where a candidate stood by all that was known, or, in older artifacts, its value on the whole of dev."""
+    if row.get("estimate"):
+        return float(row["estimate"]["value"])
+    whole = (card.get("gold") or {}).get("dev", row["dev"]["cases"])
+    return None if "estimate" in row or row["dev"]["cases"] != whole else row["dev"]["value"]
 
 
 def _chosen(artifact: Artifact) -> str:
@@ -90,10 +98,23 @@ def history_table(artifact: Artifact) -> Table:
             _value(row["train"]),
             _value(row["dev"]),
             "-" if row.get("gain") is None else f"{row['gain']:+.3f}",
+            f"{row['estimate']['value']:.3f} ± {row['estimate']['error']:.3f}"
+            if row.get("estimate")
+            else "-",
         ]
         for row in artifact.history
     ]
-    columns = ["step", "candidate", "parent", "source", "calls before", "train", "dev", "gain"]
+    columns = [
+        "step",
+        "candidate",
+        "parent",
+        "source",
+        "calls before",
+        "train",
+        "dev",
+        "gain on dev",
+        "estimate",
+    ]
     return plain_table(f"{artifact.ref} (* became the artifact)", columns, rows)
 
 
@@ -131,7 +152,8 @@ def chart(found: Curve) -> Iterator[str]:
         put(calls, value, "o")
     if found.chosen:
         put(*found.chosen, "X")
-    yield f"{found.metric} on dev against calls:  = best so far  o candidate  - basic  X became the artifact"
+    marks = "= best so far  o candidate  - basic  X became the artifact"
+    yield f"{found.metric} by all that is known, against calls:  {marks}"
     for number, line in enumerate(cells):
         mark = {0: high, _HIGH - 1: low}.get(number)
         yield f"{'' if mark is None else f'{mark:.3f}':>7} |{''.join(line).rstrip()}"
@@ -149,7 +171,7 @@ def plot(artifact: Artifact, path: str) -> None:
     found = curve(artifact)
     end = found.best[-1][0]
     series = [
-        Series(name="best on dev so far", points=found.best),
+        Series(name="best so far", points=found.best),
         Series(name="candidates", points=found.tried, style="points"),
         Series(name="basic prompt", points=((0.0, found.basic), (end, found.basic)), style="dashed"),
     ]
@@ -161,7 +183,7 @@ def plot(artifact: Artifact, path: str) -> None:
         series,
         title=f"{artifact.ref}, {name}",
         x="calls made, of judge and proposer",
-        y=f"{found.metric} on dev",
+        y=f"{found.metric} by all that is known",
         kind="step",
     )
 

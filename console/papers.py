@@ -16,7 +16,7 @@ from ..artifacts import Store
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..experiment import Paying, paying
-from ..forecast import Forecast
+from ..forecast import Span
 from ..gold import Gold
 from ..loading import LoadedJudge, find_judge, load_judge
 from ..optimizers.base import Event
@@ -24,10 +24,11 @@ from ..programs.cognibench import COGNIBENCH
 from ..programs.judge import Judge
 from ..programs.strictness import DEFAULT, with_strictness
 from ..tables.ablation import Ablation
+from ..tables.cost import Estimate
 from ..tables.detectors import Detectors
 from ..tables.result import Table
 from .approving import Bill, approve
-from .common import human, model_of, print_json, progress, shares_of, store_of, write_text
+from .common import human, model_of, open_model_of, print_json, progress, shares_of, store_of, write_text
 from .detected import sheets
 from .tables import markdown_table, sheet_table
 
@@ -103,19 +104,27 @@ def _made(arguments: Namespace, work: Detectors | Ablation, hosted: set[str]) ->
     return 0
 
 
-def _announce(console: Console, forecast: Forecast, work: Detectors | Ablation, job: Paying) -> None:
+def _announce(console: Console, forecast: Estimate, work: Detectors | Ablation, job: Paying) -> None:
     kept = f"; {job.paid_before} answers are paid already" if job.paid_before else ""
-    more = "; the search for contrastive examples takes more than is counted here if it finds some"
-    console.print(Text(f"before: {forecast.words}{more if isinstance(work, Ablation) else ''}{kept}"))
-    limit = work.budget.calls
-    if limit is not None and limit < forecast.calls:
-        console.print(Text(f"--max-calls {limit} will stop it before the end; --resume continues from there"))
+    console.print(Text(f"before: {forecast.words}{kept}"))
+    limit, (least, most) = work.budget.calls, _whole(forecast.calls)
+    if limit is not None and limit < most:
+        may = "will" if limit < least else "may"
+        console.print(
+            Text(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
+        )
 
 
-def _bill(forecast: Forecast, budget: Budget, job: Paying, hosted: set[str]) -> Bill:
-    calls = forecast.billed if budget.calls is None else min(forecast.billed, budget.calls)
-    calls = max(0, calls - job.paid_before)
-    cost = None if forecast.unpriced else forecast.cost * calls / max(1, forecast.billed)
+def _whole(span: Span) -> tuple[int, int]:
+    return round(span.least), round(span.least if span.most is None else span.most)
+
+
+def _bill(forecast: Estimate, budget: Budget, job: Paying, hosted: set[str]) -> Bill:
+    least, most = _whole(forecast.billed)
+    calls = max(0, (most if budget.calls is None else min(most, budget.calls)) - job.paid_before)
+    cost = None
+    if forecast.cost is not None:
+        cost = (forecast.cost.most or 0.0) * calls / max(1, most)
     if cost is not None and budget.cost is not None:
         cost = min(cost, budget.cost)
     return Bill(
@@ -124,6 +133,7 @@ def _bill(forecast: Forecast, budget: Budget, job: Paying, hosted: set[str]) -> 
         unpriced=tuple(name for name in forecast.unpriced if name in hosted),
         bounded=budget.calls is not None,
         capped=budget.cost is not None,
+        about="about" if least == most else "up to",
     )
 
 
@@ -179,7 +189,7 @@ def _contenders(arguments: Namespace, reference: str, store: Store) -> list[Load
         one = loaded(arguments.strictness or DEFAULT)
     if one.model.classifier:  # it is its own model, whichever others are named
         return [one]
-    return [one.with_model(model_of(arguments, one.sampling.samples, name)) for name in _models(arguments)]
+    return [one.with_model(open_model_of(arguments, name)) for name in _models(arguments)]
 
 
 def _gold(arguments: Namespace, judge: Judge) -> Gold:

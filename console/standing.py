@@ -17,7 +17,7 @@ from ..cases import Case
 from ..engines.meter import Meter
 from ..evaluation.intervals import interval
 from ..optimizers.base import Job
-from ..optimizers.board import Board, Candidate, luck
+from ..optimizers.board import Board, Candidate
 from ..optimizers.objective import Outcome
 
 __all__ = ["Gain", "Pace", "Part", "Sight", "Standing", "Standings"]
@@ -69,7 +69,7 @@ class Sight:
 
     Attributes:
         tried: candidates so far.
-        best: the one that would be chosen now; ``None`` before the first was scored on dev.
+        best: the one that the board would choose now; ``None`` before the first was scored on dev.
         interval: 95 % of its value on dev.
         shown: the best few, best first; the chosen one is the first.
     """
@@ -88,6 +88,7 @@ class Standings:
         self._kept: dict[str, Standing] = {}
         self._gains: dict[tuple[str, int, int], Gain] = {}
         self._intervals: dict[str, tuple[float, float]] = {}
+        self._choice: tuple[tuple[tuple[str, int, int], ...], str] = ((), "")
 
     def look(self, most: int = 8) -> Sight:
         """Return where the best ``most`` candidates stand, and the basic prompt."""
@@ -97,14 +98,24 @@ class Standings:
             return Sight(tried=0, best=None, interval=None, shown=())
         basic = self._outcomes(candidates[0])
         found = [self._standing(candidate, candidates[0], basic) for candidate in candidates]
-        caution = luck(sum(one.gain is not None for one in found))
-        best = max((one for one in found if one.gain), key=lambda one: _bound(one, caution), default=None)
+        best = self._best(found) if any(one.gain for one in found) else None
         ranked = sorted(found, key=lambda one: (one is not best, one.gain is None, -_value(one)))
         shown = ranked[:most]
         shown += [one for one in found[:1] if one not in shown]
         return Sight(
-            tried=len(found), best=best, interval=self._interval(best) if best else None, shown=tuple(shown)
+            tried=len(found),
+            best=best,
+            interval=self._interval(best) if best and best.dev.whole else None,
+            shown=tuple(shown),
         )
+
+    def _best(self, found: Sequence[Standing]) -> Standing | None:
+        """Return the one that the board would choose now; asked again only when more is known."""
+        known = tuple((one.candidate.id, one.train.cases, one.dev.cases) for one in found)
+        if known != self._choice[0]:
+            best = self._board.best(self._job.dev)
+            self._choice = known, "" if best is None else best.id
+        return next((one for one in found if one.candidate.id == self._choice[1]), None)
 
     def _outcomes(self, candidate: Candidate) -> dict[str, Outcome]:
         found = {case.id: self._board.outcome(candidate, case) for case in (*self._job.train, *self._job.dev)}
@@ -164,11 +175,6 @@ class Standings:
             )
             self._intervals[name] = found.low, found.high
         return self._intervals[name]
-
-
-def _bound(one: Standing, caution: float) -> float:
-    """Return what the board chooses by."""
-    return round(one.gain.mean - caution * one.gain.error, 9) if one.gain else float("-inf")
 
 
 def _value(one: Standing) -> float:

@@ -29,10 +29,13 @@ def run(arguments: Namespace) -> None:
     with progress(len(gold.cases), f"writing examples for {loaded.name}") as bar:
         made = make_training(loaded, gold.cases, chosen, on_case=lambda: bar.advance(bar.task_ids[0]))
     found = made.to_json()
-    left = ", ".join(f"{count} {reason}" for reason, count in made.left_out.items()) or "none"
+    if gold.skipped:  # gold without any label is left out when it is read
+        left_out = {**made.left_out, "unlabelled": made.left_out.get("unlabelled", 0) + gold.skipped}
+        found["left_out"] = dict(sorted(left_out.items()))
+    left = ", ".join(f"{count} {reason}" for reason, count in found["left_out"].items()) or "none"
     if not made.examples:
         raise GoldError(
-            f"no example is left of {len(gold.cases)} rows ({left})",
+            f"no example is left of {len(gold.cases) + gold.skipped} rows ({left})",
             path=arguments.input,
             hint="use --part all, a higher --max-tokens, or more rows",
         )

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -66,7 +67,9 @@ class Watch:
         self._over.set()
         fault = self._drawing.exception() if self._drawing else None
         self._pool.shutdown()
-        if fault is not None:
+        if fault is None:
+            return
+        with suppress(OSError, ValueError):  # there may be nobody left to tell
             self._console.print(Text(f"the display stopped ({one_line(repr(fault))}); the work did not"))
 
     def event(self, event: Event) -> None:

@@ -2,8 +2,8 @@
 
 Needs ``pip install 'jurist[finetune]'``; see finetune.md beside this file. Epochs, batch size and learning rate are
 those of the paper (appendix A.8.2: 3, 2, 5e-5, Llama 3 8B Instruct). The paper does not say whether all weights
-were trained; the default here is LoRA on all linear layers, which fits one GPU with 24 GB; ``--lora-rank 0`` trains
-all weights. The loss is that of the reply alone. ``--model tiny`` makes a small random model on the spot: it learns
+were trained; the default here is LoRA on all linear layers, which needs far less memory; ``--lora-rank 0`` trains all
+weights. The loss is that of the reply alone. ``--model tiny`` makes a small random model on the spot: it learns
 nothing of use, and shows in a minute, on a CPU, that everything runs.
 """
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,7 +104,8 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # whoever kept the answer that cannot be written was told so
+                self._file.close()
             self._file = None
 
     def _load(self, path: Path) -> None:
@@ -121,4 +124,4 @@ class Journal:
                     hint="remove the checkpoint folder and start again",
                 ) from error
         if len(whole) != len(data):
-            path.write_bytes(whole)
+            os.truncate(path, len(whole))  # in place: on a full disk, writing it anew would lose it all

@@ -16,8 +16,9 @@ A call is reserved before it is made. What holds, with any concurrency:
 
 Answers replayed from a journal count as if paid now: a resumed job stops where
 an uninterrupted one would. :class:`~jurist.errors.BudgetExhausted` is a
-``BaseException``, and once a limit is met every further call raises it again, so
-that nothing an optimizer catches lets the work go on.
+``BaseException``, and once the calls or the seconds are spent every further call
+raises it again, so that nothing an optimizer catches lets the work go on; of tokens
+and cost a smaller call may still fit into what is left.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ __all__ = ["Budget", "Meter", "Promise"]
 
 
 _SOMETHING = 1e-6  # US dollars: of an unknown call it is known only that it takes something
+_WARM_UP = 16  # calls whose pace says nothing yet: engines load, connections open, the first all go at once
 _ROUNDING = 1e-9  # prices are sums of floats: ten calls of 0.01 may come to a little more than 0.1
 
 
@@ -76,7 +78,8 @@ class Meter:
         self.calls, self.cost, self.tokens = 0, 0.0, 0
         self._in_flight, self._unknown = 0, 0
         self._promised = Promise()
-        self._held = 0
+        self._held, self._spare = 0, 0
+        self._sent, self._warm = 0, 0.0
         self._lock, self._start = threading.Lock(), time.monotonic()
 
     @property
@@ -84,13 +87,17 @@ class Meter:
         """The calls that are kept back."""
         return self._held
 
-    def hold(self, calls: int) -> None:
+    def hold(self, calls: int, *, spare: int | None = None) -> None:
         """Keep ``calls`` of the budget back for later work; ``hold(0)`` gives them free.
 
-        Cost, tokens and seconds are kept back in proportion, at the mean of the calls made so far.
+        ``spare`` calls are kept back too (default: as before), for work that does with whatever is left: of
+        calls only.
+
+        Cost, tokens and seconds are kept back in proportion: cost and tokens at the mean of the calls made so far,
+        seconds at the pace of those really sent, once there are enough of them to have one.
         """
         with self._lock:
-            self._held = calls
+            self._held, self._spare = calls, self._spare if spare is None else spare
 
     @property
     def estimates(self) -> bool:
@@ -111,9 +118,7 @@ class Meter:
         """
         with self._lock:
             later = self._held / max(1, self.calls)
-            seconds = (time.monotonic() - self._start) * (1 + later)
-            self._over("calls", self.budget.calls, self.calls + self._held + 1)
-            self._over("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
+            self._check_begun()
             if self.estimates and self._in_flight and (promise is None or self._unknown):
                 return False
             try:
@@ -126,6 +131,9 @@ class Meter:
                 if self._in_flight:
                     return False
                 raise
+            self._sent += 1
+            if self._sent == _WARM_UP:
+                self._warm = time.monotonic()
             self.calls += 1
             self._in_flight += 1
             self._unknown += promise is None
@@ -139,10 +147,7 @@ class Meter:
             BudgetExhausted: it goes over a limit.
         """
         with self._lock:
-            later = self._held / max(1, self.calls)
-            seconds = (time.monotonic() - self._start) * (1 + later)
-            self._over("calls", self.budget.calls, self.calls + self._held + 1)
-            self._over("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
+            self._check_begun()
             self.calls += 1
             self._in_flight += 1
             self._promise(known, 1)
@@ -160,6 +165,14 @@ class Meter:
         ]
         _, name, limit = max(found)
         return name, limit
+
+    def _check_begun(self) -> None:
+        now, pace = time.monotonic(), 0.0
+        if self._sent >= 2 * _WARM_UP:
+            pace = (now - self._warm) / (self._sent - _WARM_UP)
+        self._over("calls", self.budget.calls, self.calls + self._held + self._spare + 1)
+        seconds = now - self._start + pace * self._held
+        self._over("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
 
     @staticmethod
     def _over(name: str, limit: float | None, wanted: float) -> None:
@@ -204,4 +217,6 @@ class Meter:
 
     def left(self) -> int | None:
         """Return how many calls the budget still allows, if it limits calls."""
-        return None if self.budget.calls is None else max(0, self.budget.calls - self.calls - self._held)
+        if self.budget.calls is None:
+            return None
+        return max(0, self.budget.calls - self.calls - self._held - self._spare)

@@ -68,10 +68,11 @@ def parted(name: str) -> tuple[str, str]:
     return rule, model
 
 
-def question(model: str, premise: str, hypotheses: Sequence[str]) -> str:
-    """Return the text of a request."""
+def question(model: str, premise: str, hypotheses: Sequence[str], decides: Relation = "entailment") -> str:
+    """Return the text of a request; ``decides`` is the relation by which sentences are told."""
     return json.dumps(
-        {"model": model, "premise": premise, "hypotheses": list(hypotheses)}, ensure_ascii=False
+        {"model": model, "premise": premise, "hypotheses": list(hypotheses), "decides": decides},
+        ensure_ascii=False,
     )
 
 
@@ -114,10 +115,21 @@ class NliEngine:
         self._failure: ModelError | None = None
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
-        """Classify the sentences of one request. Raises ModelError if the model cannot be used."""
+        """Classify the sentences of one request.
+
+        Raises:
+            ModelError: the model cannot be used, or contradiction decides and it has no such class.
+        """
         asked = json.loads(request.messages[-1].text or "")
         with self._lock:  # tokenizers cannot be shared, and more threads than cores gain nothing
             found = self._loaded().classify(asked["premise"], asked["hypotheses"])
+        if asked.get("decides") == "contradiction" and not any(
+            "contradiction" in chunk for chunks in found for chunk in chunks
+        ):  # every sentence would pass for faithful
+            raise ModelError(
+                f"nli:{self._model} has no class contradiction",
+                hint=f"use nli:{self._model}, or a model with the three classes of natural language inference",
+            )
         related = [relate(chunks) for chunks in found]
         said = json.dumps([{"relation": name, "entailment": round(p, 6)} for name, p in related])
         response = Response(

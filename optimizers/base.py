@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import dspy
 
@@ -24,7 +24,7 @@ from .board import Board, Candidate
 from .objective import Objective
 from .setting import DEFAULT_SETTING, Setting
 
-__all__ = ["Event", "Job", "Optimizer", "Result", "Sink", "optimize"]
+__all__ = ["Event", "Job", "Optimizer", "Racing", "Result", "Sink", "optimize"]
 
 Ending = Literal["finished", "budget", "interrupted"]
 
@@ -103,11 +103,19 @@ class Job:
             judge=self.judge,
             program=program,
             lm=self._lm(setting),
-            sampling=self.sampling
-            if setting.threshold is None
-            else replace(self.sampling, threshold=setting.threshold),
+            sampling=self.sampling_under(setting),
             adapter=setting.adapter or self.adapter,
             concurrency=self.concurrency,
+        )
+
+    def sampling_under(self, setting: Setting) -> Sampling:
+        """Return samples and threshold under a setting; one sample at a temperature of 0, where all are the same."""
+        if setting.temperature is not None and self._lm(setting.asked).kwargs.get("temperature") == 0:
+            return Sampling()
+        return (
+            self.sampling
+            if setting.threshold is None
+            else replace(self.sampling, threshold=setting.threshold)
         )
 
     def _lm(self, setting: Setting) -> dspy.LM:
@@ -140,6 +148,16 @@ class Optimizer(Protocol):
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve on ``start`` until done; return the best candidate. May be ended by an exception at any call."""
+        ...
+
+
+@runtime_checkable
+class Racing(Protocol):
+    """An optimizer that scores the basic prompt itself, in the order and as far as its race wants it known."""
+
+    @property
+    def races(self) -> bool:
+        """Whether it does."""
         ...
 
 
@@ -181,8 +199,9 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
     ending: Ending = "finished"
     reason = ""
     try:
-        board.score(start, job.dev)
-        job.note("basic prompt scored on dev", board.value(start, job.dev))
+        if not (isinstance(optimizer, Racing) and optimizer.races):
+            board.score(start, job.dev)
+            job.note("basic prompt scored on dev", board.value(start, job.dev))
         optimizer.run(job, board, start)
     except BudgetExhausted as stop:
         ending, reason = "budget", str(stop)

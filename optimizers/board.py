@@ -262,17 +262,35 @@ class Board:
 
     def known(self) -> list[Scored]:
         """Return every candidate with what is known of it, but on its own demonstrations."""
-        found: dict[str, dict[str, Outcome]] = {one: {} for one in self.candidates}
-        for (owner, case_id), outcome in self._outcomes.items():
-            if case_id not in self.candidates[owner].demo_ids:
+        outcomes = (
+            self._outcomes.copy()
+        )  # whoever watches reads this while others write; outcomes before candidates
+        candidates = self.candidates.copy()
+        found: dict[str, dict[str, Outcome]] = {one: {} for one in candidates}
+        for (owner, case_id), outcome in outcomes.items():
+            if case_id not in candidates[owner].demo_ids:
                 found[owner][case_id] = outcome
-        return [
-            Scored(id=one.id, parent=one.parent, outcomes=found[one.id]) for one in self.candidates.values()
-        ]
+        return [Scored(id=one.id, parent=one.parent, outcomes=found[one.id]) for one in candidates.values()]
 
     def history(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
-        """Return one JSON-ready row per candidate, in the order they were tried."""
-        return [self._row(candidate, train, dev) for candidate in self.candidates.values()]
+        """Return one JSON-ready row per candidate, in the order they were tried.
+
+        ``estimate`` is where it stood in the end by all that is known of all of them, see
+        :mod:`jurist.optimizers.standing`; ``train`` and ``dev`` are its plain values on the cases it was scored on.
+        """
+        estimates = self._estimates(dev)
+        return [
+            {**self._row(candidate, train, dev), "estimate": estimates.get(candidate.id)}
+            for candidate in self.candidates.values()
+        ]
+
+    def _estimates(self, dev: Sequence[Case]) -> dict[str, dict[str, float]]:
+        best, known = self.best(dev), [one for one in self.known() if one.outcomes]
+        if best is None or not known:
+            return {}
+        around = {**self.outcomes(self.basic), **self.outcomes(best)}
+        found = standings(known, Credit(self.objective, list(around.values())))
+        return {one.id: {"value": round(one.mean, 6), "error": round(one.error, 6)} for one in found}
 
     def _known_by(self, candidate: Candidate, cases: Sequence[Case]) -> int:
         """Return the calls by which the candidate's outcomes on ``cases`` were known."""

@@ -63,6 +63,7 @@ class Opro:
         shown: scored instructions kept in the meta-prompt (the paper: 20).
         exemplars: errors of the leader shown (the paper: 3 cases).
         sample: train cases of the race, beside all of dev; no instruction is scored on more.
+        opening: cases of the race on which the basic prompt is scored first; all that comes is compared with it.
         block: cases in a block of the race; each new instruction runs one.
         extra: further blocks a step, for the instructions with the highest upper bounds.
         reach: standard errors of the upper bound, and of the lower bound by which one leads.
@@ -79,6 +80,7 @@ class Opro:
     shown: int = 20
     exemplars: int = 3
     sample: int = 200
+    opening: int = 40
     block: int = 8
     extra: int = 4
     reach: float = 1.0
@@ -97,10 +99,16 @@ class Opro:
                 f"{self.name}.predictors cannot be {self.predictors!r}", hint=f"use {' or '.join(_WAYS)}"
             )
 
+    @property
+    def races(self) -> bool:
+        """The basic prompt is one of the race, and is scored as far as that needs it."""
+        return True
+
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt and one other on dev and a block, and one proposal."""
-        first = min(max(1, self.block), self.sample, len(job.train))
-        return (2 * first + 2 * len(job.dev)) * job.sampling.samples * job.judge.calls + 1
+        train = min(self.sample, len(job.train))
+        first, opening = (min(max(1, size), train) for size in (self.block, self.opening))
+        return (opening + first + 2 * len(job.dev)) * job.sampling.samples * job.judge.calls + 1
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve the instructions of ``start``."""
@@ -113,12 +121,15 @@ class Opro:
                 job.note(f"step {step}: {candidate.id}", board.value(candidate, race.order), kind="candidate")
             race.advance(self.extra, self.reach)
             leader, best = race.leader(self.reach), board.best(job.dev) or start
+            race.keep_up(board.basic, leader)
             race.around(leader)
             waited = waited + 1 if (best.id, leader.id) == last else 0
             last = best.id, leader.id
             job.note(f"step {step}: best {best.id}", board.value(best, job.dev), kind="step")
             if waited >= self.patience:
                 break
+        # What is chosen, and what it is compared with, are known on all of dev in the end.
+        board.score(board.basic, job.dev)
         while not board.scored(best := board.best(job.dev) or start, job.dev):
             board.score(best, job.dev)
         return best
@@ -133,7 +144,7 @@ class Opro:
                 )
             )
         )
-        reference = board.score(board.basic, job.dev)
+        reference = board.score(board.basic, order[: max(1, self.opening)])
         race = Race(board, order, block=self.block, reference=reference, shrink=self.shrink)
         race.enter(board.basic)
         race.enter(start)

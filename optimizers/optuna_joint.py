@@ -62,7 +62,7 @@ class Optuna:
         warmup: blocks that every trial runs.
         pruner: ``halving``, ``median``, ``wilcoxon`` (needs SciPy) or ``none``.
         models: model strings to try besides the job's own.
-        temperatures: temperatures to try besides the job's own.
+        temperatures: temperatures to try besides the job's own; at 0 one sample is asked, as all would be the same.
         adapters: prompt formats to try besides the job's own.
     """
 
@@ -92,14 +92,12 @@ class Optuna:
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt and one trial, and for finding hard cases."""
         settings_of(job.own, self.models, self.temperatures, self.adapters)
-        self._check(job)
         train = min(self.sample, len(job.train) // 2)
         hard = min(self.hard, len(job.train) - train)
         return (2 * (len(job.dev) + train) + hard) * job.sampling.samples * job.judge.calls
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Search; return the best candidate on the board."""
-        self._check(job)
         settings = settings_of(job.own, self.models, self.temperatures, self.adapters)
         scope = Scope(
             instructions=self.instructions,
@@ -119,12 +117,6 @@ class Optuna:
         best = board.best(job.dev) or start
         job.note(f"optuna: best {best.id}", board.value(best, job.dev), kind="step")
         return best
-
-    def _check(self, job: Job) -> None:
-        if job.sampling.samples > 1 and 0 in self.temperatures:
-            raise OptimizerError(
-                "samples at temperature 0 are all the same", hint="leave 0 out of optuna.temperatures"
-            )
 
     def _search(self, job: Job, board: Board, start: Candidate, space: Space) -> None:
         order = stratified([*space.cases, *job.dev], job.judge.positive, random.Random(f"optuna/{job.seed}"))

@@ -108,6 +108,11 @@ class Race:
                 return
             self._run(max(open_, key=lambda found: round(found.mean + reach * found.error, 9)).id)
 
+    def keep_up(self, candidate: Candidate, leader: Candidate) -> None:
+        """Give a block to a prompt that has met fewer cases than ``leader``: they are compared on what both met."""
+        if self._at[candidate.id] < self._at[leader.id]:
+            self._run(candidate.id)
+
     def around(self, candidate: Candidate) -> None:
         """Take the metric to first order around a prompt of the race from now on."""
         basic = next(iter(self._met.values()))

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, get_args, get_origin, get_type_hints
 
 from ..errors import BudgetExhausted, OptimizerError
-from .base import Job, Optimizer
+from .base import Job, Optimizer, Racing
 from .board import Board, Candidate
 from .cfaith import CFaith
 from .contrastive import Contrastive
@@ -58,9 +58,15 @@ class Chain:
         """The parts' names joined by ``+``."""
         return "+".join(part.name for part in self.parts)
 
+    @property
+    def races(self) -> bool:
+        """Whether the first part scores the basic prompt itself."""
+        return isinstance(self.parts[0], Racing) and self.parts[0].races
+
     def minimum(self, job: Job) -> int:
-        """Return what the first part needs; later parts take what is left."""
-        return self.parts[0].minimum(job)
+        """Return what the first part needs; later parts take what is left, but refuse now what cannot work."""
+        first, *_ = [part.minimum(job) for part in self.parts]
+        return first
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Run the parts; one that has used up its share makes way for the next."""
@@ -69,7 +75,7 @@ class Chain:
         for later in reversed(range(len(self.parts))):
             left = meter.left()
             kept_back = 0 if left is None else left * later // (later + 1)
-            meter.hold(held + kept_back)
+            meter.hold(held, spare=kept_back)
             try:
                 start = self.parts[-1 - later].run(job, board, start)
             except BudgetExhausted as stop:
@@ -77,7 +83,7 @@ class Chain:
                     raise
                 start = board.best(job.dev) or start
             finally:
-                meter.hold(held)
+                meter.hold(held, spare=0)
         return start
 
 

@@ -24,6 +24,7 @@ __all__ = ["SHRINK", "Credit", "Scored", "Standing", "standings"]
 SHRINK = 10.0
 """Cases for which the parent's mean counts beside a prompt's own."""
 _CASE = 4.0  # prompts for which the mean of all cases counts beside a case's own
+_SURE = 2.0  # errors by which a gain over the basic prompt is believed
 _STEADY = 4.0  # cases for which the pooled spread counts beside a prompt's own
 
 
@@ -88,11 +89,14 @@ class Standing:
     error: float
 
     def bound(self, basic: Standing, caution: float) -> float:
-        """Return its mean less ``caution`` errors; without end below the basic prompt's if it may be no better."""
+        """Return its mean less ``caution`` errors; without end below the basic prompt's if it may be no better.
+
+        Against the basic prompt two errors of the difference are enough: its mean is drawn towards it already.
+        """
         if self.id == basic.id:
             return basic.mean
-        sure = self.mean - basic.mean > caution * math.hypot(self.error, basic.error)
-        return self.mean - caution * self.error if sure else -math.inf
+        doubt = min(caution, _SURE) * math.hypot(self.error, basic.error)
+        return self.mean - caution * self.error if self.mean - basic.mean > doubt else -math.inf
 
 
 def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK) -> list[Standing]:

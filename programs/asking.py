@@ -159,14 +159,21 @@ class Asker:
     async def _call(self, inputs: Mapping[str, Any]) -> Any:
         try:
             if hasattr(self.program, "aforward"):
-                return await self.program.acall(**inputs)
-            # A user's own module may define ``forward`` only; a thread keeps it from stopping all the others.
-            return await asyncio.to_thread(self.program, **inputs)
+                given = await self.program.acall(**inputs)
+            else:
+                # A user's own module may define ``forward`` only; a thread keeps it from stopping all the others.
+                given = await asyncio.to_thread(self.program, **inputs)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as bug:
             raise JudgeError(
                 f"the program of judge {self.judge.name} raised {type(bug).__name__}: {redact(str(bug))[:200]}",
                 hint="correct the program",
             ) from bug
+        if not isinstance(given, dspy.Prediction):
+            raise JudgeError(
+                f"the program of judge {self.judge.name} returned {type(given).__name__}, not a prediction",
+                hint=f"return dspy.Prediction({self.judge.answer_shape.field}=...), or what a predictor returned",
+            )
+        return given
 
     def revote(self, case: Case, verdict: Verdict) -> Verdict:
         """Return what the kept samples of ``verdict`` give under this asker's threshold. Costs nothing.

@@ -39,7 +39,7 @@ class Entailment(dspy.Module):
         """Return ``labels``, one for each sentence, and as ``reasoning`` what the classifier said."""
         lm = dspy.settings.lm
         premise = f"{reference}\n{dialogue}" if dialogue else reference
-        asked = Message.user(question(self.model, premise, sentences))
+        asked = Message.user(question(self.model, premise, sentences, self.decides))
         response = await lm.acall(Request(model=lm.model, messages=(asked,)))
         said = read_answer(response.message.text or "") or []
         return dspy.Prediction(

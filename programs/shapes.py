@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Final, Literal, Protocol, Self, get_args, runtime_checkable
 
 from ..cases import Label, Labels
 from ..errors import JudgeError
@@ -21,6 +21,7 @@ __all__ = [
     "Answer",
     "OneLabel",
     "Policy",
+    "Quoted",
     "Repeatable",
     "Sentences",
     "Shape",
@@ -255,6 +256,29 @@ class Sentences:
             extra=extra,
             duplicated=len(found) - len(sure),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quoted:
+    """What shapes share that tell by its text which sentence of a response a label is for.
+
+    Attributes:
+        field: the output field.
+        unit: the input field with the list of sentences.
+        sentences: those of the row in hand; see :meth:`bound`.
+    """
+
+    field: str
+    unit: str
+    sentences: tuple[str, ...] = ()
+
+    def bound(self, inputs: Mapping[str, Any]) -> Self:
+        """Return the shape that reads and writes answers about one row, given as the prompt shows it."""
+        return replace(self, sentences=tuple(inputs[self.unit]))
+
+    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the sentences."""
+        return tuple(inputs[self.unit])
 
 
 def numbered(sentences: Sequence[str], places: Sequence[int] | None = None) -> str:

@@ -7,8 +7,8 @@ space nor quotation marks. In this order a string is
 
 1. a line, word for word: that sentence. A sentence that occurs again is shown with its number, ``Yes. (2)``, so
    that every line is another one; a string without the number is the first mention, then the second, and so on;
-2. a part of exactly one sentence, at least four letters or digits of it: that sentence, as the paper does with
-   detectors that mark less than a sentence (appendix A.8.1);
+2. a line without its list marker, or a part of exactly one sentence, at least four letters or digits of it: that
+   sentence, as the paper does with detectors that mark less than a sentence (appendix A.8.1);
 3. a run over several sentences, at one place only: those of which it covers at least half, or, if there are none,
    the one of which it covers most;
 4. anything else, such as a rewording or a part that stands in two sentences: unusable, and counted. It was meant
@@ -18,26 +18,28 @@ space nor quotation marks. In this order a string is
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ..cases import Label
 from ..hostile import one_line
-from .shapes import Answer
+from .shapes import Answer, Quoted, shown
 
 __all__ = ["Spans", "folded", "lines_of"]
 
 _QUOTES: Final = frozenset("\"'`´‘’‚‛“”„‟«»‹›「」『』〝〞＂＇")
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
+_MARKER: Final = re.compile(r"^(?:[-*•]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+")
 _LEAST: Final = 4  # letters or digits of a part of a sentence
 _SHOWN: Final = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spans:
+class Spans(Quoted):
     """One label for each sentence of a response, by the list of those that were found.
 
     Attributes:
@@ -45,22 +47,10 @@ class Spans:
         unit: the input field with the list of sentences; shown one to a line.
         found: the label of a returned sentence.
         clear: the label of every other sentence.
-        sentences: those of the row in hand; see :meth:`bound`.
     """
 
-    field: str
-    unit: str
     found: Label = "hallucinated"
     clear: Label = "faithful"
-    sentences: tuple[str, ...] = ()
-
-    def bound(self, inputs: Mapping[str, Any]) -> Spans:
-        """Return the shape that reads and writes answers about one row, given as the prompt shows it."""
-        return replace(self, sentences=tuple(inputs[self.unit]))
-
-    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the sentences."""
-        return tuple(inputs[self.unit])
 
     def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs with one sentence to a line."""
@@ -96,7 +86,7 @@ def folded(text: str) -> str:
 def lines_of(sentences: Sequence[str]) -> tuple[str, ...]:
     """Return the sentences on one line each, no two alike: one that occurs again gets its number."""
     lines: list[str] = []
-    plain = [one_line(text) or "(blank)" for text in sentences]
+    plain = [shown(text) for text in sentences]
     taken, times = {folded(line) for line in plain}, Counter[str]()
     for line in plain:
         key = folded(line)
@@ -115,7 +105,8 @@ class _Text:
     """A response in which returned strings are looked up."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
-        self.keys = [folded(one_line(text) or "(blank)") for text in sentences]
+        self.keys = [folded(shown(text)) for text in sentences]
+        self.bare = [folded(_MARKER.sub("", shown(text))) for text in sentences]
         self.marked = {folded(line): place for place, line in enumerate(lines_of(sentences))}
         self.whole = "".join(self.keys)
 
@@ -125,8 +116,10 @@ class _Text:
         lost: list[str] = []
         mentions: Counter[str] = Counter()
         for item in items:
-            key = folded(item) if isinstance(item, str) else ""
-            places = self._line(key, mentions) or self._part(key) or self._run(key)
+            text = item.strip() if isinstance(item, str) else ""
+            key = folded(text)
+            # without any text nothing is named, not even a line of nothing but quotation marks
+            places = (self._line(key, mentions) or self._part(key) or self._run(key)) if text else set()
             named |= places
             if not places:
                 lost.append(str(item))
@@ -140,9 +133,9 @@ class _Text:
         return {same[min(mentions[key], len(same)) - 1]}
 
     def _part(self, key: str) -> set[int]:
-        if sum(char.isalnum() for char in key) < _LEAST:
-            return set()
-        places = {place for place, other in enumerate(self.keys) if key in other}
+        places = {place for place, other in enumerate(self.bare) if key == other}
+        if not places and sum(map(str.isalnum, key)) >= _LEAST:
+            places = {place for place, other in enumerate(self.keys) if key in other}
         return places if len(places) == 1 else set()
 
     def _run(self, key: str) -> set[int]:

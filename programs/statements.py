@@ -14,6 +14,7 @@ from typing import Any
 import pydantic
 
 from ..cases import Case, Label, text_hash
+from ..sentences import locate
 from ..signatures.cognibench import LABELS, FactIsFaithful, Faithfulness, StatementType, TypeOfStatement
 from .cognibench import CogniBenchRow, dialogue_of, statement_type
 from .judge import Judge
@@ -22,7 +23,10 @@ __all__ = ["FACTUAL", "STATEMENT_TYPE", "BySentence", "SentenceRow", "case_of", 
 
 
 class SentenceRow(pydantic.BaseModel):
-    """One sentence of a response: its reference, the dialogue, and what the response said before it."""
+    """One sentence of a response: its reference, the dialogue, and what the response said before it.
+
+    ``span`` is its (start, end) in the response, where that is known.
+    """
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
@@ -31,6 +35,7 @@ class SentenceRow(pydantic.BaseModel):
     before: str = ""
     sentence: str = pydantic.Field(min_length=1)
     group: str = ""
+    span: tuple[int, int] | None = None
 
 
 class TypeRow(SentenceRow):
@@ -54,6 +59,7 @@ def case_of(field: str) -> Callable[[SentenceRow], Case]:
             inputs={name: getattr(row, name) for name in ("reference", "dialogue", "before", "sentence")},
             group=row.group or text_hash(row.reference)[:12],
             gold=None if label is None else (label,),
+            spans=() if row.span is None else (row.span,),
         )
 
     return make
@@ -95,6 +101,7 @@ class BySentence:
             "dialogue": dialogue_of(response),
             "group": response.group or text_hash(response.reference)[:12],
         }
+        spans = locate(response.response, response.sentences) if response.response else ()
         found = []
         for place, sentence in enumerate(response.sentences):
             gold = response.labels[place] if response.labels else None
@@ -109,6 +116,7 @@ class BySentence:
                 "before": " ".join(response.sentences[:place]),
                 "sentence": sentence,
                 self.field: self.labels[gold] if gold else None,
+                **({"span": list(spans[place])} if spans else {}),
             }
             found.append({**mine, "ratings": rated} if rated else mine)
         return found

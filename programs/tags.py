@@ -14,12 +14,12 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from ..cases import Label
-from .shapes import Answer, shown
+from .shapes import Answer, Quoted, shown
 
 __all__ = ["Echoed"]
 
@@ -28,28 +28,16 @@ _Found: TypeAlias = tuple[list[Label | None], int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Echoed:
+class Echoed(Quoted):
     """One label for each sentence of a response, given as tags around its copy.
 
     Attributes:
         field: the output field, a text.
         unit: the input field with the list of sentences; rendered one to a line as ``<>text</>``.
         labels: the closed set; matched in any case.
-        sentences: those of the row in hand; see :meth:`bound`.
     """
 
-    field: str
-    unit: str
     labels: tuple[Label, ...]
-    sentences: tuple[str, ...] = ()
-
-    def bound(self, inputs: Mapping[str, Any]) -> Echoed:
-        """Return the shape that reads and writes answers about one row, given as the prompt shows it."""
-        return replace(self, sentences=tuple(inputs[self.unit]))
-
-    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the sentences."""
-        return tuple(inputs[self.unit])
 
     def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs with every sentence in empty tags."""
@@ -105,7 +93,12 @@ class Echoed:
         text, known = reply.get(self.field), {label.lower(): label for label in self.labels}
         if not isinstance(text, str):
             return []
-        return [(known[found[1].lower()], _plain(found[2])) for found in self._span.finditer(text)]
+        return [
+            (label, _plain(found[2]))
+            for found in self._span.finditer(text)
+            # A pattern that ignores case takes ``ſ`` for ``s``, and a tag with it is no label.
+            if (label := known.get(found[1].lower())) is not None
+        ]
 
 
 def _plain(text: str) -> str:

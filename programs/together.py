@@ -39,13 +39,19 @@ async def together(
 
     Raises:
         BudgetExhausted: a limit was reached. What was in flight is paid for: it has arrived, been kept and
-            counted, and nothing new was sent.
+            counted, and no other item was begun.
     """
-    gate = asyncio.Semaphore(concurrency)
+    gate, over = asyncio.Semaphore(concurrency), list[BudgetExhausted]()
 
     async def one(item: Item) -> Found:
         async with gate:
-            return await work(item)
+            if over:  # what is left of tokens or cost may be enough for this one, but the work has ended
+                raise BudgetExhausted(over[0].limit, over[0].allowed)
+            try:
+                return await work(item)
+            except BudgetExhausted as stop:
+                over.append(stop)
+                raise
 
     tasks = [asyncio.ensure_future(one(item)) for item in items]
     try:

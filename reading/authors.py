@@ -112,8 +112,8 @@ def _listed(entry: Any, name: str, path: str) -> list[tuple[str, str | None]]:
     found: list[tuple[str, str | None]] = []
     for item in given if isinstance(given, list) else []:
         match item:
-            case [str(text), [*labels]] if tuple(labels) in _LABELS:
-                found.append((text, _LABELS[tuple(labels)]))
+            case [str(text), [*labels]] if (key := tuple(map(str, labels))) in _LABELS:
+                found.append((text, _LABELS[key]))
             case _:
                 raise GoldError(
                     f"dialogue {name}: {str(item)[:60]!r} is no labelled sentence",
@@ -133,8 +133,8 @@ def _labelled(entry: Any, name: str, path: str) -> list[tuple[str, str | None]]:
     placed: list[tuple[int, str, str | None]] = []
     for text, value in sentences.items():
         match value:
-            case [[*given], int(position)] if tuple(given) in _LABELS:
-                placed.append((position, text, _LABELS[tuple(given)]))
+            case [[*given], int(position)] if (key := tuple(map(str, given))) in _LABELS:
+                placed.append((position, text, _LABELS[key]))
             case _:
                 raise GoldError(
                     f"dialogue {name}: unknown label {value!r} of the sentence {text[:60]!r}",

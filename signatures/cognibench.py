@@ -44,6 +44,25 @@ SentenceLabel = Literal[
 LABELS: tuple[str, ...] = get_args(SentenceLabel)
 
 
+_TESTS = """Is it rational to believe, given the reference? If not, it is misleading.
+    Is it grounded, does it follow from what the reference says? If not, it is speculative.
+    Is it irrefutable, free of subjective wording and open to no other reading? If not, it is reliable;
+    if so, it is irrefutable."""
+
+
+class _AboutReference(dspy.Signature):
+    """Judge what an assistant said, against a reference."""
+
+    reference: str = dspy.InputField(desc="the only source of facts")
+    dialogue: str = dspy.InputField(desc="the earlier turns and the user's message that is answered")
+
+
+class _WholeResponse(_AboutReference):
+    """Judge the sentences of an assistant's response."""
+
+    sentences: str = dspy.InputField(desc="the response, one sentence per line, each with its number")
+
+
 class Tag(pydantic.BaseModel):
     """The label of one numbered sentence."""
 
@@ -51,22 +70,16 @@ class Tag(pydantic.BaseModel):
     label: SentenceLabel
 
 
-class TagResponse(dspy.Signature):
-    """Label every numbered sentence of an assistant's response by how faithful it is to the reference.
+class TagResponse(_WholeResponse):  # noqa: D101 - its docstring ends with the tests that it shares
+    __doc__ = f"""Label every numbered sentence of an assistant's response by how faithful it is to the reference.
 
     First decide what the sentence does. It is irrelevant if it says nothing about the subject: a greeting,
     a filler, an offer of help. It is a factual statement if it states a plain fact: label it faithful if the
     reference supports all of it, invented if any part of it is not in the reference, however true it may be.
     Otherwise it is a cognitive statement, which infers, explains, evaluates or advises; ask in turn:
-    Is it rational to believe, given the reference? If not, it is misleading.
-    Is it grounded, does it follow from what the reference says? If not, it is speculative.
-    Is it irrefutable, free of subjective wording and open to no other reading? If not, it is reliable;
-    if so, it is irrefutable.
+    {_TESTS}
     """
 
-    reference: str = dspy.InputField(desc="the only source of facts")
-    dialogue: str = dspy.InputField(desc="the earlier turns and the user's message that is answered")
-    sentences: str = dspy.InputField(desc="the response, one sentence per line, each with its number")
     labels: list[Tag] = dspy.OutputField(
         desc="exactly one item for each numbered sentence, with its number n and its label, one of: "
         + "; ".join(LABELS)
@@ -81,11 +94,9 @@ TIERS: tuple[str, ...] = get_args(Tier)
 STAGE_LABELS: tuple[str, ...] = get_args(StageLabel)
 
 
-class _OneSentence(dspy.Signature):
+class _OneSentence(_AboutReference):
     """Judge one sentence of an assistant's response."""
 
-    reference: str = dspy.InputField(desc="the only source of facts")
-    dialogue: str = dspy.InputField(desc="the earlier turns and the user's message that is answered")
     before: str = dspy.InputField(desc="what the response says before it, to understand it by; not judged")
     sentence: str = dspy.InputField(desc="the one sentence to judge")
 
@@ -126,7 +137,7 @@ class TierOfStatement(_OneSentence):
 class IsRational(_OneSentence):
     """Decide whether a sentence that infers, explains, evaluates or advises is rational to believe.
 
-    It is rational if a sensible reader of the reference may well believe it, even without direct evidence.
+    It is rational if a sensible reader of the reference may well believe it, though nothing there says so outright.
     It is not rational if it contradicts or distorts the reference, makes something up, rests on an assumption
     that nothing suggests, or would lead the reader to a wrong belief.
     """
@@ -150,17 +161,17 @@ class IsGrounded(_OneSentence):
 class IsIrrefutable(_OneSentence):
     """Decide whether a sentence that was found grounded is irrefutable.
 
-    It is irrefutable if it is the only reasonable conclusion from the facts that the reference states, and free
-    of subjective wording.
-    It is not irrefutable if another reading is reasonable, or if it holds words of evaluation, degree or opinion
-    that nobody can measure.
+    It is irrefutable if whoever accepts the facts that the reference states must accept it, and it holds no
+    subjective wording.
+    It is not irrefutable if those facts leave room for another reading, or if it holds words of evaluation, degree
+    or opinion that nobody can measure.
     """
 
     reason: str = dspy.OutputField(
         desc="one sentence: the subjective word or other reading, or why there is none"
     )
     irrefutable: bool = dspy.OutputField(
-        desc="whether no other reading is reasonable and no wording subjective"
+        desc="whether there is room for no other reading and no wording is subjective"
     )
 
 
@@ -171,7 +182,7 @@ class StageTag(pydantic.BaseModel):
     label: StageLabel
 
 
-class TagStatements(dspy.Signature):
+class TagStatements(_WholeResponse):
     """Label every numbered sentence of an assistant's response by what it does and whether its facts are there.
 
     It is irrelevant if it says nothing about the subject: a greeting, a filler, an offer of help.
@@ -180,9 +191,6 @@ class TagStatements(dspy.Signature):
     It is cognitive if it infers, explains, evaluates, gives an opinion or advises.
     """
 
-    reference: str = dspy.InputField(desc="the only source of facts")
-    dialogue: str = dspy.InputField(desc="the earlier turns and the user's message that is answered")
-    sentences: str = dspy.InputField(desc="the response, one sentence per line, each with its number")
     labels: list[StageTag] = dspy.OutputField(
         desc="exactly one item for each numbered sentence, with its number n and its label, one of: "
         + "; ".join(STAGE_LABELS)
@@ -196,18 +204,13 @@ class TierTag(pydantic.BaseModel):
     label: Tier
 
 
-class TierStatements(dspy.Signature):
-    """Give every numbered sentence, each of which infers, explains, evaluates or advises, its tier.
+class TierStatements(_AboutReference):  # noqa: D101 - its docstring ends with the tests that it shares
+    __doc__ = f"""Give every numbered sentence, each of which infers, explains, evaluates or advises, its tier.
 
     Ask in turn of each of them, and stop at the first no:
-    Is it rational to believe, given the reference? If not, it is misleading.
-    Is it grounded, does it follow from what the reference says? If not, it is speculative.
-    Is it irrefutable, free of subjective wording and open to no other reading? If not, it is reliable;
-    if so, it is irrefutable.
+    {_TESTS}
     """
 
-    reference: str = dspy.InputField(desc="the only source of facts")
-    dialogue: str = dspy.InputField(desc="the earlier turns and the user's message that is answered")
     sentences: str = dspy.InputField(
         desc="sentences of the response, one per line, each with the number it has in the response"
     )

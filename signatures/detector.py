@@ -1,7 +1,7 @@
 """What is asked of a detector: the hallucinated sentences of a response, in one pass (CogniBench, CogniDet).
 
-Input and output are those of the paper's appendix A.8.2 and figure 13: reference, dialogue and response in, a list
-of sentences out. The wording is ours.
+Input and output are those of the paper's appendices A.8.2 and A.10 (figure 13): reference, dialogue and response in,
+a list of sentences out. The wording is ours.
 """
 
 from __future__ import annotations

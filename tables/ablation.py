@@ -25,11 +25,11 @@ from ..engines.models import Model, connect
 from ..errors import UsageError
 from ..evaluation.hallucination import Detection
 from ..experiment import Paying
-from ..forecast import Forecast
 from ..gold import Gold
 from ..leaks import check_leaks
 from ..loading import fitting, suited
 from ..optimizers.base import Job, Result, Sink, optimize
+from ..optimizers.contrastive import Contrastive
 from ..optimizers.registry import make
 from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge
@@ -38,7 +38,7 @@ from ..programs.votes import check_threshold, majority
 from ..signatures.cognibench import LABELS
 from ..splits import Shares, Split
 from .asked import Asked, Plan, ask, one_by_one, planned, rows_at
-from .cost import Questions, estimate
+from .cost import Estimate, Questions, estimate
 from .result import Line, Table, line_of, scored, table_of
 
 __all__ = ["OPTIMIZER", "Ablation"]
@@ -152,21 +152,27 @@ class Ablation:
             ],
         }
 
-    def forecast(self) -> Forecast:
-        """Estimate calls, tokens and cost; of the mining, the least it needs. Examples make prompts longer."""
+    def forecast(self) -> Estimate:
+        """Estimate calls, tokens and cost, from a search that finds no example to one that keeps all it may."""
+        train, dev = self.split.train, self.split.dev
+        search = make(OPTIMIZER, self.options)
+        assert isinstance(search, Contrastive)
+        sample = min(search.sample, len(train))
+        mining = sample + len(dev), sample + len(dev) * (1 + search.most * search.draws)
+        shown = min(len(train), 2 * search.pairs * search.most)
+        draws, alone = (self.samples + 1) * len(self.whole.cases), self.samples * len(self.alone.cases)
         parts = []
         for model in self.models:
             whole = self._asker(model, Desk.fresh(), self.judge.basic(), self.samples)
-            mining = make(OPTIMIZER, self.options).minimum(self._job(model, Desk.fresh()))
+            asking = partial(Questions, asker=partial(replace, whole), model=model)
             parts += [
-                Questions(asker=partial(replace, whole), model=model, cases=cases, number=number)
-                for cases, number in (
-                    (self.split.train, mining),
-                    (self.whole.cases, (self.samples + 1) * len(self.whole.cases)),
-                    (self.alone.cases, self.samples * len(self.alone.cases)),
-                )
+                asking(cases=train, number=mining, examples=train, shown=shown),
+                asking(cases=self.whole.cases, number=(draws, draws), examples=train, shown=shown),
+                asking(cases=self.alone.cases, number=(alone, alone)),
             ]
-        return estimate(parts, cases=len(self.split.test))
+        sizes = f"{len(train)} train, {len(dev)} dev and {len(self.split.test)} test responses"
+        many = f" x {len(self.models)} models" if len(self.models) > 1 else ""
+        return estimate(parts, f"{sizes}{many}")
 
     def table(self, paying: Paying, on_case: Callable[[], None] = lambda: None) -> Table:
         """Mine the examples, ask, and score all lines.

@@ -15,13 +15,14 @@ from ..cases import Case, Label
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..experiment import Paying
-from ..forecast import Forecast
 from ..gold import Gold
 from ..loading import LoadedJudge, told_apart
+from ..programs.judge import Judge
+from ..programs.statements import BySentence
 from ..programs.strictness import BELOW, DEFAULT
 from ..signatures.cognibench import LABELS
 from .asked import Plan, ask, planned, rows_at
-from .cost import Questions, estimate
+from .cost import Estimate, Questions, estimate
 from .result import Line, Table, line_of, table_of
 
 __all__ = ["Detectors"]
@@ -39,7 +40,8 @@ class Detectors:
         seed: of the bootstrap and of the permutation test.
 
     Raises:
-        UsageError: there is no detector, one is not of responses, or all responses were used to compile them.
+        UsageError: there is no detector, one is not of responses or looks for something else than hallucinations,
+            or all responses were used to compile them.
     """
 
     contenders: tuple[LoadedJudge, ...]
@@ -54,6 +56,8 @@ class Detectors:
             raise UsageError(
                 "there is no detector", hint="name one with --detector, for example detector:basic"
             )
+        for one in self.contenders:
+            _refuse_other_question(one.judge)
         if not self.cases:
             raise UsageError(
                 f"all {len(self.gold.cases)} responses of {self.gold.name} were used to compile one of these judges",
@@ -109,18 +113,16 @@ class Detectors:
             "contenders": [described(one) for one in self.contenders],
         }
 
-    def forecast(self) -> Forecast:
+    def forecast(self) -> Estimate:
         """Estimate calls, tokens and cost."""
-        parts = [
-            Questions(
-                asker=one.asker,
-                model=one.model,
-                cases=plan.cases,
-                number=len(plan.cases) * one.sampling.samples,
+        parts = []
+        for one, plan in zip(self.contenders, self.plans, strict=True):
+            number = len(plan.cases) * one.sampling.samples
+            parts.append(
+                Questions(asker=one.asker, model=one.model, cases=plan.cases, number=(number, number))
             )
-            for one, plan in zip(self.contenders, self.plans, strict=True)
-        ]
-        return estimate(parts, cases=len(self.cases))
+        many = "s" if len(parts) > 1 else ""
+        return estimate(parts, f"{len(parts)} detector{many} x {len(self.cases)} responses")
 
     def table(self, paying: Paying, on_case: Callable[[], None] = lambda: None) -> Table:
         """Ask all detectors and score them.
@@ -167,6 +169,18 @@ class Detectors:
                 f"{', '.join(fixed)} cannot be set to the strictness {self.strictness}: as for {DEFAULT}"
             )
         return list(dict.fromkeys(notes))
+
+
+def _refuse_other_question(judge: Judge) -> None:
+    """Refuse a judge of sentences whose positive labels mean something else, such as *cognitive*."""
+    if not isinstance(judge.expand, BySentence):
+        return
+    found = {label for label, own in judge.expand.labels.items() if own in judge.positive}
+    if not any(found <= below for below in BELOW.values()):
+        raise UsageError(
+            f"judge {judge.name} finds {' and '.join(sorted(judge.positive))} sentences, not hallucinated ones",
+            hint="name detectors of hallucinations: cognibench, detector, factual, nli:MODEL, ...",
+        )
 
 
 def described(one: LoadedJudge) -> dict[str, Any]:

@@ -180,6 +180,16 @@ def table_of(
         strictness=strictness,
         lines=tuple(lines),
         tests=corrected(tests),
-        notes=tuple(notes),
+        notes=(*notes, *_without_positives(lines[0].detection, strictness)),
         thresholds=thresholds or {},
     )
+
+
+def _without_positives(found: Detection, strictness: str) -> list[str]:
+    """Say where a zero in the table is a convention: gold has nothing of that kind to find."""
+    return [
+        f"gold has no hallucinated {kind} sentence under the strictness {strictness}: its recall and F1, and its half "
+        "of the macro average, are 0 for every line"
+        for kind in ("factual", "cognitive")
+        if not found.positives[kind]
+    ]

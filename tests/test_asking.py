@@ -18,6 +18,7 @@ from fakes import Scripted, desk_with, lm_of, reply, system_of
 from jurist.cases import Case
 from jurist.engines.channel import Desk
 from jurist.engines.models import Model, connect
+from jurist.errors import JudgeError
 from jurist.programs.asking import Asker, Sampling
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
@@ -201,3 +202,14 @@ def test_offline_is_the_default_and_is_deterministic() -> None:
         return [dataclasses.replace(verdict, usage=None) for verdict in judge.ask_all([CASE] * 3)]  # type: ignore[arg-type]
 
     assert ask() == ask()
+
+
+@pytest.mark.parametrize("given", ["true", None, True])
+def test_a_program_that_returns_no_prediction_is_named(given: Any) -> None:
+    class Bare(dspy.Module):
+        def forward(self, **inputs: Any) -> Any:
+            return given
+
+    bare = dataclasses.replace(asker(Scripted([])), program=Bare())
+    with pytest.raises(JudgeError, match=f"returned {type(given).__name__}, not a prediction"):
+        bare.ask(CASE)

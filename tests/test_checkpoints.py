@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,19 @@ def test_removed_with_its_empty_parent_only(tmp_path: Path) -> None:
     assert root.is_dir()
     two.remove()
     assert not root.exists()
+
+
+def test_another_job_may_remove_the_parent_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Checkpoint.open(tmp_path / "all", JOB, resume=False)
+    remove = shutil.rmtree
+
+    def both(folder: Path) -> None:
+        remove(folder)
+        folder.parent.rmdir()
+
+    monkeypatch.setattr(shutil, "rmtree", both)
+    one.remove()
+    assert not (tmp_path / "all").exists()
 
 
 HOLDER = """

@@ -211,6 +211,17 @@ def test_a_choice_that_was_stopped_goes_on(store: Path) -> None:
     assert not list((store / ".checkpoints").glob("*"))
 
 
+def test_a_stopped_choice_is_found_again_after_another_one(store: Path) -> None:
+    first, second = (point["candidate"] for point in (of(store).card["pareto"] * 2)[:2])
+    assert choose(store, first, "--max-calls", 5).code == 1
+    assert choose(store, second, *(("--fresh",) if second == first else ())).code == 0
+    if second != first:
+        done = choose(store, first, "--resume")
+        assert done.json["spend"]["by_purpose"]["total"]["replayed"] == 5
+        assert done.json["test_openings"] == 3
+    assert not list((store / ".checkpoints").glob("*"))
+
+
 def test_luck_is_not_taken_for_more_when_a_test_is_opened_often() -> None:
     def rows(right: int) -> list[Row]:
         return [

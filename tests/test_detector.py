@@ -75,6 +75,21 @@ def test_a_string_names_sentences(items: list[str], places: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sentences", "items", "places"),
+    [
+        (["1. Tea.", "2. Cake."], ["Tea."], "0"),  # without its list marker, however short
+        (["- No", "* Yes"], ["yes"], "1"),
+        (["1. It ran.", "He said: it ran."], ["It ran."], "0"),
+        (["1. Tea.", "2. Tea."], ["Tea."], None),  # in two lines
+        (['"', "It ran."], [""], None),  # nothing names nothing, not even a line of quotation marks
+    ],
+)
+def test_list_markers_and_empty_strings(sentences: list[str], items: list[str], places: str | None) -> None:
+    labels = [None if places is None else H if str(n) in places else F for n in range(len(sentences))]
+    assert list(read(items, sentences).labels) == labels
+
+
+@pytest.mark.parametrize(
     "item",
     [
         "The mill was built in 1799.",  # a rewording

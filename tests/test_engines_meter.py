@@ -235,3 +235,55 @@ def test_each_verdict_knows_its_own_calls() -> None:
     verdicts = asker(inner, concurrency=8).ask_all(CASES)
     assert [verdict.usage.calls for verdict in verdicts] == [1] * len(CASES)
     assert sum(verdict.usage.input_tokens for verdict in verdicts) == 10 * len(CASES)
+
+
+@pytest.mark.parametrize("limit", ["cost", "tokens", "seconds"])
+def test_what_is_kept_back_for_later_parts_is_of_calls_only(
+    limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of 4000 calls for the next part must not end this one at a fortieth of another limit."""
+    now = [0.0]
+    monkeypatch.setattr("jurist.engines.meter.time.monotonic", lambda: now[0])
+    meter = Meter(Budget(calls=4000, **{limit: 100}))
+    meter.hold(20, spare=1900)
+    for _ in range(60):
+        meter.reserve(Promise(tokens=1, cost=1))
+        meter.settle(tokens=1, cost=1.0, promise=Promise(tokens=1, cost=1))
+        now[0] += 1
+    assert (meter.calls, meter.left()) == (60, 2020)
+    meter.hold(60)
+    assert meter.left() == 1980  # the spare calls stay kept back
+    with pytest.raises(BudgetExhausted):
+        meter.reserve(Promise(tokens=1, cost=1))
+    meter.hold(0, spare=0)
+    assert meter.left() == 3940
+
+
+def test_a_slow_first_call_does_not_spend_the_seconds_of_what_is_kept_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("jurist.engines.meter.time.monotonic", lambda: now[0])
+    meter = Meter(Budget(seconds=20))
+    meter.hold(100)
+    now[0] = 2.0  # splitting, connecting
+    for number in range(200):
+        meter.reserve()
+        now[0] += 0.05 if number else 3.0
+        meter.settle(tokens=0, cost=0.0)
+        if now[0] > 14.8:
+            break
+    assert 190 < meter.calls < 200
+    now[0] += 0.3
+    with pytest.raises(BudgetExhausted, match="20 seconds"):
+        meter.reserve()  # 5 seconds are left, and 100 calls take as many
+
+
+def test_nothing_else_is_begun_after_a_limit() -> None:
+    """One case that does not fit ends the work, though smaller ones behind it would fit."""
+    long_ = FECT.case({"conversation": "Agent: " + "hello " * 4000, "claim": "claim"})
+    inner = Scripted(lambda request: YES)
+    judge = asker(inner, Budget(tokens=200), concurrency=1)
+    with pytest.raises(BudgetExhausted):
+        judge.ask_all([EVEN[0], long_, *EVEN[1:4]])
+    assert len(inner.requests) == 1

@@ -101,6 +101,25 @@ def test_the_curve_is_the_best_so_far_against_calls() -> None:
     )
 
 
+def test_what_was_estimated_comes_before_what_was_counted() -> None:
+    """A race scores few candidates on the whole of dev; all of them stand somewhere."""
+    stood = {"a": 0.5, "b": 0.45, "c": 0.7, "d": 0.6, "e": 0.65}
+    rows = [
+        {
+            **one,
+            "estimate": {"value": stood[one["candidate"]], "error": 0.1}
+            if one["candidate"] in stood
+            else None,
+        }
+        for one in ROWS
+    ]
+    saved(*rows)
+    found = curve(Store("compiled").load("fect"))
+    assert found.tried == ((10, 0.5), (40, 0.45), (60, 0.7), (90, 0.6), (90, 0.65))
+    assert (found.basic, found.chosen, found.best[-1]) == (0.5, (60, 0.7), (95, 0.7))
+    assert "0.700 ± 0.100" in show("fect", "--history").err
+
+
 def test_the_chart_in_text() -> None:
     saved(*ROWS)
     lines = list(chart(curve(Store("compiled").load("fect"))))
@@ -133,8 +152,8 @@ def test_the_plot(suffix: str) -> None:
         words = "".join(text for text in ET.parse("score.svg").getroot().itertext())
         for text in (
             "fect@1, opro",
-            "f1 on dev",
-            "best on dev so far",
+            "f1 by all that is known",
+            "best so far",
             "basic prompt",
             "became the artifact",
         ):

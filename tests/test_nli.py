@@ -58,6 +58,18 @@ def test_each_sentence_is_told_by_its_relation(reference: str, labels: tuple[str
     assert verdict.reasoning.startswith("1. entailment 0.800; 2. neutral 0.200")
 
 
+def test_what_cannot_contradict_is_refused_where_contradiction_decides() -> None:
+    class Two:
+        def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
+            return [[{"entailment": 0.1, "not_entailment": 0.9}] for _ in hypotheses]
+
+    one = asker("nli:m", Two())  # type: ignore[arg-type]
+    assert set(one.ask(one.judge.case(ROW)).labels) == {H}
+    other = asker("nli-contradiction:m", Two())  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="no class contradiction"):
+        other.ask(other.judge.case(ROW))
+
+
 def test_a_call_is_counted_limited_and_costs_nothing() -> None:
     desk, fake = desk_with(Budget(calls=1)), Fake()
     one = asker("nli:m", fake, desk=desk)

@@ -8,12 +8,12 @@ import pytest
 from fakes import Scripted, desk_with, lm_of
 
 from jurist.engines.meter import Budget
-from jurist.errors import BudgetExhausted
+from jurist.errors import BudgetExhausted, OptimizerError
 from jurist.gold import Gold
-from jurist.optimizers.base import Job
+from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective
-from jurist.optimizers.registry import Chain
+from jurist.optimizers.registry import Chain, make
 from jurist.programs.catalogue import find
 
 
@@ -45,3 +45,13 @@ def test_a_chain_shares_the_calls() -> None:
         Chain(parts=(Greedy(name="a"), Greedy(name="b"), Greedy(name="c"))).run(job, board, start)
     assert seen == [("a", 30), ("b", 30), ("c", 30)]
     assert (desk.meter.calls, desk.meter.held) == (90, 10)
+
+
+def test_a_later_part_that_cannot_work_is_refused_before_the_first_spends() -> None:
+    desk = desk_with(Budget(calls=5000))
+    judge, parts = find("fect"), Gold.load("fect-mini", find("fect")).split(0)
+    lm = lm_of(Scripted([]), desk)
+    job = Job(judge=judge, train=parts.train, dev=parts.dev, judge_lm=lm, proposer_lm=lm, desk=desk)
+    with pytest.raises(OptimizerError, match="cannot search 'yaml'"):
+        optimize(make("fewshot+optuna", {"adapters": "yaml"}), job)
+    assert desk.meter.calls == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from worlds import World, board_of, job_of, simulator
 
 from jurist.artifacts import Store
 from jurist.compiling import Plan, compile_judge
+from jurist.engines.channel import Desk
 from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
@@ -192,10 +194,20 @@ def test_what_cannot_be_searched_is_refused(options: dict[str, str], words: str)
         optimize(make("optuna", options), job_of(World(seed=3)))
 
 
-def test_temperature_0_and_samples_do_not_go_together() -> None:
-    job = job_of(World(seed=3), sampling=Sampling(samples=3))
-    with pytest.raises(OptimizerError, match="all the same"):
-        optimize(make("optuna", {**SMALL, "temperatures": (0.0, 1.0)}), job)
+def test_at_temperature_0_one_sample_is_asked() -> None:
+    desk = Desk.fresh()
+    lms = {at: connect(Model(temperature=at), desk) for at in (0.0, 0.7, 1.0)}
+    job = dataclasses.replace(
+        job_of(World(seed=3), sampling=Sampling(samples=3, threshold=2)),
+        own=Setting(temperature=0.7),
+        connected=lambda setting: lms[setting.temperature or 0.0],
+    )
+    for at, threshold, asked in ((0.0, None, Sampling()), (0.0, 3, Sampling()), (1.0, None, job.sampling)):
+        setting = Setting(temperature=at, threshold=threshold)
+        assert job.asker(job.judge.basic(), setting).sampling == asked
+    assert job.asker(job.judge.basic(), Setting(threshold=3)).sampling.needed == 3
+    found = make("optuna", {**SMALL, "temperatures": (0.0, 1.0)})
+    assert found.minimum(job) > 0
 
 
 def test_settings_are_read_as_lists() -> None:

@@ -46,7 +46,9 @@ def test_the_budget_is_exact_and_the_best_so_far_is_returned(name: str, extra: i
     assert run.sent == min(calls, whole(name).sent)
     assert run.desk.ledger.spend().calls == run.sent
     assert run.result.ending == ("budget" if calls < whole(name).sent else "finished")
-    assert run.result.board.scored(run.result.best, split().dev)
+    known = [run.result.board.outcome(run.result.best, case) is not None for case in split().dev]
+    assert any(known)
+    assert all(known) or run.result.ending == "budget"
     if run.result.ending == "budget":
         assert str(calls) in run.result.reason
 
@@ -71,7 +73,7 @@ def test_ctrl_c_keeps_the_best_so_far(name: str, after: int) -> None:
     if after < len(split().dev):
         assert run.result.best.source == "basic"
     else:
-        assert run.result.board.scored(run.result.best, split().dev)
+        assert any(run.result.board.outcome(run.result.best, case) for case in split().dev)
     assert run.history
 
 

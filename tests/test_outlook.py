@@ -155,3 +155,11 @@ def test_what_was_paid_is_not_asked_about_again(
     done = cli(*argv, "--resume")
     assert done.code == 0, done.err
     assert "; 30 answers are paid already" in done.err
+
+
+def test_models_that_the_search_tries_are_asked_about_too(serve: Callable[..., Any]) -> None:
+    server = serve()
+    base = ("compile", "fect", "--gold", "fect-mini", "--optimizer", "optuna")
+    done = cli(*base, "--set", "models=openai/gpt-4.1", "--json")
+    assert (done.code, server.count) == (2, 0)
+    assert "calls to a real model" in done.lines[-1]

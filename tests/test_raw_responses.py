@@ -10,7 +10,7 @@ import pytest
 from small import cli, read_jsonl, write_jsonl
 
 from jurist.errors import GoldError
-from jurist.gold import Gold
+from jurist.gold import Gold, import_gold
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 
@@ -40,6 +40,19 @@ def test_run_gives_each_sentence_its_place(judge: str) -> None:
     assert all(RESPONSE[unit["start"] : unit["end"]] == unit["text"] for unit in line["units"])
     starts = [unit["start"] for unit in line["units"]]
     assert starts == sorted(set(starts))
+
+
+@pytest.mark.parametrize("judge", ["statement-type", "factual", "tier"])
+def test_judges_of_one_sentence_keep_its_place_too(judge: str, tmp_path: Path) -> None:
+    write_jsonl(Path("rows.jsonl"), [{"reference": REFERENCE, "response": RESPONSE}])
+    assert cli("run", f"{judge}:basic", "--input", "rows.jsonl", "--output", "out.jsonl").code == 0
+    units = [line["units"][0] for line in read_jsonl(Path("out.jsonl"))]
+    assert len(units) == 5
+    assert all(RESPONSE[unit["start"] : unit["end"]] == unit["text"] for unit in units)
+    gold = Gold.load("rows.jsonl", find(judge), labelled=False)
+    import_gold("rows.jsonl", find(judge), tmp_path / "own.jsonl", labelled=False)
+    again = Gold.load(tmp_path / "own.jsonl", find(judge), labelled=False)
+    assert [(case.id, case.spans) for case in again.cases] == [(case.id, case.spans) for case in gold.cases]
 
 
 def test_equal_sentences_have_their_own_places() -> None:

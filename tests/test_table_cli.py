@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ from small import FAST, cli, read_jsonl, write_jsonl
 
 import jurist.tables.ablation
 from jurist.artifacts import Store
+from jurist.engines.models import Model
 from jurist.evaluation.rows import Row
 from jurist.gold import Gold
 from jurist.loading import load_judge
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.signatures.cognibench import LABELS
+from jurist.tables.ablation import Ablation
 from jurist.tables.asked import ask, one_by_one, planned, rows_at, sentences_of
 
 POSITIVE = COGNIBENCH.positive
@@ -182,6 +185,11 @@ def test_for_people_and_as_markdown() -> None:
             "does not give CogniBench's labels",
         ),
         (("cognibench-9",), 2, "cognibench-9"),
+        (
+            ("cognibench-3", "--gold", "gold.jsonl", "--detector", "statement-type:basic"),
+            2,
+            "finds cognitive sentences, not hallucinated ones",
+        ),
     ],
 )
 def test_errors_are_one_line(argv: tuple[str, ...], code: int, words: str) -> None:
@@ -190,6 +198,57 @@ def test_errors_are_one_line(argv: tuple[str, ...], code: int, words: str) -> No
     assert words in done.lines[-1]
     assert done.lines[-1].startswith("error: ")
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("cognibench-5", *SHARES, *SETTINGS),
+        ("cognibench-5", *SHARES, "--judge", "cognibench-staged", "--set", "most=0"),
+        ("cognibench-3", "--detector", "tier:basic", "--detector", "factual:basic", "--samples", "2"),
+    ],
+)
+def test_what_is_spent_lies_within_the_estimate(argv: tuple[str, ...]) -> None:
+    done = cli("table", *argv, "--gold", "gold.jsonl", "--json")
+    assert done.code == 0, done.err
+    seen, spent = done.json["forecast"], done.json["spent"]
+    for name in ("calls", "tokens"):
+        least, most = seen[name]
+        assert 0.9 * least <= spent[name] <= 1.1 * most, name  # tokens are measured on a few prompts
+    assert seen["calls"][0] <= spent["calls"] <= seen["calls"][1]
+    assert (seen["billed"], seen["cost"], seen["unpriced"]) == ([0, 0], [0, 0], [])
+    assert f"before: {seen['what']}: " in done.err
+
+
+def test_a_kind_without_anything_to_find_is_said() -> None:
+    rows = [
+        {**row, "labels": [label if label != "misleading" else None for label in row["labels"]]}
+        for row in small_gold()
+    ]
+    write_jsonl(Path("gold.jsonl"), rows)
+    said = "gold has no hallucinated cognitive sentence under the strictness rational"
+    for strictness, there in (("rational", True), ("grounded", False)):
+        done = cli("table", "cognibench-3", "--gold", "gold.jsonl", "--strictness", strictness, "--json")
+        assert done.code == 0, done.err
+        assert any(note.startswith(said) for note in done.json["notes"]) == there
+        value = done.json["lines"][0]["sentence"]["cognitive"]["recall"]["value"]
+        assert (value == 0.0) == there
+
+
+def test_a_search_that_finds_examples_is_in_the_estimate() -> None:
+    gold = Gold.load("gold.jsonl", COGNIBENCH)
+    model = Model(name="openai/gpt-4.1-mini")
+    seen = Ablation(judge=COGNIBENCH, gold=gold, models=(model,), shares=(0.4, 0.2, 0.4))
+    none = replace(seen, options={"most": "0"})
+    some, least = seen.forecast(), none.forecast()
+    assert some.calls.least == least.calls.least
+    assert (some.calls.most or 0) > (least.calls.most or 0)
+    assert some.cost is not None
+    assert least.cost is not None
+    assert (some.cost.most or 0) > 2 * (least.cost.most or 0) > 0
+    unknown = replace(seen, models=(Model(name="openai/none"),)).forecast()
+    assert (unknown.cost, unknown.unpriced) == (None, ("openai/none",))
+    assert unknown.words.endswith("the price of openai/none is not known")
 
 
 def test_a_real_model_is_not_called_before_a_person_agrees(serve: Callable[..., Any], fake_key: str) -> None:

@@ -256,3 +256,8 @@ def test_an_export_of_the_echoed_shape_is_filled_without_the_judge(text: str, tm
     assert len(re.findall("<>", filled[-1]["content"].partition("[[ ## sentences ## ]]")[2])) == 2
     how = json.loads(exported)["parser"]["answer"]["labels"]
     assert how.startswith("each <label>text</label> belongs to the next sentence")
+
+
+def test_a_tag_that_is_a_label_only_to_a_pattern_is_none() -> None:
+    shape = Echoed(field="t", unit="s", labels=("misleading",), sentences=("A b.",))
+    assert shape.read({"t": "<mi\u017fleading>A b.</>"}, 1).labels == (None,)

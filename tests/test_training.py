@@ -148,6 +148,26 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFi
     assert f"{found['left_out']['held out']} held out" in err
 
 
+def test_rows_without_any_label_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row(), row(reference="New.", labels=None), row(reference="Red.", labels=["faithful", None, None])]
+    source = tmp_path / "rows.jsonl"
+    source.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    asked = [
+        "training",
+        "--input",
+        str(source),
+        "--output",
+        str(tmp_path / "t.jsonl"),
+        "--part",
+        "all",
+        "--json",
+    ]
+    assert main(asked) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["left_out"] == {"unlabelled": 2}
+    assert "rows left out: 2 unlabelled" in err
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [

@@ -77,6 +77,15 @@ def test_the_standings_are_those_of_the_board() -> None:
     )
 
 
+def test_the_best_is_the_one_that_the_board_would_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    job, board = finished()
+    for chosen in board.candidates.values():
+        monkeypatch.setattr(board, "best", lambda cases, chosen=chosen: chosen)
+        sight = Standings(job, board).look()
+        assert sight.best is not None
+        assert (sight.best.candidate, sight.shown[0]) == (chosen, sight.best)
+
+
 def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     job, board = finished()
     standings = Standings(job, board)
@@ -218,3 +227,12 @@ def test_numbers_of_the_gain_are_quantiles() -> None:
         before, after = ([board.outcomes(who)[id_] for id_ in shared] for who in (board.basic, one.candidate))
         drawn = board.objective.resampled(before, after)
         assert (one.gain.low, one.gain.high) == tuple(np.quantile(drawn, [0.025, 0.975]))
+
+
+def test_nobody_who_reads_the_display_is_no_reason_to_end_the_work() -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    with Watch(Console(file=Gone(), force_terminal=False), "x") as watch:
+        watch.event(Event(kind="note", text="said"))

@@ -1,0 +1,55 @@
+"""Who is asked on the sealed test, and how often."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from dspy.lm15 import Request
+from fakes import Scripted, desk_with, lm_of, reply
+
+from jurist.programs.asking import Asker, Sampling
+from jurist.programs.catalogue import find
+from jurist.proving import proven
+
+FECT = find("fect")
+CASES = [
+    dataclasses.replace(
+        FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}),
+        gold=(FECT.labels[n % 2],),
+        group=str(n),
+    )
+    for n in range(6)
+]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "same", "asked"),
+    [
+        (None, True, 2 * 6),  # the same in all: asked once, and two equal votes of three settle it
+        (2, True, 2 * 6),  # the same majority, in words
+        (3, True, 3 * 6),  # another threshold: asked once, all samples, voted twice
+        (2, False, 2 * 2 * 6),
+    ],
+)
+def test_the_same_prompt_is_asked_once(threshold: int | None, same: bool, asked: int) -> None:
+    inner = Scripted(lambda request: reply("chat", factual=True))
+    basic = Asker(
+        judge=FECT, program=FECT.basic(), lm=lm_of(inner, desk_with()), sampling=Sampling(samples=3)
+    )
+    compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=threshold))
+    proven(FECT, CASES, basic, compiled, same=same, seed=0)
+    assert len(inner.requests) == asked
+
+
+def test_two_thresholds_vote_on_the_same_samples() -> None:
+    def two_of_three(request: Request) -> str:
+        return reply("chat", factual=request.config.seed != 0)
+
+    inner = Scripted(two_of_three)
+    basic = Asker(
+        judge=FECT, program=FECT.basic(), lm=lm_of(inner, desk_with()), sampling=Sampling(samples=3)
+    )
+    compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=1))
+    proof, _ = proven(FECT, CASES, basic, compiled, same=True, seed=0)
+    assert proof.decision.basic != proof.decision.compiled
