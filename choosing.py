@@ -134,7 +134,25 @@ class _Work:
         return Setting.from_json(self.row.get("setting"))
 
 
-def _proven(choosing: Choosing, store: Store, work: _Work, opened: int) -> Chosen:
+@dataclass(frozen=True, kw_only=True)
+class _Pair:
+    """Who is asked on the sealed test: the basic program as the job asked it, and the chosen one under its setting."""
+
+    basic: Asker
+    chosen: Asker
+    model: Model
+
+    @property
+    def same(self) -> bool:
+        """Whether both would be asked the same."""
+        basic, chosen = self.basic, self.chosen
+        alike = (chosen.lm, chosen.sampling.samples, chosen.adapter) == (
+            *(basic.lm, basic.sampling.samples, basic.adapter),
+        )
+        return alike and PromptState.of(chosen.program).id == PromptState.of(basic.program).id
+
+
+def _pair(choosing: Choosing, work: _Work) -> _Pair:
     card, judge, setting = work.artifact.card, work.judge, work.setting
     job = card.get("job") or {
         "model": card["model"],
@@ -154,25 +172,44 @@ def _proven(choosing: Choosing, store: Store, work: _Work, opened: int) -> Chose
         adapter=job["adapter"],
         concurrency=choosing.concurrency,
     )
-    adapter = setting.adapter or job["adapter"]
-    asker = dataclasses.replace(
+    chosen = dataclasses.replace(
         basic,
         program=work.state.apply(judge.basic()),
         lm=basic.lm if model == own else connect(model, work.desk),
         sampling=voting,
-        adapter=adapter,
+        adapter=setting.adapter or job["adapter"],
     )
-    same = (asker.lm, voting.samples, adapter, work.state.id) == (
-        *(basic.lm, sampling.samples, job["adapter"]),
-        PromptState.of(judge.basic()).id,
-    )
-    seed = int(card["optimizer"]["seed"])
+    return _Pair(basic=basic, chosen=chosen, model=model)
+
+
+def _proven(choosing: Choosing, store: Store, work: _Work, opened: int) -> Chosen:
+    pair = _pair(choosing, work)
     proof, counted = proven(
-        judge, work.split.test, basic, asker, same=same, seed=seed, opened=opened, tick=choosing.tick
+        work.judge,
+        work.split.test,
+        pair.basic,
+        pair.chosen,
+        same=pair.same,
+        seed=int(work.artifact.card["optimizer"]["seed"]),
+        opened=opened,
+        tick=choosing.tick,
     )
     latest = proof.decision.verdict == "better" or choosing.force
-    meter = work.desk.meter
-    new = {
+    kept = store.save(
+        work.judge,
+        work.state,
+        {**_card(work, pair), **proof.to_card(), **counted, "test_openings": opened},
+        work.artifact.history,
+        matrix=work.artifact.matrix() if "matrix" in work.artifact.card else None,
+        make_latest=latest,
+    )
+    return Chosen(artifact=kept, proof=proof, latest=latest)
+
+
+def _card(work: _Work, pair: _Pair) -> dict[str, Any]:
+    """Return the new version's card, without its proof: the old one's, but for what was chosen."""
+    card, meter, voting = work.artifact.card, work.desk.meter, pair.chosen.sampling
+    return {
         **{key: card[key] for key in _KEPT if key in card},
         "parent": work.artifact.version,
         "optimizer": {
@@ -180,11 +217,9 @@ def _proven(choosing: Choosing, store: Store, work: _Work, opened: int) -> Chose
             "candidate": work.row["candidate"],
             "chosen_from": work.artifact.ref,
         },
-        "model": described(model),
-        "adapter": adapter,
-        "setting": setting.to_json(),
-        **proof.to_card(),
-        **counted,
+        "model": described(pair.model),
+        "adapter": pair.chosen.adapter,
+        "setting": work.setting.to_json(),
         "spend": {
             "calls": meter.calls,
             "tokens": meter.tokens,
@@ -192,17 +227,7 @@ def _proven(choosing: Choosing, store: Store, work: _Work, opened: int) -> Chose
             "by_purpose": work.desk.ledger.to_json(),
         },
         "thresholds": {"samples": voting.samples, "threshold": voting.needed},
-        "test_openings": opened,
     }
-    kept = store.save(
-        judge,
-        work.state,
-        new,
-        work.artifact.history,
-        matrix=work.artifact.matrix() if "matrix" in card else None,
-        make_latest=latest,
-    )
-    return Chosen(artifact=kept, proof=proof, latest=latest)
 
 
 def _judge(artifact: Artifact, store: Store) -> Judge:

@@ -10,8 +10,9 @@ from pathlib import Path
 from rich.text import Text
 
 from ..errors import UsageError
+from ..loading import LoadedJudge
 from ..runs.rows import read_rows
-from ..runs.runner import run_cases
+from ..runs.runner import Summary, run_cases
 from .common import human, judge_of, print_json, progress, store_of
 
 __all__ = ["run"]
@@ -43,28 +44,7 @@ def run(arguments: Namespace) -> int:
             resume=arguments.resume,
             on_row=lambda verdict: bar.advance(bar.task_ids[0]),
         )
-    counts = summary.to_json()
-    spend = loaded.desk.ledger.to_json()["total"]
-    if arguments.json and arguments.output != "-":
-        print_json(
-            {
-                "judge": loaded.name,
-                "output": arguments.output,
-                "note": loaded.note,
-                **counts,
-                "beside": beside,
-                "spend": spend,
-            }
-        )
-    parts = (
-        f"{counts['rows']} rows ({counts['resumed']} done before)",
-        f"{counts['verdict']} verdicts, {counts['abstained']} abstained, {counts['failed']} failed",
-        f"{counts['positive']} rows with a positive label",
-        *([f"{beside} rows of the input hold nothing for this judge"] if beside else []),
-        *summary.lines,
-        f"{spend['calls']} calls, {spend['input_tokens'] + spend['output_tokens']} tokens, {spend['cost']:.4f} USD",
-    )
-    console.print(Text(f"{loaded.name}: " + "; ".join(parts)))
+    _report(arguments, loaded, summary, beside)
     if summary.unusable > arguments.max_unusable:
         console.print(
             Text(
@@ -74,3 +54,19 @@ def run(arguments: Namespace) -> int:
         )
         return 3
     return 0
+
+
+def _report(arguments: Namespace, loaded: LoadedJudge, summary: Summary, beside: int) -> None:
+    counts, spend = summary.to_json(), loaded.desk.ledger.to_json()["total"]
+    if arguments.json and arguments.output != "-":
+        about = {"judge": loaded.name, "output": arguments.output, "note": loaded.note}
+        print_json({**about, **counts, "beside": beside, "spend": spend})
+    parts = (
+        f"{counts['rows']} rows ({counts['resumed']} done before)",
+        f"{counts['verdict']} verdicts, {counts['abstained']} abstained, {counts['failed']} failed",
+        f"{counts['positive']} rows with a positive label",
+        *([f"{beside} rows of the input hold nothing for this judge"] if beside else []),
+        *summary.lines,
+        f"{spend['calls']} calls, {spend['input_tokens'] + spend['output_tokens']} tokens, {spend['cost']:.4f} USD",
+    )
+    human().print(Text(f"{loaded.name}: " + "; ".join(parts)))
