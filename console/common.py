@@ -34,6 +34,7 @@ __all__ = [
     "print_json",
     "progress",
     "sampling_of",
+    "settings_of",
     "shares_of",
     "store_of",
     "write_text",
@@ -100,6 +101,21 @@ def sampling_of(arguments: Namespace) -> Sampling:
     return Sampling(
         samples=1 if arguments.samples is None else arguments.samples, threshold=arguments.threshold
     )
+
+
+def settings_of(pairs: list[str]) -> dict[str, str]:
+    """Return ``["steps=3"]`` as settings of an optimizer.
+
+    Raises:
+        UsageError: one is not of the form NAME=VALUE.
+    """
+    settings = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set {pair!r} is not a setting", hint="write it as --set NAME=VALUE")
+        settings[name] = value
+    return settings
 
 
 def shares_of(text: str) -> tuple[float, float, float]:

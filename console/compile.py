@@ -25,7 +25,7 @@ from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
 from ..strata import Strata, ceiling_of, strata
 from .approving import Bill, approve
-from .common import human, model_of, print_json, sampling_of, shares_of, store_of
+from .common import human, model_of, print_json, sampling_of, settings_of, shares_of, store_of
 from .pareto import pareto_table
 from .raters import ceiling_card
 from .strata import ceiling_line, strata_lines
@@ -108,7 +108,7 @@ def _plan(arguments: Namespace, judge: Judge, reference: str) -> Plan:
         judge=judge,
         gold=Gold.load(gold, judge),
         optimizer=arguments.optimizer or DEFAULT,
-        options=_settings(arguments.set),
+        options=settings_of(arguments.set),
         model=model,
         prompt_model=proposer,
         budget=Budget(
@@ -131,16 +131,6 @@ def _with_metric(judge: Judge, metric: str) -> Judge:
         names = ", ".join((*METRICS, *MEANS))
         raise UsageError(f"no metric is called {metric!r}", hint=f"use one of {names}")
     return judge.with_metric(metric)
-
-
-def _settings(pairs: list[str]) -> dict[str, Any]:
-    settings = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--set {pair!r} is not a setting", hint="write it as --set NAME=VALUE")
-        settings[name] = value
-    return settings
 
 
 def _bill(plan: Plan, seen: Outlook, paid: int, *, bounded: bool) -> Bill:

@@ -28,7 +28,17 @@ from ..tables.cost import Estimate
 from ..tables.detectors import Detectors
 from ..tables.result import Table
 from .approving import Bill, approve
-from .common import human, model_of, open_model_of, print_json, progress, shares_of, store_of, write_text
+from .common import (
+    human,
+    model_of,
+    open_model_of,
+    print_json,
+    progress,
+    settings_of,
+    shares_of,
+    store_of,
+    write_text,
+)
 from .detected import sheets
 from .tables import markdown_table, sheet_table
 
@@ -72,7 +82,7 @@ def five(arguments: Namespace) -> int:
         models=tuple(model_of(arguments, arguments.samples, name) for name in _models(arguments)),
         samples=arguments.samples,
         thresholds=_thresholds(arguments.thresholds),
-        options=_settings(arguments.set),
+        options=settings_of(arguments.set),
         shares=shares_of(arguments.split),
         seed=arguments.seed,
         budget=_budget(arguments),
@@ -209,13 +219,3 @@ def _thresholds(text: str) -> tuple[int, ...]:
         return tuple(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError:
         raise UsageError(f"--thresholds {text!r} are not numbers", hint="write them as 2,3") from None
-
-
-def _settings(pairs: list[str]) -> dict[str, Any]:
-    settings = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--set {pair!r} is not a setting", hint="write it as --set NAME=VALUE")
-        settings[name] = value
-    return settings
