@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from .approving import Bill, approve
 from .common import human, open_model_of, print_json, progress, store_of, write_text
 from .compared import cost_line, sheets
 from .people import People
-from .tables import markdown_table, sheet_table
+from .tables import OFFLINE, show_sheets
 
 __all__ = ["run"]
 
@@ -136,11 +135,7 @@ def _report(
     tables = sheets(comparison)
     if arguments.json:
         print_json(found)
-    if arguments.markdown:
-        sys.stdout.write("\n".join(markdown_table(table) for table in tables))
-    else:
-        for table in tables:
-            console.print(sheet_table(table), "")
+    show_sheets(console, tables, markdown=arguments.markdown)
     for line in people.lines():
         console.print(Text(line))
     for one in comparison.tests:
@@ -149,6 +144,4 @@ def _report(
         console.print(Text(f"warning: {warning}"))
     console.print(Text(cost_line(comparison)))
     if all(one.model == "offline" for one in comparison.contenders):
-        console.print(
-            Text("engine: offline, an evidence reader and not a language model; --model names a real one")
-        )
+        console.print(OFFLINE)

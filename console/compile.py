@@ -29,7 +29,7 @@ from .common import human, model_of, print_json, sampling_of, settings_of, share
 from .pareto import pareto_table
 from .raters import ceiling_card
 from .strata import ceiling_line, strata_lines
-from .tables import counts_line, scores_table
+from .tables import OFFLINE, counts_line, scores_table
 from .watching import Watch
 
 __all__ = ["run"]
@@ -204,6 +204,4 @@ def _report(console: Console, compiled: Compiled, plan: Plan, raters: _Raters) -
     console.print(Text(f"artifact: {compiled.artifact.path} ({kept})"))
     console.print(pareto_table(compiled.artifact.ref, card["pareto"], card["optimizer"]["candidate"]))
     if plan.model.offline:
-        console.print(
-            Text("engine: offline, an evidence reader and not a language model; --model names a real one")
-        )
+        console.print(OFFLINE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import ArtifactError, UsageError
+from ..errors import UsageError
 from ..generating.answers import check_judge, labelled_gold
 from ..generating.describing import describe_labelled
 from ..generating.documents import read_documents
@@ -29,7 +28,7 @@ from ..programs.cognibench import COGNIBENCH
 from ..programs.strictness import BELOW, DEFAULT
 from .common import human, print_json, store_of, write_text
 from .started import Started
-from .tables import Sheet, markdown_table, sheet_table
+from .tables import OFFLINE, Sheet, show_sheets
 
 __all__ = ["below", "cognibench_l", "dialogue", "dynamics", "judge_of_options", "spend_line"]
 
@@ -98,11 +97,8 @@ def dynamics(arguments: Namespace) -> int:
     if arguments.json:
         print_json({"gold": gold.name, "statistics": described, "dynamics": found.to_json()})
     sheets = [_statistics_sheet(described), _shares_sheet(described), *_dynamics_sheets(found)]
-    if arguments.markdown:
-        sys.stdout.write("\n".join(markdown_table(sheet) for sheet in sheets))
-    elif not arguments.json:
-        for sheet in sheets:
-            console.print(sheet_table(sheet), "")
+    if arguments.markdown or not arguments.json:
+        show_sheets(console, sheets, markdown=arguments.markdown)
     return 0
 
 
@@ -120,15 +116,10 @@ def judge_of_options(arguments: Namespace) -> LoadedJudge:
         "concurrency": arguments.concurrency,
         "strictness": arguments.strictness,
     }
-    if arguments.judge is not None:
-        loaded = load_judge(arguments.judge, **wanted)
-    else:
-        try:
-            loaded = load_judge(COGNIBENCH.name, **wanted)
-        except ArtifactError:
-            if store.list(COGNIBENCH.name):
-                raise  # there is one, and it cannot be used
-            loaded = load_judge(f"{COGNIBENCH.name}:basic", **wanted)
+    # A version that was not shown to be better is kept and not the latest: nobody named it, so nobody means it.
+    compiled = any(one.latest for one in store.list(COGNIBENCH.name))
+    default = COGNIBENCH.name if compiled else f"{COGNIBENCH.name}:basic"
+    loaded = load_judge(arguments.judge or default, **wanted)
     check_judge(loaded.judge)
     model = Model(
         name=arguments.judge_model,
@@ -198,11 +189,8 @@ def _say_made(
 
 def _say_dataset(console: Console, arguments: Namespace, found: Dataset, job: Generation) -> int:
     statistics = found.statistics
-    for sheet in (_statistics_sheet(statistics), _shares_sheet(statistics)):
-        console.print(sheet_table(sheet), "")
-    if found.dynamics is not None:
-        for sheet in _dynamics_sheets(found.dynamics):
-            console.print(sheet_table(sheet), "")
+    moving = [] if found.dynamics is None else _dynamics_sheets(found.dynamics)
+    show_sheets(console, [_statistics_sheet(statistics), _shares_sheet(statistics), *moving], markdown=False)
     made = statistics["made"]
     console.print(
         Text(
@@ -211,9 +199,7 @@ def _say_dataset(console: Console, arguments: Namespace, found: Dataset, job: Ge
         )
     )
     if job.model.offline or made["judge_model"] == "offline":
-        console.print(
-            Text("engine: offline, an evidence reader and not a language model; --model names a real one")
-        )
+        console.print(OFFLINE)
     if found.failed:
         console.print(Text(f"{found.failed} answers failed; --resume asks them again"))
         return 3

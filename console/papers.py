@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
@@ -40,7 +39,7 @@ from .common import (
     write_text,
 )
 from .detected import sheets
-from .tables import markdown_table, sheet_table
+from .tables import OFFLINE, show_sheets
 
 __all__ = ["five", "three"]
 
@@ -151,11 +150,7 @@ def _report(console: Console, arguments: Namespace, table: Table, found: dict[st
     shown = sheets(table)
     if arguments.json:
         print_json(found)
-    if arguments.markdown:
-        sys.stdout.write("\n".join(markdown_table(sheet) for sheet in shown))
-    else:
-        for sheet in shown:
-            console.print(sheet_table(sheet), "")
+    show_sheets(console, shown, markdown=arguments.markdown)
     for line in (*table.notes, *(test.words for test in table.tests)):
         console.print(Text(line))
     for warning in dict.fromkeys(text for one in table.tests for text in one.warnings):
@@ -166,9 +161,7 @@ def _report(console: Console, arguments: Namespace, table: Table, found: dict[st
         Text(f"spent: {spent['calls']} calls, {spent['tokens']} tokens, {spent['cost']:.4f} USD{replayed}")
     )
     if all(line.model == "offline" for line in table.lines):
-        console.print(
-            Text("engine: offline, an evidence reader and not a language model; --model names a real one")
-        )
+        console.print(OFFLINE)
 
 
 def _spent(job: Paying) -> dict[str, Any]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 __all__ = [
+    "OFFLINE",
     "Sheet",
     "counts_line",
     "markdown_table",
@@ -17,7 +20,10 @@ __all__ = [
     "plain_table",
     "scores_table",
     "sheet_table",
+    "show_sheets",
 ]
+
+OFFLINE = Text("engine: offline, an evidence reader and not a language model; --model names a real one")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +38,15 @@ class Sheet:
 def sheet_table(sheet: Sheet) -> Table:
     """Return a sheet for the terminal."""
     return plain_table(sheet.title, sheet.columns, sheet.rows)
+
+
+def show_sheets(console: Console, sheets: Sequence[Sheet], *, markdown: bool) -> None:
+    """Print sheets: as Markdown on standard output, else as tables for people."""
+    if markdown:
+        sys.stdout.write("\n".join(markdown_table(sheet) for sheet in sheets))
+        return
+    for sheet in sheets:
+        console.print(sheet_table(sheet), "")
 
 
 def markdown_table(sheet: Sheet) -> str:

@@ -3,11 +3,11 @@
 A proposer model sees the instructions tried so far with their scores, in
 ascending order, and exemplars of the leader's errors on train, and writes several new
 instructions a step. All instructions race on train and dev together
-(:mod:`jurist.optimizers.racing`), and the choice is the board's. Differences from
-the paper's loop, measured in the notes of its authors' code: instructions are not
-all scored on every case, the scores shown are shrunken towards the parent's, exemplars are errors and not
-random rows, and instructions are deduplicated on normalised Unicode text, so that
-Chinese works. The paper's own loop is :mod:`jurist.optimizers.opro_paper`.
+(:mod:`jurist.optimizers.racing`), and the choice is the board's. Unlike the
+paper's loop (:mod:`jurist.optimizers.opro_paper`) it does not score every
+instruction on every case, shows scores shrunken towards the parent's, takes errors
+and not random rows as exemplars, and deduplicates on normalised Unicode text, so
+that Chinese works.
 """
 
 from __future__ import annotations

@@ -30,6 +30,9 @@ def with_second(judge: Judge, row: Row, reading: Reading, number: int) -> Row:
         return row  # reading the row will say so
     rated = next((key for key in keys if key in other), None)
     if rated is None:
+        # A row that is not the judge's at all says so itself, before its second rater is missed.
+        plain = {key: value for key, value in row.items() if key != "ratings"}
+        make_case(judge, plain, path=reading.path, line=reading.rows[number][0])
         names = " or ".join(repr(key) for key in keys) or "the labels"
         hint = f"write the row's number and {names}, as in gold.jsonl"
         raise GoldError(

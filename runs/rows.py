@@ -11,12 +11,7 @@ from ..reading.expanding import nothing_for, own_rows
 from ..reading.goldrows import make_case
 from ..reading.readers import read
 
-__all__ = ["read_cases", "read_rows"]
-
-
-def read_cases(source: str | Path, judge: Judge) -> list[Case]:
-    """Do as :func:`read_rows`, without the count."""
-    return read_rows(source, judge)[0]
+__all__ = ["read_rows"]
 
 
 def read_rows(source: str | Path, judge: Judge) -> tuple[list[Case], int]:

@@ -225,3 +225,13 @@ def test_several_models_share_judge_and_calibration(monkeypatch: pytest.MonkeyPa
     assert [one.model for one in found] == ["openai/x", "openai/y"]
     assert found[0].measures == found[1].measures  # the same answers
     assert (spend["generator"]["calls"], spend["judge"]["calls"]) == (12, 12 + 6 + 6)
+
+
+def test_a_version_that_is_not_the_latest_is_not_meant_by_default() -> None:
+    Store("compiled").save(COGNIBENCH, changed(COGNIBENCH), {}, [], make_latest=False)
+    done = cli("assess", "offline", "--benchmark", "dialogues", "--limit", "2", "--samples", "1")
+    assert done.code == 0, done.err
+    assert "judge: cognibench:basic with offline" in done.err
+    named = cli("assess", "offline", "--benchmark", "dialogues", "--limit", "2", "--judge", "cognibench")
+    assert named.code == 1
+    assert "no version of cognibench is the latest" in named.err

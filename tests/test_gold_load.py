@@ -338,6 +338,15 @@ def test_faults_of_the_second_rater_are_in_its_file(
     assert caught.value.field == field
 
 
+def test_gold_of_another_judge_says_so_before_its_second_rater_is_missed() -> None:
+    for gold, judge, field in (
+        ("fect-mini", COGNIBENCH, "reference"),
+        ("cognibench-mini", FECT, "conversation"),
+    ):
+        with pytest.raises(GoldError, match=rf"{gold}/gold.jsonl:1, field '{field}': the field is missing"):
+            Gold.load(gold, judge)
+
+
 def test_describe_counts_everything() -> None:
     rows = [
         {"reference": "r", "sentences": ["a", "b"], "labels": ["faithful", None], "group": "g"},
