@@ -9,7 +9,10 @@ proposals; at the end min(n, steps) + 1 programs on the training sample.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 import dspy
 
@@ -23,6 +26,7 @@ __all__ = ["Simba"]
 # Mini-batch and programs a step, largest first; DSPy's own is the first, with 8 steps.
 _SIZES = ((32, 6), (24, 5), (16, 4), (12, 3), (8, 3), (6, 2), (4, 2))
 _USUAL, _WORTH, _MOST = 8, 4, 24
+_PARSES = 3  # attempts at the source of a class, before the last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,5 +96,29 @@ class Simba:
             prompt_model=proposer(job),
             num_threads=1,
         )
+        optimizer.strategies = [_told(strategy, job) for strategy in optimizer.strategies]
         train = recorder.examples(pool(job, self.name, sample))
         optimizer.compile(student, trainset=train, seed=job.seed)
+
+
+def _told(strategy: Callable[..., bool], job: Job) -> Callable[..., bool]:
+    """Return a strategy whose failure is noted: SIMBA goes on without that prompt and says so nowhere.
+
+    Advice begins with the source of a class, and to find it Python parses a file. Parsing fails with
+    ``SystemError`` (seen with 3.11.7; gh-106905) if garbage collected meanwhile parses too, as a log of a lost
+    task does. Nothing was asked by then, so it is begun again.
+    """
+
+    @wraps(strategy)
+    def told(*given: Any, **more: Any) -> bool:
+        for _ in range(_PARSES):
+            try:
+                return strategy(*given, **more)
+            except SystemError:
+                continue
+            except Exception as lost:
+                job.note(f"simba: one prompt less: {type(lost).__name__}: {lost}"[:300])
+                raise
+        return strategy(*given, **more)
+
+    return told

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
@@ -16,6 +18,18 @@ __all__ = ["asking_of", "collect", "together"]
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
+
+
+class _Stopped(Exception):  # noqa: N818 - it says that the work was stopped, not that it failed
+    """Carries Ctrl-C or an exit out of a task.
+
+    An event loop that meets those itself leaves at once: other tasks stay half done, and what became of them is
+    logged whenever they happen to be collected.
+    """
+
+    def __init__(self, stop: BaseException) -> None:
+        self.stop = stop
+        super().__init__(repr(stop))
 
 
 def asking_of(lm: dspy.LM, adapter: str) -> AbstractContextManager[Any]:
@@ -41,15 +55,15 @@ async def together(
         BudgetExhausted: a limit was reached. What was in flight is paid for: it has arrived, been kept and
             counted, and no other item was begun.
     """
-    gate, over = asyncio.Semaphore(concurrency), list[BudgetExhausted]()
+    gate, over = asyncio.Semaphore(concurrency), list[BudgetExhausted | _Stopped]()
 
     async def one(item: Item) -> Found:
         async with gate:
             if over:  # what is left of tokens or cost may be enough for this one, but the work has ended
-                raise BudgetExhausted(over[0].limit, over[0].allowed)
+                raise over[0]
             try:
-                return await work(item)
-            except BudgetExhausted as stop:
+                return await _contained(work(item))
+            except (BudgetExhausted, _Stopped) as stop:
                 over.append(stop)
                 raise
 
@@ -59,10 +73,19 @@ async def together(
     except BudgetExhausted:
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+    except _Stopped as stopped:
+        raise stopped.stop from None
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _contained(work: Awaitable[Found]) -> Found:
+    try:
+        return await work
+    except (KeyboardInterrupt, SystemExit) as stop:
+        raise _Stopped(stop) from stop
 
 
 def collect(work: Any) -> Any:
@@ -73,11 +96,17 @@ def collect(work: Any) -> Any:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
-    import contextvars
-    from concurrent.futures import ThreadPoolExecutor
+        run: Callable[[Any], Any] = asyncio.run
+    else:
+        run = _run_beside
+    try:
+        return run(_contained(work))
+    except _Stopped as stopped:
+        raise stopped.stop from None
 
-    context, running = contextvars.copy_context(), []  # type: contextvars.Context, list[asyncio.Task[Any]]
+
+def _run_beside(work: Any) -> Any:
+    context, running = contextvars.copy_context(), list[asyncio.Task[Any]]()
 
     async def main() -> Any:
         running.extend(task for task in [asyncio.current_task()] if task)

@@ -14,6 +14,7 @@ import dspy
 import pytest
 from dspy.lm15 import Request
 from dspy.teleprompt import InferRules as DspyInferRules
+from dspy.teleprompt import simba_utils
 from dspy.utils.exceptions import AdapterParseError, LMServerError
 from fakes import Scripted, desk_with, lm_of, reply, system_of, user_of
 
@@ -26,6 +27,7 @@ from jurist.optimizers.dspy_copro import Copro
 from jurist.optimizers.dspy_mipro import Mipro
 from jurist.optimizers.dspy_rules import InferRules
 from jurist.optimizers.dspy_search import Lenient
+from jurist.optimizers.dspy_simba import Simba
 from jurist.optimizers.registry import make
 from jurist.programs.judge import Judge
 
@@ -312,3 +314,64 @@ def test_a_failed_call_is_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
         outcomes = result.board.outcomes(candidate)
         assert lost not in outcomes
         assert {outcome.score for outcome in outcomes.values()} == {1.0}
+
+
+# -- advice that fails for a reason of its own is passed over in silence ---------------------------------------
+
+
+def advising(request: Request) -> str:
+    """Judge unsteadily, and advise where asked."""
+    if is_judge(request):
+        return reply("chat", even=(right, wrong)[(request.config.seed or 0) % 2](request))
+    return reply("chat", discussion="look", module_advice={"program": f"Count. {len(user_of(request))}"})
+
+
+def simba(monkeypatch: pytest.MonkeyPatch, failures: list[Exception]) -> tuple[Result, list[str]]:
+    """Run SIMBA where finding the source of a class fails at first."""
+    source = simba_utils.inspect.getsource
+
+    def failing(thing: Any) -> str:
+        if failures:
+            raise failures.pop()
+        return source(thing)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(simba_utils.inspect, "getsource", failing)
+        result, notes, _ = run(Simba(steps=2, demos=0, sample=12), advising)
+    return result, notes
+
+
+def prompts(result: Result) -> list[Any]:
+    return [candidate.state.to_json() for candidate in result.board.candidates.values()]
+
+
+def test_upstream_simba_passes_over_a_strategy_that_fails() -> None:
+    judge, lm = parity(), lm_of(Scripted(advising), desk_with())
+    tried: list[int] = []
+
+    def broken(*given: Any, **more: Any) -> bool:
+        tried.append(1)
+        raise SystemError("AST constructor recursion depth mismatch")
+
+    optimizer = dspy.SIMBA(metric=score, bsize=4, num_candidates=2, max_steps=1, prompt_model=lm)
+    optimizer.strategies = [broken]
+    with dspy.context(lm=lm, adapter=adapter("chat")):
+        best = optimizer.compile(judge.basic(), trainset=examples(judge))
+    assert len(tried) == 4
+    assert best.signature.instructions == judge.basic().signature.instructions
+
+
+def test_advice_is_begun_again_where_parsing_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, _ = simba(monkeypatch, [])
+    failures: list[Exception] = [SystemError("AST constructor recursion depth mismatch") for _ in range(3)]
+    again, notes = simba(monkeypatch, failures)
+    assert (prompts(again), failures) == (prompts(usual), [])
+    assert len(prompts(usual)) > 1
+    assert not any("one prompt less" in note for note in notes)
+
+
+def test_a_prompt_that_could_not_be_made_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, notes = simba(monkeypatch, [OSError("could not get source code")])
+    assert [note for note in notes if "one prompt less" in note] == [
+        "simba: one prompt less: OSError: could not get source code"
+    ]
