@@ -12,10 +12,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from .artifacts import Artifact, Store
 from .checkpoints import Checkpoint
+from .costing import Questions
 from .engines.channel import Desk
 from .engines.journal import Journal
 from .engines.ledger import Ledger
@@ -33,9 +35,28 @@ from .programs.strictness import with_strictness
 from .proving import described, model_under, openings, proven
 from .splits import Split
 
-__all__ = ["Choosing", "Chosen", "choose"]
+__all__ = ["Choosing", "Chosen", "Opening", "choose"]
 
 _KEPT = ("judge_ref", "optimizer", "prompt_model", "gold", "pareto", "matrix", "job", "versions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """What opening a sealed test takes.
+
+    Attributes:
+        words: what is done, for people.
+        cases: of the test.
+        questions: who is asked, and how many times.
+        models: those asked.
+        paid: answers that are there already.
+    """
+
+    words: str
+    cases: int
+    questions: tuple[Questions, ...]
+    models: tuple[Model, ...]
+    paid: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +73,7 @@ class Choosing:
         concurrency: cases in flight at once.
         force: make the new version the latest even if it is not shown to be better.
         resume, fresh: continue, or forget, an interrupted run of the same choice.
-        begin: receives what is being done, in words, and how many answers that takes.
+        begin: receives what will be asked, before it is; what it raises ends the work.
         tick: is called with each answer.
     """
 
@@ -66,7 +87,7 @@ class Choosing:
     force: bool = False
     resume: bool = False
     fresh: bool = False
-    begin: Callable[[str, int], None] = lambda text, total: None
+    begin: Callable[[Opening], None] = lambda opening: None
     tick: Callable[[], None] = lambda: None
 
 
@@ -96,13 +117,12 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
     job = {"choose": artifact.sha256, "candidate": row["candidate"]}
     checkpoint = Checkpoint.open(store.checkpoints, job, resume=choosing.resume, fresh=choosing.fresh)
     desk = Desk(ledger=Ledger(), meter=Meter(choosing.budget), journal=Journal(checkpoint.journal))
+    work = _Work(artifact=artifact, judge=judge, row=row, split=split, desk=desk)
     ended = False
     try:
-        words = f"proving {row['candidate']} on {len(split.test)} sealed cases, opening {opened} of this test"
-        choosing.begin(words, 2 * len(split.test))
-        chosen = _proven(
-            choosing, store, _Work(artifact=artifact, judge=judge, row=row, split=split, desk=desk), opened
-        )
+        pair = _pair(choosing, work)
+        choosing.begin(_opening(work, pair, opened))
+        chosen = _proven(choosing, store, work, pair, opened)
         ended = True
     except BudgetExhausted as stop:
         raise ArtifactError(
@@ -140,6 +160,7 @@ class _Pair:
 
     basic: Asker
     chosen: Asker
+    own: Model
     model: Model
 
     @property
@@ -179,11 +200,31 @@ def _pair(choosing: Choosing, work: _Work) -> _Pair:
         sampling=voting,
         adapter=setting.adapter or job["adapter"],
     )
-    return _Pair(basic=basic, chosen=chosen, model=model)
+    return _Pair(basic=basic, chosen=chosen, own=own, model=model)
 
 
-def _proven(choosing: Choosing, store: Store, work: _Work, opened: int) -> Chosen:
-    pair = _pair(choosing, work)
+def _opening(work: _Work, pair: _Pair, opened: int) -> Opening:
+    test, asked = work.split.test, [(pair.basic, pair.own)] + [(pair.chosen, pair.model)] * (not pair.same)
+    questions = [
+        Questions(
+            asker=partial(dataclasses.replace, one), model=model, cases=test, number=_draws(one, len(test))
+        )
+        for one, model in asked
+    ]
+    return Opening(
+        words=f"proving {work.row['candidate']} on {len(test)} sealed cases, opening {opened} of this test",
+        cases=len(test),
+        questions=tuple(questions),
+        models=tuple(model for _, model in asked),
+        paid=len(work.desk.journal),
+    )
+
+
+def _draws(asker: Asker, cases: int) -> tuple[int, int]:
+    return cases * asker.sampling.fewest, cases * asker.sampling.samples
+
+
+def _proven(choosing: Choosing, store: Store, work: _Work, pair: _Pair, opened: int) -> Chosen:
     proof, counted = proven(
         work.judge,
         work.split.test,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .shared import add, handler, limit_options, output_options, transport_options
+from .shared import add, handler, limit_options, output_options, transport_options, yes_option
 
 __all__ = ["add_choose"]
 
@@ -21,6 +21,7 @@ examples:
   jurist artifacts choose fect@2 1f0c --gold labels.csv --json
 
 The model, its settings and the split are those on the card. Only keys come from the environment.
+With a real model you are asked before more than 1000 calls or 1 USD, or have said --yes.
 """
 
 
@@ -35,6 +36,7 @@ def add_choose(actions: Any) -> None:
     command.add_argument("--api-base", metavar="URL", help="address of the model (default: the card's)")
     transport_options(command)
     limit_options(command, what="choice")
+    yes_option(command)
     command.add_argument(
         "--force", action="store_true", help="make it the latest version even if it is not shown to be better"
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 __all__ = [
     "add",
+    "budget_options",
     "common_options",
     "endpoint_options",
     "experiment_options",
@@ -87,10 +88,15 @@ def transport_options(command: Any, *, flight: str = "rows") -> None:
     )
 
 
-def limit_options(command: Any, *, over: str = "", what: str = "job") -> None:
-    """Add hard limits and resumption."""
+def budget_options(command: Any, *, over: str = "") -> None:
+    """Add hard limits."""
     command.add_argument("--max-calls", type=int, metavar="N", help=f"never make one call more{over}")
     command.add_argument("--max-cost", type=float, metavar="USD", help="stop before the cost goes over this")
+
+
+def limit_options(command: Any, *, over: str = "", what: str = "job") -> None:
+    """Add hard limits and resumption."""
+    budget_options(command, over=over)
     command.add_argument(
         "--resume", action="store_true", help=f"continue an unfinished run of the same {what}"
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from .shared import (
     add,
+    budget_options,
     common_options,
     experiment_options,
     handler,
@@ -44,6 +45,10 @@ examples:
   jurist run fect --input claims.jsonl --output verdicts.jsonl
   jurist run cognibench@2 --input rows.csv --output out.jsonl --samples 5 --threshold 3
   cat claims.jsonl | jurist run fect:basic --input - --output - > verdicts.jsonl
+  jurist run fect --input claims.csv --output out.jsonl --model openai/gpt-4.1-mini --max-cost 2 --yes
+
+With a real model calls, tokens and cost are estimated first, and above 1000 calls or 1 USD you are asked, or have
+said --yes. After a limit, Ctrl-C or a crash, --resume judges the rows that are left; no finished row is paid twice.
 """
 _COMPARE = """\
 Score judges on the same gold: judges x models x repeats, with two kinds of 95 % interval (other rows; asked again),
@@ -146,6 +151,8 @@ def add_run(commands: Any) -> None:
     command.add_argument(
         "--resume", action="store_true", help="continue the output file; failed rows are asked again"
     )
+    budget_options(command, over="; the rows that are left wait for --resume")
+    yes_option(command)
     unusable_option(command, "failed and abstained rows")
     common_options(command)
 

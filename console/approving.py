@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from ..errors import JuristError, UsageError
+from rich.text import Text
 
-__all__ = ["ASK_CALLS", "ASK_COST", "Bill", "NotApprovedError", "approve"]
+from ..costing import Estimate
+from ..engines.meter import Budget
+from ..engines.models import Model
+from ..errors import JuristError, UsageError
+from ..forecast import Span
+from .common import human
+
+__all__ = ["ASK_CALLS", "ASK_COST", "Bill", "NotApprovedError", "announce", "approve", "bill"]
 
 ASK_CALLS = 1000
 """Calls to real models above which a person is asked."""
@@ -74,3 +82,52 @@ def approve(bill: Bill, *, yes: bool) -> None:
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise NotApprovedError("nothing was sent", hint="answer y, or add --yes")
+
+
+def announce(estimate: Estimate, budget: Budget, paid: int) -> None:
+    """Say what is about to be spent, and whether a limit on calls will end it before that.
+
+    Args:
+        estimate: of the whole work.
+        budget: its limits.
+        paid: answers that are there already.
+    """
+    kept = f"; {paid} answers are paid already" if paid else ""
+    human().print(Text(f"before: {estimate.words}{kept}"))
+    limit, (least, most) = budget.calls, _whole(estimate.calls)
+    if limit is not None and limit < most:
+        may = "will" if limit < least else "may"
+        human().print(
+            Text(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
+        )
+
+
+def bill(estimate: Estimate, budget: Budget, paid: int, models: Collection[Model]) -> Bill:
+    """Return what is to be approved of an estimate; see :func:`announce`.
+
+    Args:
+        estimate: of the whole work.
+        budget: its limits.
+        paid: answers that are there already.
+        models: who is asked.
+    """
+    least, most = _whole(estimate.billed)
+    calls = max(0, (most if budget.calls is None else min(most, budget.calls)) - paid)
+    cost = None
+    if estimate.cost is not None:
+        cost = (estimate.cost.most or 0.0) * calls / max(1, most)
+    if cost is not None and budget.cost is not None:
+        cost = min(cost, budget.cost)
+    hosted = {model.name for model in models if model.api_base is None}
+    return Bill(
+        calls=calls,
+        cost=cost,
+        unpriced=tuple(name for name in estimate.unpriced if name in hosted),
+        bounded=budget.calls is not None,
+        capped=budget.cost is not None,
+        about="about" if least == most else "up to",
+    )
+
+
+def _whole(span: Span) -> tuple[int, int]:
+    return round(span.least), round(span.least if span.most is None else span.most)

@@ -7,9 +7,12 @@ from collections.abc import Callable
 
 from rich.text import Text
 
-from ..choosing import Choosing, choose
+from ..choosing import Choosing, Opening, choose
+from ..costing import estimate
 from ..engines.meter import Budget
-from .common import human, print_json, progress, store_of
+from ..forecast import free
+from .approving import announce, approve, bill
+from .common import Bar, human, print_json, store_of
 from .tables import scores_table
 
 __all__ = ["run"]
@@ -17,16 +20,19 @@ __all__ = ["run"]
 
 def run(arguments: Namespace) -> None:
     """Prove another candidate, keep it, and print the proof and the artifact's path."""
-    console = human()
-    with progress(None, "proving") as bar:
+    console, budget = human(), Budget(calls=arguments.max_calls, cost=arguments.max_cost)
+    with Bar() as bar:
 
-        def begin(text: str, total: int) -> None:
-            console.print(Text(text))
-            bar.update(bar.task_ids[0], total=total)
+        def begin(opening: Opening) -> None:
+            console.print(Text(opening.words))
+            real = [model for model in opening.models if not free(model)]
+            if real:
+                seen = estimate(opening.questions, f"{opening.cases} sealed cases")
+                announce(seen, budget, opening.paid)
+                approve(bill(seen, budget, opening.paid, real), yes=arguments.yes)
+            bar.begin("proving", len(opening.questions) * opening.cases)
 
-        chosen = choose(
-            _choosing(arguments, begin, lambda: bar.advance(bar.task_ids[0])), store_of(arguments)
-        )
+        chosen = choose(_choosing(arguments, budget, begin, bar.step), store_of(arguments))
     card, decision = chosen.artifact.card, chosen.proof.decision
     if arguments.json:
         print_json({"artifact": str(chosen.artifact.path), "latest": chosen.latest, **card})
@@ -40,14 +46,16 @@ def run(arguments: Namespace) -> None:
     console.print(Text(f"artifact: {chosen.artifact.path} ({kept})"))
 
 
-def _choosing(arguments: Namespace, begin: Callable[[str, int], None], tick: Callable[[], None]) -> Choosing:
+def _choosing(
+    arguments: Namespace, budget: Budget, begin: Callable[[Opening], None], tick: Callable[[], None]
+) -> Choosing:
     return Choosing(
         ref=arguments.artifact,
         candidate=arguments.candidate,
         gold=arguments.gold,
         api_base=arguments.api_base,
         timeout=arguments.timeout,
-        budget=Budget(calls=arguments.max_calls, cost=arguments.max_cost),
+        budget=budget,
         concurrency=arguments.concurrency,
         force=arguments.force,
         resume=arguments.resume,

@@ -6,7 +6,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -27,6 +28,7 @@ from ..loading import LoadedJudge, load_judge, suited
 from ..programs.asking import Sampling
 
 __all__ = [
+    "Bar",
     "human",
     "judge_of",
     "model_of",
@@ -166,3 +168,31 @@ def progress(total: int | None, text: str) -> Iterator[Progress]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         bar.add_task(text, total=total)
         yield bar
+
+
+class Bar:
+    """A bar that is not drawn before :meth:`begin`: whatever is said or asked first must stay readable."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._shown: Progress | None = None
+        self._task = TaskID(0)
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._stack.close()
+
+    def begin(self, text: str, total: int, done: int = 0) -> None:
+        """Draw the bar, or one more below."""
+        if self._shown is None:
+            self._shown = self._stack.enter_context(progress(total, text))
+        else:
+            self._task = self._shown.add_task(text, total=total)
+        self._shown.update(self._task, completed=done)
+
+    def step(self) -> None:
+        """Advance the bar that was drawn last."""
+        if self._shown is not None:
+            self._shown.advance(self._task)

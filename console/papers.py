@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from rich.text import Text
 
 from ..artifacts import Store
 from ..engines.meter import Budget
+from ..engines.models import Model
 from ..errors import UsageError
 from ..experiment import Paying, paying
-from ..forecast import Span
 from ..gold import Gold
 from ..loading import LoadedJudge, find_judge, load_judge
 from ..optimizers.base import Event
@@ -23,10 +24,9 @@ from ..programs.cognibench import COGNIBENCH
 from ..programs.judge import Judge
 from ..programs.strictness import DEFAULT, with_strictness
 from ..tables.ablation import Ablation
-from ..tables.cost import Estimate
 from ..tables.detectors import Detectors
 from ..tables.result import Table
-from .approving import Bill, approve
+from .approving import announce, approve, bill
 from .common import (
     human,
     model_of,
@@ -60,8 +60,7 @@ def three(arguments: Namespace) -> int:
         budget=_budget(arguments),
         seed=arguments.seed,
     )
-    hosted = {one.model.name for one in work.contenders if one.model.api_base is None}
-    return _made(arguments, work, hosted)
+    return _made(arguments, work, [one.model for one in work.contenders])
 
 
 def five(arguments: Namespace) -> int:
@@ -88,10 +87,10 @@ def five(arguments: Namespace) -> int:
         concurrency=arguments.concurrency,
         sink=show,
     )
-    return _made(arguments, work, {one.name for one in work.models if one.api_base is None})
+    return _made(arguments, work, work.models)
 
 
-def _made(arguments: Namespace, work: Detectors | Ablation, hosted: set[str]) -> int:
+def _made(arguments: Namespace, work: Detectors | Ablation, models: Collection[Model]) -> int:
     if arguments.json and arguments.markdown:
         raise UsageError(
             "--json and --markdown both write to standard output", hint="use --output F.json for the JSON"
@@ -101,8 +100,8 @@ def _made(arguments: Namespace, work: Detectors | Ablation, hosted: set[str]) ->
     desks = partial(Paying, work)
     with paying(work, root, desks, resume=arguments.resume, fresh=arguments.fresh) as job:
         forecast = work.forecast()
-        _announce(console, forecast, work, job)
-        approve(_bill(forecast, work.budget, job, hosted), yes=arguments.yes)
+        announce(forecast, work.budget, job.paid_before)
+        approve(bill(forecast, work.budget, job.paid_before, models), yes=arguments.yes)
         with progress(work.questions, "asking") as bar:
             table = work.table(job, lambda: bar.advance(bar.task_ids[0]))
         spent = _spent(job)
@@ -111,39 +110,6 @@ def _made(arguments: Namespace, work: Detectors | Ablation, hosted: set[str]) ->
             write_text(json.dumps(found, ensure_ascii=False, indent=2), arguments.output)
     _report(console, arguments, table, found)
     return 0
-
-
-def _announce(console: Console, forecast: Estimate, work: Detectors | Ablation, job: Paying) -> None:
-    kept = f"; {job.paid_before} answers are paid already" if job.paid_before else ""
-    console.print(Text(f"before: {forecast.words}{kept}"))
-    limit, (least, most) = work.budget.calls, _whole(forecast.calls)
-    if limit is not None and limit < most:
-        may = "will" if limit < least else "may"
-        console.print(
-            Text(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
-        )
-
-
-def _whole(span: Span) -> tuple[int, int]:
-    return round(span.least), round(span.least if span.most is None else span.most)
-
-
-def _bill(forecast: Estimate, budget: Budget, job: Paying, hosted: set[str]) -> Bill:
-    least, most = _whole(forecast.billed)
-    calls = max(0, (most if budget.calls is None else min(most, budget.calls)) - job.paid_before)
-    cost = None
-    if forecast.cost is not None:
-        cost = (forecast.cost.most or 0.0) * calls / max(1, most)
-    if cost is not None and budget.cost is not None:
-        cost = min(cost, budget.cost)
-    return Bill(
-        calls=calls,
-        cost=cost,
-        unpriced=tuple(name for name in forecast.unpriced if name in hosted),
-        bounded=budget.calls is not None,
-        capped=budget.cost is not None,
-        about="about" if least == most else "up to",
-    )
 
 
 def _report(console: Console, arguments: Namespace, table: Table, found: dict[str, Any]) -> None:

@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from rich.text import Text
 
+from ..cases import Case
+from ..costing import Questions, estimate
+from ..engines.channel import Desk
+from ..engines.meter import Budget
 from ..errors import UsageError
+from ..forecast import free
 from ..loading import LoadedJudge
 from ..runs.rows import read_rows
 from ..runs.runner import Summary, run_cases
-from .common import human, judge_of, print_json, progress, store_of
+from .approving import announce, approve, bill
+from .common import Bar, human, judge_of, print_json, store_of
 
 __all__ = ["run"]
 
 
 def run(arguments: Namespace) -> int:
-    """Judge rows; exit code 3 if too many are unusable."""
+    """Judge rows; exit code 3 if too many are unusable, 1 if a limit left some."""
     console = human()
     if not 0 <= arguments.max_unusable <= 1:
         raise UsageError(f"--max-unusable {arguments.max_unusable} is no share", hint="give 0 to 1")
-    loaded = replace(judge_of(arguments, arguments.judge, store_of(arguments)), stopping=arguments.stopping)
+    budget = Budget(calls=arguments.max_calls, cost=arguments.max_cost)
+    loaded = replace(
+        judge_of(arguments, arguments.judge, store_of(arguments)),
+        stopping=arguments.stopping,
+        desk=Desk.fresh(budget),
+    )
     cases, beside = read_rows(arguments.input, loaded.judge)
     if loaded.proven_for not in ("", loaded.judge.strictness):
         console.print(
@@ -35,18 +47,48 @@ def run(arguments: Namespace) -> int:
     if loaded.note:
         console.print(Text(loaded.note))
     output = sys.stdout if arguments.output == "-" else Path(arguments.output)
-    with progress(len(cases), f"judging with {loaded.name}") as bar:
+    with Bar() as bar:
+
+        def begin(todo: Sequence[Case]) -> None:
+            _ask(loaded, todo, budget, yes=arguments.yes)
+            bar.begin(f"judging with {loaded.name}", len(cases), len(cases) - len(todo))
+
         summary = run_cases(
             loaded.asker(),
             cases,
             output,
             stamp=loaded.stamp(),
             resume=arguments.resume,
-            on_row=lambda verdict: bar.advance(bar.task_ids[0]),
+            on_begin=begin,
+            on_row=lambda verdict: bar.step(),
         )
     _report(arguments, loaded, summary, beside)
+    return _ended(arguments, summary)
+
+
+def _ask(loaded: LoadedJudge, todo: Sequence[Case], budget: Budget, *, yes: bool) -> None:
+    """Say what is about to be spent on a real model, and ask above the limits."""
+    if free(loaded.model) or not todo:
+        return
+    sampling = loaded.sampling
+    least = sampling.fewest if loaded.stopping == "settled" else sampling.samples
+    number = len(todo) * least, len(todo) * sampling.samples
+    seen = estimate(
+        [Questions(asker=loaded.asker, model=loaded.model, cases=todo, number=number)], f"{len(todo)} rows"
+    )
+    announce(seen, budget, 0)
+    approve(bill(seen, budget, 0, [loaded.model]), yes=yes)
+
+
+def _ended(arguments: Namespace, summary: Summary) -> int:
+    if summary.stopped:
+        again = (
+            "start again with a new --output for them" if arguments.output == "-" else "--resume judges them"
+        )
+        human().print(Text(f"stopped: {summary.stopped}; {summary.left} rows are left, {again}"))
+        return 1
     if summary.unusable > arguments.max_unusable:
-        console.print(
+        human().print(
             Text(
                 f"{summary.unusable:.1%} of the rows have no usable verdict; {arguments.max_unusable:.1%} are allowed "
                 "(--max-unusable); --resume asks the failed ones again"

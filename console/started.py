@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Collection, Mapping
-from contextlib import ExitStack
 from types import TracebackType
 
-from rich.progress import Progress, TaskID
 from rich.text import Text
 
 from ..engines.models import Model
@@ -15,7 +13,7 @@ from ..forecast import free
 from ..generating.estimates import Estimate
 from ..generating.jobs import Start
 from .approving import Bill, approve
-from .common import human, progress, store_of
+from .common import Bar, human, store_of
 
 __all__ = ["Started"]
 
@@ -36,9 +34,7 @@ class Started:
         self.estimate: Estimate | None = None
         self._arguments, self._foresee = arguments, foresee
         self._real = [model for model in models if not free(model)]
-        self._stack, self._wanted = ExitStack(), (0, "")
-        self._bar: Progress | None = None
-        self._task = TaskID(0)
+        self._bar, self._wanted = Bar(), ("", 0)
 
     def __enter__(self) -> Started:
         return self
@@ -46,11 +42,11 @@ class Started:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stack.close()
+        self._bar.__exit__(kind, error, trace)
 
     def begin(self, total: int, text: str) -> Start:
         """Return how the job is started, with the first bar it will show."""
-        self._wanted = (total, text)
+        self._wanted = (text, total)
         arguments = self._arguments
         return Start(
             root=store_of(arguments).checkpoints,
@@ -61,20 +57,18 @@ class Started:
 
     def step(self) -> None:
         """Advance the bar."""
-        if self._bar is not None:
-            self._bar.advance(self._task)
+        self._bar.step()
 
     def then(self, total: int, text: str) -> None:
         """Go on with a bar below."""
-        if self._bar is not None:
-            self._task = self._bar.add_task(text, total=total)
+        self._bar.begin(text, total)
 
     def _open(self, paid: Mapping[str, int]) -> None:
         if self._real:
             self.estimate = self._foresee()
             self._announce(self.estimate, sum(paid.values()))
             approve(self._bill(self.estimate, paid), yes=self._arguments.yes)
-        self._bar = self._stack.enter_context(progress(*self._wanted))
+        self._bar.begin(*self._wanted)
 
     def _announce(self, estimate: Estimate, paid: int) -> None:
         console, limit = human(), estimate.budget.calls

@@ -25,7 +25,7 @@ from .estimating import Estimate
 from .failures import backoff, retryable
 from .journal import Answer, Journal, request_key
 from .ledger import Ledger, Purpose, Spend
-from .meter import Meter, Promise
+from .meter import Budget, Meter, Promise
 
 __all__ = [
     "AsyncChannel",
@@ -83,9 +83,9 @@ class Desk:
     journal: Journal
 
     @classmethod
-    def fresh(cls) -> Desk:
-        """Return a desk without limits or memory."""
-        return cls(ledger=Ledger(), meter=Meter(), journal=Journal())
+    def fresh(cls, budget: Budget | None = None) -> Desk:
+        """Return a desk without memory, and without limits unless some are given."""
+        return cls(ledger=Ledger(), meter=Meter(budget), journal=Journal())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,6 +42,11 @@ class Sampling:
         """The votes needed for a positive verdict."""
         return majority(self.samples) if self.threshold is None else self.threshold
 
+    @property
+    def fewest(self) -> int:
+        """The samples after which a label of two may be settled, at the earliest."""
+        return min(self.needed, self.samples - self.needed + 1)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..cases import Case
-from ..errors import UsageError
+from ..errors import BudgetExhausted, UsageError
 from ..programs.asking import Asker, Verdict
 from .output import done_before, line_of
 
@@ -46,6 +46,7 @@ class Summary:
         reasked: samples in which missing units were asked for again.
         extra: answers for something that was not asked.
         duplicated: units that a reply gave two different labels.
+        stopped: which limit ended the run, in words; empty if all rows were judged.
     """
 
     rows: int
@@ -63,6 +64,12 @@ class Summary:
     reasked: int = 0
     extra: int = 0
     duplicated: int = 0
+    stopped: str = ""
+
+    @property
+    def left(self) -> int:
+        """Rows that a limit left to be judged."""
+        return self.rows - self.resumed - sum(self.verdicts.values())
 
     @property
     def unusable(self) -> float:
@@ -96,6 +103,8 @@ class Summary:
             "reasked": self.reasked,
             "extra": self.extra,
             "duplicated": self.duplicated,
+            "stopped": self.stopped,
+            "left": self.left,
         }
 
     @property
@@ -131,9 +140,13 @@ def run_cases(
     *,
     stamp: Mapping[str, Any],
     resume: bool = False,
+    on_begin: Callable[[Sequence[Case]], None] = lambda todo: None,
     on_row: Callable[[Verdict], None] = lambda verdict: None,
 ) -> Summary:
     """Judge ``cases`` and write a JSON line for each.
+
+    Where the asker's model has limits, the run ends at the first that is met: the rows in flight are finished as
+    far as they are paid, and the others are left.
 
     Args:
         asker: the judge, ready to be asked.
@@ -141,6 +154,7 @@ def run_cases(
         output: a file, or an open text stream.
         stamp: what every line says about the run: judge, artifact, model.
         resume: continue a file that an earlier run of the same kind left.
+        on_begin: called once with the rows that are left to be judged, before any is asked about.
         on_row: called after each row.
 
     Raises:
@@ -148,12 +162,14 @@ def run_cases(
         ModelError: the model cannot be used at all. What was judged is in the file.
     """
     if not isinstance(output, Path):
+        on_begin(cases)
         return _run(asker, cases, output, stamp, on_row)
     try:
         done = done_before(output, stamp, resume=resume)
         todo = [case for case in cases if not _taken(done, case.id)]
         output.parent.mkdir(parents=True, exist_ok=True)
         with _appended(output) as stream:
+            on_begin(todo)
             summary = _run(asker, todo, stream, stamp, on_row)
     except OSError as error:
         hint = "name a file that can be written, or make room and add --resume"
@@ -199,7 +215,10 @@ def _run(
             counts.add(verdict)
             on_row(verdict)
 
-        asker.ask_all(batch, write)
+        try:
+            asker.ask_all(batch, write)
+        except BudgetExhausted as stop:
+            return counts.summary(len(cases), str(stop))
     return counts.summary(len(cases))
 
 
@@ -220,7 +239,7 @@ class _Counts:
         self._sums["votes"] += sum(sum(votes.values()) for votes in verdict.votes)
         self._agreements += [share for share in verdict.agreement if share is not None]
 
-    def summary(self, rows: int) -> Summary:
+    def summary(self, rows: int, stopped: str = "") -> Summary:
         sums = {name: self._sums[name] for name in (*_SUMMED, "positive", "several", "votes")}
         return Summary(
             rows=rows,
@@ -228,5 +247,6 @@ class _Counts:
             verdicts=dict(self._status),
             saved_calls=sums["saved"] * self._judge.calls,
             agreeing=(len(self._agreements), math.fsum(self._agreements)),
+            stopped=stopped,
             **sums,
         )

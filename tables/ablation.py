@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+from ..costing import Estimate, Questions, estimate
 from ..engines.channel import Desk
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
@@ -38,7 +39,6 @@ from ..programs.votes import check_threshold, majority
 from ..signatures.cognibench import LABELS
 from ..splits import Shares, Split
 from .asked import Asked, Plan, ask, one_by_one, planned, rows_at
-from .cost import Estimate, Questions, estimate
 from .result import Line, Table, line_of, scored, table_of
 
 __all__ = ["OPTIMIZER", "Ablation"]

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from ..cases import Case, Label
+from ..costing import Estimate, Questions, estimate
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..experiment import Paying
@@ -22,7 +23,6 @@ from ..programs.statements import BySentence
 from ..programs.strictness import BELOW, DEFAULT
 from ..signatures.cognibench import LABELS
 from .asked import Plan, ask, planned, rows_at
-from .cost import Estimate, Questions, estimate
 from .result import Line, Table, line_of, table_of
 
 __all__ = ["Detectors"]

@@ -17,7 +17,7 @@ from jurist.artifacts import Store
 from jurist.programs.catalogue import find
 
 FECT = find("fect")
-RUN = ("run", "fect:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
+RUN = ("run", "--yes", "fect:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
 NOTES = re.compile(r"fect on \S+: 42 cases|Generating train split|$")
 """Lines that may come before the error: what is about to be compiled, and the bar of ``datasets``."""
 COMPILE = ("compile", "fect", "--gold", "gold.jsonl", "--yes", *FAST)

@@ -1,4 +1,4 @@
-"""What the rows of a table will cost, before anything is sent: calls, tokens and dollars, each as a range.
+"""What questions to judges will cost, before anything is sent: calls, tokens and dollars, each as a range.
 
 Tokens are measured on a few prompts that the offline engine answers. How many calls there will be is known between
 two ends only: units may be asked for again, a program may stop early, and a search may find much or nothing. Prices
@@ -11,18 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..cases import Case
-from ..engines.models import Model
-from ..forecast import Rate, Span, counted, free, price_of, rate, some, spanned
-from ..programs.asking import Asker, room_for
-from ..programs.state import PromptState
+from .cases import Case
+from .engines.models import Model
+from .forecast import Rate, Span, counted, free, price_of, rate, some, spanned
+from .programs.asking import Asker, room_for
+from .programs.state import PromptState
 
 __all__ = ["Estimate", "Questions", "estimate"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Questions:
-    """One kind of question of a table.
+    """One kind of question.
 
     Attributes:
         asker: gives what asks.
@@ -43,7 +43,7 @@ class Questions:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """An estimate for a table; ``[least, most]`` in JSON.
+    """An estimate; ``[least, most]`` in JSON.
 
     Attributes:
         what: the sizes, in words.

@@ -1,0 +1,190 @@
+"""What ``jurist run`` and ``jurist artifacts choose`` may spend: limits, the estimate, and the question before it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import Scripted, desk_with, lm_of, reply
+from hypothesis import given
+from hypothesis import strategies as st
+from small import FAST, Done, claims, cli, read_jsonl, write_jsonl
+
+from jurist.artifacts import Artifact, Store
+from jurist.cases import Case
+from jurist.engines.meter import Budget
+from jurist.programs.asking import Asker, Sampling
+from jurist.programs.catalogue import find
+from jurist.programs.votes import settled
+from jurist.runs.runner import run_cases
+
+FECT = find("fect")
+ROWS = 24
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    write_jsonl(Path("rows.jsonl"), claims(8))
+
+
+def run(server: Any, *more: object) -> Done:
+    named = ("--model", "openai/x", "--api-base", server.url)
+    return cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl", *named, "--json", *more)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("concurrency", [1, 5])
+def test_a_limit_ends_the_run_and_resume_pays_nothing_twice(
+    concurrency: int, serve: Callable[..., Any]
+) -> None:
+    server = serve()
+    done = run(server, "--max-calls", 10, "--concurrency", concurrency)
+    assert (done.code, server.count) == (1, 10)
+    assert (done.json["verdict"], done.json["left"]) == (10, ROWS - 10)
+    assert done.json["stopped"] == "the budget of 10 calls is spent"
+    assert done.lines[-1] == (
+        f"stopped: the budget of 10 calls is spent; {ROWS - 10} rows are left, --resume judges them"
+    )
+    assert len(read_jsonl(Path("o.jsonl"))) == 10
+    rest = run(server, "--resume", "--max-calls", ROWS)  # of this run: no more than it may make is left
+    assert (rest.code, server.count) == (0, ROWS)
+    assert (rest.json["resumed"], rest.json["left"], rest.json["stopped"]) == (10, 0, "")
+    assert len({line["id"] for line in read_jsonl(Path("o.jsonl"))}) == ROWS
+
+
+def test_the_estimate_says_what_a_limit_will_end(serve: Callable[..., Any]) -> None:
+    server = serve()
+    done = run(server, "--max-calls", 7, "--samples", 5)
+    before = next(line for line in done.lines if line.startswith("before: "))
+    assert f"{ROWS} rows: {3 * ROWS} to {5 * ROWS} calls" in before
+    assert "--max-calls 7 will stop it before the end" in done.err
+    assert "may stop" in run(server, "--resume", "--max-calls", 4 * ROWS, "--samples", 5).err
+    # The rows that are left are estimated, and rows that were judged are not.
+    left = ROWS - len(read_jsonl(Path("o.jsonl")))
+    again = run(server, "--resume", "--samples", 5)
+    assert (f"before: {left} rows" in again.err) == (left > 0)
+
+
+def test_a_row_that_is_not_paid_for_is_left_whole(serve: Callable[..., Any]) -> None:
+    server = serve()
+    done = run(server, "--max-calls", 8, "--samples", 3, "--stopping", "all", "--concurrency", 1)
+    assert (done.code, server.count, done.json["left"]) == (1, 8, ROWS - 2)  # the third had two of its three
+    assert [line["drawn"] for line in read_jsonl(Path("o.jsonl"))] == [3, 3]
+
+
+def test_a_limit_on_cost_needs_a_price(serve: Callable[..., Any]) -> None:
+    server = serve()
+    done = run(server, "--max-cost", 1)
+    assert done.code == 1
+    assert done.lines[-1].startswith("error: this model's price is not known; limit the job with --max-calls")
+    assert server.count <= 8
+    assert cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "p.jsonl", "--max-cost", 1).code == 0
+
+
+@pytest.mark.parametrize("limit", ["--max-calls", "--max-cost"])
+def test_a_limit_that_allows_nothing_is_refused(limit: str, serve: Callable[..., Any]) -> None:
+    server = serve()
+    done = run(server, limit, 0)
+    assert (done.code, server.count, len(done.lines)) == (2, 0, 1)
+    assert not Path("o.jsonl").exists()
+
+
+def test_cost_is_a_limit_where_prices_are_known() -> None:
+    engine, desk = (
+        Scripted(lambda request: reply("chat", factual=True), cost=0.01),
+        desk_with(Budget(cost=0.055)),
+    )
+    cases = [Case(inputs={"conversation": "c", "claim": f"claim {n}"}) for n in range(20)]
+    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, desk), concurrency=3)
+    stream = io.StringIO()
+    summary = run_cases(asker, cases, stream, stamp={})
+    assert (summary.stopped, summary.left) == ("the budget of 0.055 cost is spent", 15)
+    assert len(stream.getvalue().splitlines()) == len(engine.requests) == 5
+
+
+def test_much_is_asked_about_and_nothing_is_written_before(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    monkeypatch.setattr("jurist.console.approving.ASK_CALLS", ROWS - 1)
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    refused = run(server)
+    assert (refused.code, server.count) == (2, 0)
+    assert refused.lines[-1] == f"error: this makes about {ROWS} calls to a real model; add --yes to go on"
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    assert (run(server).code, server.count, Path("o.jsonl").exists()) == (1, 0, False)
+    assert run(server, "--max-calls", 3).code == 1  # so few need no question
+    assert run(server, "--resume").code == 0  # nor do those that are left
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    Path("o.jsonl").unlink()
+    assert run(server).code == 0
+    Path("o.jsonl").unlink()
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert run(server, "--yes").code == 0
+    offline = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "p.jsonl")
+    assert (offline.code, "before:" in offline.err) == (0, False)  # the offline engine costs nothing
+
+
+@given(samples=st.integers(1, 7), data=st.data())
+def test_no_sampling_is_settled_sooner_than_its_fewest(samples: int, data: st.DataObject) -> None:
+    sampling = Sampling(samples=samples, threshold=data.draw(st.integers(1, samples)))
+    found = [
+        drawn
+        for label in ("yes", "no")
+        for drawn in range(1, samples + 1)
+        if settled(
+            {label: drawn},
+            left=samples - drawn,
+            samples=samples,
+            threshold=sampling.needed,
+            positive={"yes"},
+            order=("yes", "no"),
+        )
+    ]
+    assert min(found) == sampling.fewest
+
+
+class TestChoosing:
+    @pytest.fixture
+    def compiled(self, serve: Callable[..., Any]) -> Artifact:
+        gold = write_jsonl(Path("gold.jsonl"), claims())
+        server = serve()
+        named = ("--model", "openai/x", "--api-base", server.url, "--yes")
+        done = cli("compile", "fect", "--gold", gold, *FAST, *named, "--store", "s")
+        assert done.code == 0, done.err
+        return Store(Path("s"), shipped=Path("none")).load("fect@1")
+
+    def choose(self, artifact: Artifact, server: Any, *more: object) -> Done:
+        basic = artifact.history[0]["candidate"]
+        other = next(row["candidate"] for row in artifact.history if row["candidate"] != basic)
+        where = ("--gold", "gold.jsonl", "--store", "s", "--api-base", server.url, "--json")
+        return cli("artifacts", "choose", "fect@1", other, *where, *more)
+
+    def test_a_person_is_asked_before_the_test_is_opened(
+        self, compiled: Artifact, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        server, cases = serve(), compiled.card["gold"]["test"]
+        monkeypatch.setattr("jurist.console.approving.ASK_CALLS", 2 * cases - 1)
+        monkeypatch.setattr("sys.stdin", io.StringIO(""))
+        refused = self.choose(compiled, server)
+        assert (refused.code, server.count) == (2, 0)
+        assert f"{cases} sealed cases: {2 * cases} calls" in refused.err
+        assert f"this makes about {2 * cases} calls to a real model; add --yes" in refused.lines[-1]
+        assert not list(Path("s/.checkpoints").glob("*"))
+        assert self.choose(compiled, server, "--max-calls", 3).code == 1
+        done = self.choose(compiled, server, "--resume", "--yes")
+        assert (done.code, server.count) == (0, 2 * cases)
+        assert "3 answers are paid already" in done.err
+        assert done.json["test_openings"] == 2
+        assert json.loads((Path("s") / "fect" / "2" / "card.json").read_text())["parent"] == 1
