@@ -55,7 +55,7 @@ class Checkpoint:
         if folder.exists() and fresh:
             let_go(folder)
             shutil.rmtree(folder)
-        if folder.exists() and not resume:
+        if folder.exists() and not resume and _begun(folder):
             let_go(folder)
             raise CheckpointError(
                 f"an unfinished run of this job is kept in {folder}",
@@ -116,6 +116,15 @@ def _only(folder: Path) -> None:
             f"another process is working on this job in {folder}",
             hint="wait until it has ended, or end it first",
         )
+
+
+def _begun(folder: Path) -> bool:
+    """Say whether anything was paid for: a process that was killed before its first answer leaves nothing to lose."""
+    for path in folder.rglob("*.jsonl"):
+        with path.open("rb") as journal:
+            if journal.readline().endswith(b"\n"):  # a line torn by the kill is no answer
+                return True
+    return False
 
 
 def _text(job: Mapping[str, Any]) -> str:

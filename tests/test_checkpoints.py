@@ -39,6 +39,25 @@ def test_an_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
     assert not Checkpoint.open(tmp_path, JOB, resume=False, fresh=True).journal.exists()
 
 
+@pytest.mark.parametrize(
+    ("left", "begun"),
+    [({}, False), ({"journal.jsonl": ""}, False), ({"journal.jsonl": '{"key": "torn'}, False)]
+    + [({"journal-1.jsonl": "paid\n"}, True), ({"a/journal-0.jsonl": 'paid\n{"torn'}, True)],
+)
+def test_a_run_that_was_killed_before_its_first_answer_is_none(
+    tmp_path: Path, left: dict[str, str], begun: bool
+) -> None:
+    folder = Checkpoint.open(tmp_path, JOB, resume=False).folder
+    for name, text in left.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    if begun:
+        with pytest.raises(CheckpointError, match="--resume"):
+            Checkpoint.open(tmp_path, JOB, resume=False)
+    else:
+        assert Checkpoint.open(tmp_path, JOB, resume=False).folder == folder
+
+
 def test_resume_without_a_run_starts_one(tmp_path: Path) -> None:
     assert Checkpoint.open(tmp_path / "new", JOB, resume=True).folder.is_dir()
 
@@ -96,6 +115,7 @@ def test_two_processes_never_work_on_one_job(tmp_path: Path) -> None:
 
 def test_released_is_free_for_others(tmp_path: Path) -> None:
     mine = Checkpoint.open(tmp_path, {"seed": 1}, resume=False)
+    mine.journal.write_text("paid\n")
     argv = [sys.executable, "-c", HOLDER, str(tmp_path)]
     refused = subprocess.run(argv, input="", capture_output=True, text=True, check=False)
     assert "another process is working on this job" in refused.stderr
