@@ -21,9 +21,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import compile, evaluate, judge, load
+    from .api import compare, compile, evaluate, judge, load
     from .artifacts import Artifact, Store
     from .cases import Case
+    from .comparing import Comparison
     from .compiling import Compiled, Interrupted
     from .engines.meter import Budget
     from .engines.models import Model
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .programs.judge import Judge
 
 _HOMES = {
+    "compare": "api",
     "compile": "api",
     "evaluate": "api",
     "judge": "api",
@@ -42,6 +44,7 @@ _HOMES = {
     "Artifact": "artifacts",
     "Store": "artifacts",
     "Case": "cases",
+    "Comparison": "comparing",
     "Compiled": "compiling",
     "Interrupted": "compiling",
     "Budget": "engines.meter",
@@ -59,6 +62,7 @@ __all__ = [
     "Artifact",
     "Budget",
     "Case",
+    "Comparison",
     "Compiled",
     "Gold",
     "Interrupted",
@@ -71,6 +75,7 @@ __all__ = [
     "Store",
     "Verdict",
     "__version__",
+    "compare",
     "compile",
     "evaluate",
     "judge",

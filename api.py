@@ -1,18 +1,21 @@
-"""The public functions: ``judge``, ``load``, ``compile``, ``evaluate``."""
+"""The public functions: ``judge``, ``load``, ``compile``, ``evaluate``, ``compare``."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .artifacts import Store
+from .comparing import Comparison, Pairs
+from .comparing import compare as compared
 from .compiling import Compiled, Plan, compile_judge
 from .engines.meter import Budget
 from .engines.models import Model
 from .evaluation.measured import Measured, measure
+from .experiment import Experiment, running
 from .gold import Gold
 from .loading import LoadedJudge, find_judge, fitting, load_judge, locate
 from .optimizers.base import Sink
@@ -21,7 +24,7 @@ from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
 from .programs.judge import Judge
 
-__all__ = ["compile", "evaluate", "judge", "load"]
+__all__ = ["compare", "compile", "evaluate", "judge", "load"]
 
 
 def judge(name: str, *, store: str | os.PathLike[str] | None = None) -> Judge:
@@ -80,6 +83,9 @@ def compile(
     prompt_model: str | Model | None = None,
     budget: Budget | None = None,
     sampling: Sampling | None = None,
+    adapter: str = "chat",
+    concurrency: int = 8,
+    shares: tuple[float, float, float] = (0.5, 0.2, 0.3),
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -98,6 +104,9 @@ def compile(
         prompt_model: writes prompts; default: the judge's model.
         budget: hard limits for the whole job.
         sampling: samples per case; an open threshold is fitted on dev.
+        adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
+        concurrency: cases in flight at once.
+        shares: of groups in train, dev and test, as shares of 1.
         seed: of the split and of every random choice.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume: continue an interrupted run of the same job; nothing is paid twice.
@@ -125,6 +134,9 @@ def compile(
         prompt_model=None if prompt_model is None else _model(prompt_model),
         budget=budget or Budget(),
         sampling=fit.sampling,
+        adapter=adapter,
+        concurrency=concurrency,
+        shares=shares,
         seed=seed,
         judge_ref=reference,
     )
@@ -150,6 +162,53 @@ def evaluate(
     cases = (gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), loaded.judge)).cases
     rows = [row_of(case, verdict) for case, verdict in zip(cases, loaded.ask(cases), strict=True)]
     return measure(rows, loaded.judge.metric, loaded.judge.labels, loaded.judge.positive, seed=seed)
+
+
+def compare(
+    judges: Sequence[str],
+    *,
+    gold: str | os.PathLike[str] | Gold,
+    models: Sequence[str | Model] = ("offline",),
+    repeats: int = 1,
+    pairs: Pairs = "first",
+    budget: Budget | None = None,
+    seed: int = 0,
+    store: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    fresh: bool = False,
+    **options: Any,
+) -> Comparison:
+    """Score judges on the same gold, judges x models x repeats, with paired tests corrected together (Holm).
+
+    Args:
+        judges: references as for :func:`load`, of versions or variants of one judge.
+        gold: a bundled name, a path, ``hf:org/name``, or a :class:`~jurist.Gold`. Rows that one of the artifacts
+            was compiled on are left out, and counted.
+        models: every judge is asked with each.
+        repeats: times everything is asked, with other draws each (FECT section 3.1: 10).
+        pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
+        budget: hard limits for everything together.
+        seed: of the bootstrap and the permutation test.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        resume: continue an interrupted run of the same comparison; nothing is paid twice.
+        fresh: forget an interrupted run of the same comparison.
+        options: ``samples``, ``threshold``, ``concurrency`` and ``strictness``, as for :func:`load`.
+
+    Raises:
+        UsageError: they cannot be compared. JudgeError, ArtifactError: as :func:`load`. GoldError: the gold cannot
+        be used. CheckpointError: there is an unfinished run and neither ``resume`` nor ``fresh`` is given.
+        StoppedError: Ctrl-C or a limit; paid answers are kept. ModelError: a model cannot be used at all.
+    """
+    place, asked = _store(store), [_model(one) for one in models]
+    loaded = [load_judge(one, store=place, **options) for one in judges]
+    contenders = tuple(one for judge in loaded for one in judge.on(asked, draws=repeats))
+    for note in dict.fromkeys(one.note for one in contenders):
+        _warn(note)
+    given = gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), contenders[0].judge)
+    experiment = Experiment(contenders=contenders, gold=given, repeats=repeats, budget=budget or Budget())
+    with running(experiment, place.checkpoints, resume=resume, fresh=fresh) as job:
+        answers = job.ask()
+    return compared(answers, gold=given.name, left_out=experiment.left_out, pairs=pairs, seed=seed)
 
 
 def _store(root: str | os.PathLike[str] | None) -> Store:

@@ -115,6 +115,18 @@ class LoadedJudge:
         fit = fitting(suited(model, draws or wanted.samples), wanted)
         return replace(self, model=fit.model, sampling=fit.sampling, note=fit.note)
 
+    def on(self, models: Sequence[Model], *, draws: int = 1) -> list[LoadedJudge]:
+        """Return the same judge for each model; an NLI model is its own, whichever others are named.
+
+        Args:
+            models: who answers; a temperature that one leaves open suits ``draws``.
+            draws: how often everything is asked: repeats need a temperature at which draws differ, as samples do.
+                A 0 that the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
+        """
+        if self.model.classifier:
+            return [self]
+        return [self.with_model(model, draws=self.sampling.samples * max(1, draws)) for model in models]
+
     def stamp(self) -> dict[str, Any]:
         """Return what identifies the judge in its output."""
         return {

@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..experiment import Answers, Experiment, Running, running
 from ..forecast import Forecast, foresee
 from ..gold import Gold
-from ..loading import LoadedJudge, load_judge
+from ..loading import load_judge
 from .approving import Bill, approve
 from .common import human, open_model_of, print_json, progress, store_of, write_text
 from .compared import cost_line, sheets
@@ -57,36 +57,25 @@ def run(arguments: Namespace) -> int:
 
 
 def _experiment(arguments: Namespace, store: Store) -> Experiment:
-    models = list(dict.fromkeys(arguments.model or ["offline"]))
-    contenders = [
-        contender
+    models = [open_model_of(arguments, name) for name in dict.fromkeys(arguments.model or ["offline"])]
+    loaded = [
+        load_judge(
+            reference,
+            store=store,
+            samples=arguments.samples,
+            threshold=arguments.threshold,
+            concurrency=arguments.concurrency,
+            strictness=arguments.strictness,
+        )
         for reference in arguments.judges
-        for contender in _contenders(arguments, reference, store, models)
     ]
+    contenders = [one for judge in loaded for one in judge.on(models, draws=arguments.repeats)]
     return Experiment(
         contenders=tuple(contenders),
         gold=Gold.load(arguments.gold, contenders[0].judge),
         repeats=arguments.repeats,
         budget=Budget(calls=arguments.max_calls, cost=arguments.max_cost),
     )
-
-
-def _contenders(arguments: Namespace, reference: str, store: Store, models: list[str]) -> list[LoadedJudge]:
-    loaded = load_judge(
-        reference,
-        store=store,
-        samples=arguments.samples,
-        threshold=arguments.threshold,
-        concurrency=arguments.concurrency,
-        strictness=arguments.strictness,
-    )
-    if loaded.model.classifier:  # it is its own model, whichever others are named
-        return [loaded]
-    samples = loaded.sampling.samples
-    # Repeats need a temperature at which draws differ, as samples do; a 0 that the user gave is left alone for
-    # repeats, because what an endpoint still varies at 0 is worth measuring.
-    draws = samples * max(1, arguments.repeats)
-    return [loaded.with_model(open_model_of(arguments, name), draws=draws) for name in models]
 
 
 def _announce(console: Console, forecast: Forecast, job: Running) -> None:

@@ -15,7 +15,10 @@ import pytest
 from loopback import answer
 from small import claims, cli, start, write_jsonl
 
+import jurist
 from jurist.engines.models import Model
+from jurist.errors import CheckpointError, UsageError
+from jurist.experiment import StoppedError
 from jurist.forecast import price_of
 
 CASES, REPEATS = 21, 3
@@ -232,3 +235,40 @@ def test_offline_repeats_differ_and_are_the_same_again() -> None:
     assert 0.5 < judge["consistency"]["agreement"] < 1.0
     assert judge["repeats"]["f1"]["sd"] > 0
     assert found["tests"] == []
+
+
+def test_from_python_it_is_the_same_comparison(serve: Callable[..., Any]) -> None:
+    server = serve()
+    models = [jurist.Model(name=f"openai/{name}", api_base=server.url) for name in "xy"]
+    asked = {"gold": "gold.jsonl", "models": models, "repeats": REPEATS, "concurrency": IN_FLIGHT}
+    with pytest.raises(
+        StoppedError, match=r"9 paid answers are kept in .*; raise the limit and add --resume"
+    ):
+        jurist.compare(["fect:basic"], budget=jurist.Budget(calls=9), **asked)
+    with pytest.raises(CheckpointError, match="an unfinished run"):
+        jurist.compare(["fect:basic"], **asked)
+    found = jurist.compare(["fect:basic"], resume=True, **asked)
+    assert server.count == WHOLE
+    assert not list(Path("compiled").rglob("*"))
+    told = cli(*argv(server, "--json"))
+    assert results(json.loads(json.dumps(found.to_json()))) == results(told.json)
+
+
+def test_from_python_a_gold_set_and_versions_can_be_given(serve: Callable[..., Any]) -> None:
+    gold = jurist.Gold.load("gold.jsonl", jurist.judge("fect"))
+    compiled = jurist.compile(
+        "fect",
+        gold=gold,
+        optimizer="fewshot",
+        options={"sample": 8},
+        seed=1,
+        shares=(0.4, 0.3, 0.3),
+        adapter="json",
+    )
+    card = compiled.artifact.card
+    assert (card["adapter"], card["gold"]["shares"]) == ("json", [0.4, 0.3, 0.3])
+    found = jurist.compare(["fect:basic", "fect@1"], gold=gold, pairs="all")
+    assert (found.left_out, found.cases + found.left_out) == (len(card["gold"]["seen"]), CASES)
+    assert len(found.tests) == 1
+    with pytest.raises(UsageError, match="have different labels"):
+        jurist.compare(["fect:basic", "cognibench:basic"], gold=gold)
