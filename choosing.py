@@ -26,6 +26,7 @@ from .engines.models import Model, connect
 from .errors import ArtifactError, BudgetExhausted, GoldError
 from .evaluation.proof import Proof
 from .gold import Gold
+from .leaks import check_leaks
 from .loading import find_judge, fitting
 from .optimizers.setting import Setting
 from .programs.asking import Asker, Sampling
@@ -105,7 +106,8 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
 
     Raises:
         ArtifactError: there is no such artifact or candidate, or its history is not the one that was sealed.
-        GoldError: the gold set does not give the same sealed test.
+        GoldError: the gold set does not give the same sealed test or has other labels, or the candidate's prompt
+            holds something of that test.
         BudgetExhausted: as a ``JuristError``'s line by the command; what was paid is kept for ``resume``.
         ModelError: the model cannot be used at all.
     """
@@ -113,7 +115,8 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
     judge = _judge(artifact, store)
     row = _row(artifact, choosing.candidate)
     split = _split(artifact, judge, choosing)
-    opened = openings(store, judge.name, split.test_hash) + 1
+    check_leaks(split, [PromptState.from_json(row["prompt"])])
+    opened = openings(store, judge.name, split.test_hash, artifact.path) + 1
     job = {"choose": artifact.sha256, "candidate": row["candidate"]}
     checkpoint = Checkpoint.open(store.checkpoints, job, resume=choosing.resume, fresh=choosing.fresh)
     desk = Desk(ledger=Ledger(), meter=Meter(choosing.budget), journal=Journal(checkpoint.journal))
@@ -310,7 +313,10 @@ def _row(artifact: Artifact, candidate: str) -> Mapping[str, Any]:
 
 
 def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> Split:
-    """Return the split of the compilation, made again: its test must be the one that was sealed."""
+    """Return the split of the compilation, made again: its test must be the one that was sealed.
+
+    Ids are of inputs alone, so the same test may have other labels: then the old card would stand over new scores.
+    """
     about = artifact.card["gold"]
     source = choosing.gold or str(about["name"])
     hint = "name the gold set it was compiled on with --gold"
@@ -328,6 +334,11 @@ def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> Split:
             f"{source!r} does not give the sealed test of {artifact.ref}: {len(split.test)} cases with other ids "
             f"than the {about['test']} it was proven on",
             hint=hint,
+        )
+    if gold.sha256 != about["sha256"]:
+        raise GoldError(
+            f"{source!r} has other labels or rows than when {artifact.ref} was compiled on it",
+            hint="compile again on it, or name the gold set as it was with --gold",
         )
     return split
 

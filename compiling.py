@@ -10,9 +10,9 @@ search chose others: then the basic prompt is asked as the user set the job up.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,12 @@ from .engines.journal import Journal
 from .engines.ledger import Ledger
 from .engines.meter import Budget, Meter
 from .engines.models import Model, connect
-from .errors import BudgetExhausted, OptimizerError
+from .errors import BudgetExhausted, GoldError, OptimizerError
 from .evaluation.proof import Proof
 from .gold import Gold
 from .leaks import check_leaks
 from .optimizers.base import Event, Job, Result, Sink, optimize
+from .optimizers.board import Board
 from .optimizers.matrix import bounded
 from .optimizers.pareto import front
 from .optimizers.registry import DEFAULT, make, settings_of
@@ -35,7 +36,7 @@ from .optimizers.setting import Setting
 from .programs.asking import Sampling, room_for
 from .programs.judge import Judge
 from .programs.state import PromptState
-from .proving import described, fitted, model_under, openings, proven
+from .proving import described, fitted, model_under, openings, placed, proven
 from .splits import Split
 
 __all__ = ["Compiled", "Interrupted", "Plan", "compile_judge"]
@@ -188,37 +189,85 @@ def _compile(
     if result.ending == "interrupted":
         raise _interrupted(checkpoint, result, "stopped by Ctrl-C")
     desk.meter.hold(0)
-    check_leaks(split, [result.best.state])
+    result, leaking = _chosen(split, job, result)
     sampling = fitted(job, result.board, result.best)
     words = f"proving on {len(split.test)} sealed cases"
     sink(Event(kind="phase", text=words, phase="proving", calls=desk.meter.calls, expected=held))
+    opened = openings(store, plan.judge.name, split.test_hash) + 1
     try:
-        proof, counted = _prove(job, split, result, sampling)
+        proof, counted = _prove(job, split, result, sampling, opened)
     except BudgetExhausted as stop:
         raise _interrupted(checkpoint, result, f"no proof: {stop}; raise it") from stop
     except KeyboardInterrupt:
         raise _interrupted(checkpoint, result, "stopped by Ctrl-C in the proof") from None
-    better = proof.decision.verdict == "better"
-    matrix, left_out = bounded(
-        result.board.matrix(split.train, split.dev), (result.board.basic.id, result.best.id)
-    )
     card = {
         **_card(plan, split, desk, result, proof, sampling),
         **counted,
         "parent": _parent(plan, store),
-        "pareto": _pareto(job, result),
-        "matrix": {"rows": len(matrix), "left_out": left_out},
-        "test_openings": openings(store, plan.judge.name, split.test_hash) + 1,
+        "pareto": [
+            one.to_json() for one in front(job, result.board, partial(placed, job, result.board), leaking)
+        ],
+        "test_openings": opened,
     }
+    return _kept(plan, split, store, result, proof, card, force)
+
+
+def _kept(
+    plan: Plan, split: Split, store: Store, result: Result, proof: Proof, card: dict[str, Any], force: bool
+) -> Compiled:
+    board, latest = result.board, force or proof.decision.verdict == "better"
+    matrix, left_out = bounded(board.matrix(split.train, split.dev), (board.basic.id, result.best.id))
     artifact = store.save(
         plan.judge,
         result.best.state,
-        card,
-        result.board.history(split.train, split.dev),
+        {**card, "matrix": {"rows": len(matrix), "left_out": left_out}},
+        board.history(split.train, split.dev),
         matrix=matrix,
-        make_latest=better or force,
+        make_latest=latest,
     )
-    return Compiled(artifact=artifact, proof=proof, result=result, latest=better or force)
+    return Compiled(artifact=artifact, proof=proof, result=result, latest=latest)
+
+
+def _chosen(split: Split, job: Job, result: Result) -> tuple[Result, Collection[str]]:
+    """Return the result without what may not win, and the ids of that.
+
+    Raises:
+        GoldError: even the basic prompt, which is left then, holds something of the test.
+    """
+    leaking = _leaking(split, result.board)
+    if leaking:
+        said = (
+            "1 candidate whose prompt holds"
+            if len(leaking) == 1
+            else f"{len(leaking)} candidates whose prompts hold"
+        )
+        job.note(f"left out of the choice: {said} text of a test case")
+        best = result.board.best(job.dev, leaking) or result.board.basic
+        result = dataclasses.replace(result, best=best)
+    check_leaks(split, [result.best.state])
+    return result, leaking
+
+
+def _leaking(split: Split, board: Board) -> Collection[str]:
+    """Return the ids of the candidates whose prompts show something of the test; the basic prompt is never one.
+
+    They are found after the search, and no optimizer is told: what is refused says something of the test too.
+    """
+    states = {one.state.id: one.state for one in board.candidates.values()}
+    found = {state.id for state in _with_leaks(split, list(states.values()))}
+    return {one.id for one in board.candidates.values() if one.state.id in found} - {board.basic.id}
+
+
+def _with_leaks(split: Split, states: Sequence[PromptState]) -> list[PromptState]:
+    """Return the prompts that leak, by halving: a check goes through all of the gold set, and few prompts leak."""
+    try:
+        check_leaks(split, states)
+    except GoldError:
+        if len(states) == 1:
+            return list(states)
+        middle = len(states) // 2
+        return [*_with_leaks(split, states[:middle]), *_with_leaks(split, states[middle:])]
+    return []
 
 
 def _interrupted(checkpoint: Checkpoint, result: Result, why: str) -> Interrupted:
@@ -248,25 +297,15 @@ def _job(plan: Plan, split: Split, desk: Desk, sink: Sink) -> Job:
     )
 
 
-def _pareto(job: Job, result: Result) -> list[dict[str, Any]]:
-    """Return the front of cost and score, each point with the vote threshold that goes with it."""
-    found = []
-    for point in front(job, result.board):
-        sampling = fitted(job, result.board, result.board.candidates[point.candidate])
-        threshold = sampling.needed if sampling.samples > 1 else None
-        found.append(dataclasses.replace(point, threshold=threshold).to_json())
-    return found
-
-
 def _prove(
-    job: Job, split: Split, result: Result, sampling: Sampling
+    job: Job, split: Split, result: Result, sampling: Sampling, opened: int
 ) -> tuple[Proof, dict[str, dict[str, int]]]:
     """Return the proof, and what the card says about answers that contradicted themselves."""
     basic, best = job.judge.basic(), result.best
     asker = job.asker(best.state.apply(basic), best.setting.asked)
     compiled = dataclasses.replace(asker, sampling=sampling)
     same = best.asked_id == result.board.basic.asked_id
-    return proven(job.judge, split.test, job.asker(basic), compiled, same=same, seed=job.seed)
+    return proven(job.judge, split.test, job.asker(basic), compiled, same=same, seed=job.seed, opened=opened)
 
 
 def _card(

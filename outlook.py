@@ -98,7 +98,9 @@ def outlook(plan: Plan) -> Outlook:
     # Votes end when they are settled: by more than half of the samples at the earliest.
     quickest = round(len(split.test) * (plan.sampling.samples // 2 + 1) * basic.calls)
     proving = Span(least=min(quickest, held // 2), most=held)
-    least = optimizer.minimum(job)
+    needed = optimizer.minimum(job)
+    # A chain starts only where every part has a share, and may be done after its first part.
+    least = getattr(optimizer, "parts", (optimizer,))[0].minimum(job)
     optimizing = Span(least=least, most=None if limit is None else max(least, limit - round(proving.least)))
     first = least + round(proving.least)
     calls = Span(least=first, most=None if limit is None else max(limit, first))
@@ -116,7 +118,7 @@ def outlook(plan: Plan) -> Outlook:
         tokens=_tokens(plan, calls, (basic, longest)),
         cost=cost,
         unpriced=unpriced,
-        payable=limit is None or held + least <= limit,
+        payable=limit is None or held + needed <= limit,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from .artifacts import Store
@@ -25,7 +26,7 @@ from .programs.asking import Asker, Sampling, Verdict
 from .programs.judge import Judge
 from .programs.votes import majority
 
-__all__ = ["described", "fitted", "model_under", "openings", "proven"]
+__all__ = ["described", "fitted", "model_under", "openings", "placed", "proven"]
 
 
 def model_under(model: Model, setting: Setting, samples: int) -> Model:
@@ -64,18 +65,32 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> Sampling:
         return under
     if samples == 1 or job.sampling.threshold is not None or not board.scored(candidate, job.dev):
         return under
-    verdicts = board.verdicts(candidate, job.dev)
-
-    def value(threshold: int) -> float:
-        sampling = dataclasses.replace(job.sampling, threshold=threshold)
-        asker = dataclasses.replace(job.asker(job.judge.basic()), sampling=sampling)
-        again = [asker.revote(case, verdict) for case, verdict in zip(job.dev, verdicts, strict=True)]
-        outcome = board.objective.outcome
-        return board.objective.aggregate([outcome(c, v) for c, v in zip(job.dev, again, strict=True)])
-
+    at = [dataclasses.replace(job.sampling, threshold=threshold) for threshold in range(1, samples + 1)]
+    values = {one.needed: round(_voted(job, board, candidate, one), 9) for one in at}
     middle = majority(samples)
-    best = max(range(1, samples + 1), key=lambda t: (round(value(t), 9), t == middle, -t))
-    return dataclasses.replace(job.sampling, threshold=best)
+    return max(at, key=lambda one: (values[one.needed], one.needed == middle, -one.needed))
+
+
+def placed(job: Job, board: Board, candidate: Candidate) -> tuple[float, int | None]:
+    """Return a candidate's value on dev under the vote threshold that goes with it, and that threshold.
+
+    Args:
+        job: the job.
+        board: has scored the candidate on all of dev.
+        candidate: which one; with one sample there is no threshold.
+    """
+    sampling = fitted(job, board, candidate)
+    if sampling.samples == 1:
+        return board.value(candidate, job.dev), None
+    return _voted(job, board, candidate, sampling), sampling.needed
+
+
+def _voted(job: Job, board: Board, candidate: Candidate, sampling: Sampling) -> float:
+    """Return the value on dev that the stored votes give under a threshold."""
+    asker = dataclasses.replace(job.asker(job.judge.basic()), sampling=sampling)
+    verdicts = zip(job.dev, board.verdicts(candidate, job.dev), strict=True)
+    outcome = board.objective.outcome
+    return board.objective.aggregate([outcome(case, asker.revote(case, one)) for case, one in verdicts])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,9 +150,19 @@ def _asked(test: Sequence[Case], verdicts: Sequence[Verdict]) -> _Asked:
     return _Asked(rows=rows, inconsistent=sum(verdict.inconsistent for verdict in verdicts))
 
 
-def openings(store: Store, judge: str, test_hash: str) -> int:
-    """Return how many artifacts of a judge were proven on a test: how often it has been opened so far."""
-    golds = [one.card.get("gold") or {} for one in store.list(judge)]
+def openings(store: Store, judge: str, test_hash: str, seen: Path | None = None) -> int:
+    """Return how many artifacts of a judge were proven on a test: how often its user has opened it so far.
+
+    Those that came with the package do not count: nothing was chosen by what they showed, unless one is chosen from.
+
+    Args:
+        store: the user's artifacts, and the shipped ones.
+        judge: its name.
+        test_hash: of the test's ids.
+        seen: the folder of the artifact that is chosen from; it counts wherever it lies.
+    """
+    counted = [one for one in store.list(judge) if not one.shipped or one.path == seen]
+    golds = [one.card.get("gold") or {} for one in counted]
     return sum(gold.get("test_ids_sha256") == test_hash for gold in golds)
 
 

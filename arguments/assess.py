@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .generate import judge_options
-from .shared import add, common_options, endpoint_options, handler, limit_options, unusable_option, yes_option
+from .shared import (
+    add,
+    common_options,
+    endpoint_options,
+    handler,
+    limit_options,
+    named,
+    unusable_option,
+    yes_option,
+)
 
 __all__ = ["add_assess"]
 
@@ -43,6 +52,7 @@ def add_assess(commands: Any) -> None:
     judge_options(command)
     command.add_argument(
         "--calibration",
+        type=named,
         metavar="GOLD",
         help="gold to measure the judge on (default: cognibench-mini); rows its artifact has seen are left out",
     )

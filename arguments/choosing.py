@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .shared import add, handler, limit_options, output_options, transport_options, yes_option
+from .shared import add, gold_option, handler, limit_options, output_options, transport_options, yes_option
 
 __all__ = ["add_choose"]
 
@@ -30,9 +30,7 @@ def add_choose(actions: Any) -> None:
     command = add(actions, "choose", _CHOOSE, handler("choose", "run"), _EXAMPLES)
     command.add_argument("artifact", metavar="JUDGE@VERSION")
     command.add_argument("candidate", metavar="CANDIDATE", help="its id, or the beginning of it")
-    command.add_argument(
-        "--gold", metavar="PATH|NAME", help="the gold set it was compiled on (default: as named on the card)"
-    )
+    gold_option(command, "the gold set it was compiled on (default: as named on the card)", required=False)
     command.add_argument("--api-base", metavar="URL", help="address of the model (default: the card's)")
     transport_options(command)
     limit_options(command, what="choice")

@@ -8,8 +8,10 @@ from .shared import (
     add,
     common_options,
     endpoint_options,
+    gold_option,
     handler,
     limit_options,
+    seed_option,
     strictness_option,
     yes_option,
 )
@@ -176,17 +178,12 @@ def judge_options(command: Any) -> None:
 def add_dynamics(actions: Any) -> None:
     """Add ``jurist gold dynamics``."""
     command = add(actions, "dynamics", _DYNAMICS, handler("generate", "dynamics"), _DYNAMICS_EXAMPLES)
-    command.add_argument(
-        "--gold",
-        required=True,
-        metavar="PATH|NAME",
-        help="labelled rows of the cognibench judge, or a dataset folder",
-    )
+    gold_option(command, "labelled rows of the cognibench judge, or a dataset folder")
     command.add_argument(
         "--parts", type=int, default=5, metavar="N", help="into how many parts an answer is cut (default: 5)"
     )
     strictness_option(command)
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the bootstrap (default: 0)")
+    seed_option(command, "the bootstrap")
     command.add_argument("--csv", metavar="F.csv", help="write the tables as CSV too")
     command.add_argument("--plots", metavar="DIR", help="draw the figures into a folder (needs matplotlib)")
     command.add_argument(

@@ -7,7 +7,7 @@ from typing import Any
 
 from .choosing import add_choose
 from .generate import add_dynamics
-from .shared import add, handler
+from .shared import add, gold_option, handler, named, seed_option
 
 __all__ = ["add_artifacts", "add_gold"]
 
@@ -107,9 +107,15 @@ def add_gold(commands: Any) -> None:
         action.add_argument("judge", metavar="JUDGE", help="the judge whose labels these are")
         action.add_argument("--store", metavar="DIR", help=argparse.SUPPRESS)
     for action in (check, split, agreement, sheet):
-        action.add_argument("gold", metavar="PATH|NAME", help="a bundled name, a file, a folder, hf:org/name")
+        action.add_argument(
+            "gold", type=named, metavar="PATH|NAME", help="a bundled name, a file, a folder, hf:org/name"
+        )
     imports.add_argument(
-        "gold", nargs="+", metavar="PATH|NAME", help="files, sheets, exports, ...; several are joined"
+        "gold",
+        nargs="+",
+        type=named,
+        metavar="PATH|NAME",
+        help="files, sheets, exports, ...; several are joined",
     )
     imports.add_argument("--output", required=True, metavar="F.jsonl", help="the file to write")
     imports.add_argument(
@@ -127,7 +133,7 @@ def add_gold(commands: Any) -> None:
     agreement.add_argument(
         "--ordinal", action="store_true", help="the judge's labels are ordered: give the ordinal alpha too"
     )
-    agreement.add_argument("--seed", type=int, default=0, metavar="N", help="of the bootstrap (default: 0)")
+    seed_option(agreement, "the bootstrap")
     for action in (check, split):
         action.add_argument(
             "--split",
@@ -135,7 +141,7 @@ def add_gold(commands: Any) -> None:
             metavar="T/D/T",
             help="shares of train, dev and test (default: 50/20/30)",
         )
-        action.add_argument("--seed", type=int, default=0, metavar="N", help="of the split (default: 0)")
+        seed_option(action, "the split")
     for action in (check, agreement):
         action.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -143,7 +149,7 @@ def add_gold(commands: Any) -> None:
 def _sheet_options(sheet: Any, review: Any) -> None:
     sheet.add_argument("--all", action="store_true", help="also units that have a gold label")
     review.add_argument("--verdicts", required=True, metavar="F.jsonl", help="what jurist run wrote")
-    review.add_argument("--gold", metavar="PATH|NAME", help="also units on which judge and gold differ")
+    gold_option(review, "also units on which judge and gold differ", required=False)
     review.add_argument(
         "--input", metavar="PATH|NAME", help="the rows that were judged (default: the files the run names)"
     )

@@ -13,11 +13,14 @@ __all__ = [
     "common_options",
     "endpoint_options",
     "experiment_options",
+    "gold_option",
     "handler",
     "limit_options",
     "model_options",
+    "named",
     "output_options",
     "sampling_options",
+    "seed_option",
     "setting_option",
     "split_option",
     "strictness_option",
@@ -47,6 +50,38 @@ def add(commands: Any, name: str, help_: str, handler: Callable[..., int], examp
     )
     command.set_defaults(handler=handler)
     return command
+
+
+_SEEDS = 2**32
+"""Seeds are below this: the random generators of numpy, and of the optimizers that use it, take no others."""
+
+
+def _seed(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number < _SEEDS:
+        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        raise argparse.ArgumentTypeError(f"{shown!r} is no seed: give a whole number from 0 to {_SEEDS - 1}")
+    return number
+
+
+def named(text: str) -> str:
+    """Return a name that an option takes; an empty one is a variable that was not set, and never a default."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name is empty: give a bundled name, a file or a folder")
+    return text
+
+
+def seed_option(command: Any, of: str) -> None:
+    """Add ``--seed``."""
+    command.add_argument("--seed", type=_seed, default=0, metavar="N", help=f"of {of} (default: 0)")
+
+
+def gold_option(command: Any, help_: str, *, required: bool = True) -> None:
+    """Add ``--gold``."""
+    command.add_argument("--gold", type=named, required=required, metavar="PATH|NAME", help=help_)
 
 
 def model_options(command: Any, *, several: bool = False) -> None:
@@ -97,10 +132,13 @@ def budget_options(command: Any, *, over: str = "") -> None:
 def limit_options(command: Any, *, over: str = "", what: str = "job") -> None:
     """Add hard limits and resumption."""
     budget_options(command, over=over)
-    command.add_argument(
+    unfinished = command.add_mutually_exclusive_group()
+    unfinished.add_argument(
         "--resume", action="store_true", help=f"continue an unfinished run of the same {what}"
     )
-    command.add_argument("--fresh", action="store_true", help=f"forget an unfinished run of the same {what}")
+    unfinished.add_argument(
+        "--fresh", action="store_true", help=f"forget an unfinished run of the same {what}"
+    )
 
 
 def experiment_options(command: Any, *, over: str, what: str = "job") -> None:
@@ -181,7 +219,7 @@ def unusable_option(command: Any, what: str) -> None:
 
 def common_options(command: Any, *, of: str = "every random choice") -> None:
     """Add seed, store and ``--json``."""
-    command.add_argument("--seed", type=int, default=0, metavar="N", help=f"of {of} (default: 0)")
+    seed_option(command, of)
     output_options(command)
 
 

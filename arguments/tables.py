@@ -8,6 +8,7 @@ from .shared import (
     add,
     common_options,
     experiment_options,
+    gold_option,
     handler,
     model_options,
     sampling_options,
@@ -60,7 +61,7 @@ def add_table(commands: Any) -> None:
 
 
 def _three(table: Any) -> None:
-    table.add_argument("--gold", required=True, metavar="PATH|NAME", help="labelled responses")
+    gold_option(table, "labelled responses")
     table.add_argument(
         "--detector",
         action="append",
@@ -74,7 +75,7 @@ def _three(table: Any) -> None:
 
 
 def _five(table: Any) -> None:
-    table.add_argument("--gold", required=True, metavar="PATH|NAME", help="labelled responses")
+    gold_option(table, "labelled responses")
     table.add_argument(
         "--judge",
         default="cognibench",

@@ -9,6 +9,7 @@ from .shared import (
     budget_options,
     common_options,
     experiment_options,
+    gold_option,
     handler,
     limit_options,
     model_options,
@@ -83,10 +84,10 @@ def add_compile(commands: Any) -> None:
     """Add ``jurist compile``."""
     command = add(commands, "compile", _COMPILE, handler("compile", "run"), _COMPILE_EXAMPLES)
     command.add_argument("judge", metavar="JUDGE", help="a built-in judge, or path/to/file.py:judge")
-    command.add_argument(
-        "--gold",
-        metavar="PATH|NAME",
-        help="labelled rows: a bundled name, a file, a folder, hf:org/name; default: the judge's bundled set",
+    gold_option(
+        command,
+        "labelled rows: a bundled name, a file, a folder, hf:org/name; default: the judge's bundled set",
+        required=False,
     )
     command.add_argument(
         "--optimizer",
@@ -166,7 +167,7 @@ def add_compare(commands: Any) -> None:
         metavar="JUDGE[@V]|JUDGE:basic",
         help="judges, versions and variants with the same labels; each is asked with each model",
     )
-    command.add_argument("--gold", required=True, metavar="PATH|NAME", help="labelled rows")
+    gold_option(command, "labelled rows")
     command.add_argument(
         "--repeats",
         type=int,

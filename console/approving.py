@@ -35,6 +35,7 @@ class Bill:
         calls: requests to real models, at most; ``None`` without a limit.
         cost: US dollars, at most; ``None`` if not known.
         unpriced: models of a provider's own address whose price is not known.
+        unknown: all models whose price is not known, those at other addresses too.
         bounded: whether the user limited the calls.
         capped: whether the user limited the cost.
         about: ``about`` for an estimate, ``up to`` for a limit.
@@ -43,6 +44,7 @@ class Bill:
     calls: int | None
     cost: float | None
     unpriced: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     bounded: bool = False
     capped: bool = False
     about: str = "about"
@@ -70,9 +72,16 @@ def approve(bill: Bill, *, yes: bool) -> None:
     """Ask a person before much is paid; where nobody can answer, refuse.
 
     Raises:
-        UsageError: there is a reason to ask, ``yes`` is not given, and standard input is not a terminal.
+        UsageError: the cost is limited and a price is not known; or there is a reason to ask, ``yes`` is not given,
+            and standard input is not a terminal.
         NotApprovedError: the answer was not yes.
     """
+    blind = dict.fromkeys((*bill.unknown, *bill.unpriced))
+    if bill.capped and blind and bill.calls != 0:  # the meter would refuse as well, but after a call was paid
+        raise UsageError(
+            f"--max-cost cannot be kept: the price of {', '.join(blind)} is not known",
+            hint="limit the calls with --max-calls instead",
+        )
     worry = "" if yes else bill.worry()
     if not worry:
         return
@@ -123,6 +132,7 @@ def bill(estimate: Estimate, budget: Budget, paid: int, models: Collection[Model
         calls=calls,
         cost=cost,
         unpriced=tuple(name for name in estimate.unpriced if name in hosted),
+        unknown=estimate.unpriced,
         bounded=budget.calls is not None,
         capped=budget.cost is not None,
         about="about" if least == most else "up to",

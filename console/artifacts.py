@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import os
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
 from ..artifacts import Artifact, Store, Summary, prompt_text
+from ..errors import ArtifactError
 from ..exports import export
 from ..loading import find_judge, load_judge
 from .common import human, print_json, store_of, write_text
@@ -18,9 +21,21 @@ from .tables import metric_cell, plain_table
 __all__ = ["diff", "list_", "show", "tag", "verify"]
 
 
+def _store(arguments: Namespace) -> Store:
+    """Return the store, which must be there if it was named: of a misspelt one, nothing would be all that is said.
+
+    Raises:
+        ArtifactError: there is no such folder.
+    """
+    named = arguments.store or os.environ.get("JURIST_STORE")
+    if named and not Path(named).exists():
+        raise ArtifactError(f"there is no folder {named}", hint="name the store with --store or JURIST_STORE")
+    return store_of(arguments)
+
+
 def list_(arguments: Namespace) -> None:
     """List all artifacts."""
-    found = store_of(arguments).list()
+    found = _store(arguments).list()
     if arguments.json:
         print_json({"artifacts": [_entry(one) for one in found]})
         return
@@ -42,7 +57,7 @@ def list_(arguments: Namespace) -> None:
 
 def show(arguments: Namespace) -> None:
     """Print one artifact: as a page, or its prompt, its history, its plot, or what compiling changed."""
-    store = store_of(arguments)
+    store = _store(arguments)
     artifact = store.load(arguments.artifact)
     if arguments.plot:
         plot(artifact, arguments.plot)
@@ -78,7 +93,7 @@ def _history(artifact: Artifact) -> None:
 
 def diff(arguments: Namespace) -> None:
     """Print what changed between two prompts."""
-    store = store_of(arguments)
+    store = _store(arguments)
     (one, first), (two, second) = (_prompt(store, ref) for ref in (arguments.first, arguments.second))
     lines = difflib.unified_diff(first, second, one, two, lineterm="")
     text = "\n".join(lines)
@@ -98,13 +113,13 @@ def _prompt(store: Store, reference: str) -> tuple[str, list[str]]:
 
 def tag(arguments: Namespace) -> None:
     """Name a version."""
-    store_of(arguments).tag(arguments.artifact, arguments.tag)
+    _store(arguments).tag(arguments.artifact, arguments.tag)
     human().print(Text(f"{arguments.artifact} is now also {arguments.tag}"))
 
 
 def verify(arguments: Namespace) -> int:
     """Check every byte; exit code 1 if anything is wrong."""
-    store: Store = store_of(arguments)
+    store: Store = _store(arguments)
     problems = store.verify(arguments.artifact)
     if arguments.json:
         print_json(

@@ -102,6 +102,7 @@ def _bill(forecast: Forecast, job: Running) -> Bill:
         calls=calls,
         cost=cost,
         unpriced=tuple(name for name in forecast.unpriced if name in hosted),
+        unknown=forecast.unpriced,
         bounded=budget.calls is not None,
         capped=budget.cost is not None,
     )

@@ -140,6 +140,7 @@ def _bill(plan: Plan, seen: Outlook, paid: int, *, bounded: bool) -> Bill:
         calls=calls if seen.billed else 0,
         cost=None if seen.cost is None else seen.cost.most,
         unpriced=tuple(name for name in seen.unpriced if name in hosted),
+        unknown=seen.unpriced,
         bounded=bounded,
         capped=plan.budget.cost is not None,
         about="up to",
@@ -149,7 +150,11 @@ def _bill(plan: Plan, seen: Outlook, paid: int, *, bounded: bool) -> Bill:
 def _paid(plan: Plan, store: Store) -> int:
     """Return how many answers an interrupted run of the plan has paid."""
     journal = Checkpoint.at(store.checkpoints, plan.fingerprint()).journal
-    return len(journal.read_bytes().splitlines()) if journal.exists() else 0
+    if not journal.exists():
+        return 0
+    # Only read, as another process may be writing it. Failed attempts are lines too; within a text, quotes are escaped.
+    lines = journal.read_bytes().splitlines(keepends=True)
+    return sum(line.endswith(b"\n") and b'"failed":' not in line for line in lines)
 
 
 def _interrupted(console: Console, stop: Interrupted) -> None:

@@ -1,4 +1,4 @@
-"""The front of cost and score as a table."""
+"""The front of cost and score as a table, or in words where there is none."""
 
 from __future__ import annotations
 
@@ -6,21 +6,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from .tables import plain_table
 
 __all__ = ["pareto_table"]
 
 
-def pareto_table(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> Table:
+def pareto_table(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> Table | Text:
     """Return the candidates that no other beats in score on dev and in cost, the cheapest first.
+
+    Without any, one line that says why.
 
     Args:
         ref: the artifact, for the command in the title.
         front: the card's ``pareto``.
         chosen: the candidate that became the artifact; a star marks it.
     """
-    unit = str(front[0]["unit"]) if front else "tokens per case"
+    if not front:
+        return Text("no front of cost and score: no candidate was scored on all of dev")
+    unit = str(front[0]["unit"])
     rows = [
         [
             point["candidate"] + (" *" if point["candidate"] == chosen else ""),

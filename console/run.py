@@ -28,8 +28,7 @@ __all__ = ["run"]
 def run(arguments: Namespace) -> int:
     """Judge rows; exit code 3 if too many are unusable, 1 if a limit left some."""
     console = human()
-    if not 0 <= arguments.max_unusable <= 1:
-        raise UsageError(f"--max-unusable {arguments.max_unusable} is no share", hint="give 0 to 1")
+    _check(arguments)
     budget = Budget(calls=arguments.max_calls, cost=arguments.max_cost)
     loaded = replace(
         judge_of(arguments, arguments.judge, store_of(arguments)),
@@ -66,6 +65,16 @@ def run(arguments: Namespace) -> int:
     return _ended(arguments, summary)
 
 
+def _check(arguments: Namespace) -> None:
+    if not 0 <= arguments.max_unusable <= 1:
+        raise UsageError(f"--max-unusable {arguments.max_unusable} is no share", hint="give 0 to 1")
+    if arguments.output == "-" and arguments.resume:
+        raise UsageError(
+            "--resume needs an --output file: what standard output got cannot be read again",
+            hint="name a file with --output",
+        )
+
+
 def _ask(loaded: LoadedJudge, todo: Sequence[Case], budget: Budget, *, yes: bool) -> None:
     """Say what is about to be spent on a real model, and ask above the limits."""
     if free(loaded.model) or not todo:
@@ -88,10 +97,11 @@ def _ended(arguments: Namespace, summary: Summary) -> int:
         human().print(Text(f"stopped: {summary.stopped}; {summary.left} rows are left, {again}"))
         return 1
     if summary.unusable > arguments.max_unusable:
+        failed = summary.verdicts.get("failed", 0) > 0 and arguments.output != "-"
         human().print(
             Text(
                 f"{summary.unusable:.1%} of the rows have no usable verdict; {arguments.max_unusable:.1%} are allowed "
-                "(--max-unusable); --resume asks the failed ones again"
+                "(--max-unusable)" + ("; --resume asks the failed ones again" if failed else "")
             )
         )
         return 3
@@ -103,8 +113,9 @@ def _report(arguments: Namespace, loaded: LoadedJudge, summary: Summary, beside:
     if arguments.json and arguments.output != "-":
         about = {"judge": loaded.name, "output": arguments.output, "note": loaded.note}
         print_json({**about, **counts, "beside": beside, "spend": spend})
+    abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
     parts = (
-        f"{counts['rows']} rows ({counts['resumed']} done before)",
+        f"{counts['rows']} rows ({counts['resumed']} done before{abstained})",
         f"{counts['verdict']} verdicts, {counts['abstained']} abstained, {counts['failed']} failed",
         f"{counts['positive']} rows with a positive label",
         *([f"{beside} rows of the input hold nothing for this judge"] if beside else []),

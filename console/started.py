@@ -86,6 +86,7 @@ class Started:
             calls=calls,
             cost=cost,
             unpriced=tuple(name for name in estimate.unpriced if name in hosted),
+            unknown=tuple(estimate.unpriced),
             bounded=estimate.budget.calls is not None,
             capped=estimate.budget.cost is not None,
             about="up to",

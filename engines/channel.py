@@ -14,18 +14,19 @@ import asyncio
 import contextvars
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from dspy.lm15 import Message, Request, Response, Usage
 from dspy.utils.exceptions import LMError
 
-from ..errors import BudgetExhausted
-from .estimating import Estimate
-from .failures import backoff, retryable
-from .journal import Answer, Journal, request_key
+from ..errors import BudgetExhausted, CheckpointError
+from .estimating import Estimate, size_of
+from .failures import backoff, brief, fatal, retryable
+from .journal import Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
-from .meter import Budget, Meter, Promise
+from .meter import Budget, Meter, Patience, Promise
 
 __all__ = [
     "AsyncChannel",
@@ -82,6 +83,11 @@ class Desk:
     meter: Meter
     journal: Journal
 
+    def __post_init__(self) -> None:
+        """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""
+        for past, answer in self.journal.kept():
+            self.meter.owe(past.mark.phase, past.owed(answer))
+
     @classmethod
     def fresh(cls, budget: Budget | None = None) -> Desk:
         """Return a desk without memory, and without limits unless some are given."""
@@ -96,6 +102,7 @@ class _Call:
     occurrence: int
     draw: int
     kept: Answer | None
+    past: Past
 
 
 class Channel:
@@ -103,7 +110,7 @@ class Channel:
 
     def __init__(self, inner: Inner, desk: Desk, purpose: Purpose, *, attempts: int = 4) -> None:
         self.inner, self.desk, self.purpose, self.attempts = inner, desk, purpose, attempts
-        self._estimate = Estimate()
+        self._estimate, self._primed = Estimate(), False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Channel:
         """Return itself: copies of a program share one meter."""
@@ -120,16 +127,19 @@ class Channel:
         call = self._begin(request)
         if call.kept:
             return _response(call.kept, request)
-        for attempt in range(self.attempts):
-            while not self.desk.meter.reserve(promise := self._promise(request)):
+        for attempt in self._attempts_left(call):
+            patience = Patience(self.desk.meter)
+            while not self._reserve(
+                call, promise := self._promise(request), not _looping() and patience.left()
+            ):
                 _check_waiting(self.desk.meter)
                 time.sleep(_POLL)
             try:
                 answered = self.inner.complete(_drawn(request, call.draw))
             except LMError as error:
-                time.sleep(self._wait(error, attempt, promise))
+                time.sleep(self._wait(call, request, error, attempt, promise))
             except BaseException:
-                self._dropped(promise)
+                self._dropped(call, request, promise)
                 raise
             else:
                 return self._paid(call, request, promise, *answered)
@@ -138,26 +148,63 @@ class Channel:
     def _begin(self, request: Request) -> _Call:
         key = request_key(_content(request))
         occurrence, kept = self.desk.journal.ask(key)
+        past = self.desk.journal.past(key, occurrence)
+        self._prime(request)
         if kept:
-            known = Promise(tokens=kept.input_tokens + kept.output_tokens, cost=kept.cost or 0.0)
-            self.desk.meter.replay(known)
-            self._count(replayed=1)
-            _heard(kept)
-            case = case_spend.get()
-            if case is not None:  # a case takes what it takes, in whichever run it was paid
-                case.add(
-                    Spend(
-                        input_tokens=kept.input_tokens,
-                        output_tokens=kept.output_tokens,
-                        cost=kept.cost or 0.0,
-                        unpriced=int(kept.cost is None),
-                    )
+            self._replay(request, kept, past)
+        elif past.retried:  # it goes on with the attempt at which it was interrupted
+            self._book(past, past.retried)
+        return _Call(key=key, occurrence=occurrence, draw=_draw(key, occurrence), kept=kept, past=past)
+
+    def _replay(self, request: Request, kept: Answer, past: Past) -> None:
+        tokens = kept.input_tokens + kept.output_tokens
+        known = Promise(tokens=tokens, cost=kept.cost or 0.0)
+        self.desk.meter.replay(known, phase=past.mark.phase, calls=1 + past.retried)
+        self._count(replayed=1, failed_before=past.retried)
+        _heard(kept)
+        case = case_spend.get()
+        if case is not None:  # a case takes what it takes, in whichever run it was paid
+            case.add(
+                Spend(
+                    input_tokens=kept.input_tokens,
+                    output_tokens=kept.output_tokens,
+                    cost=kept.cost or 0.0,
+                    unpriced=int(kept.cost is None),
                 )
-            self._estimate.learn(request, kept.input_tokens, kept.output_tokens, kept.cost)
-            self.desk.meter.settle(
-                tokens=kept.input_tokens + kept.output_tokens, cost=kept.cost, promise=known
             )
-        return _Call(key=key, occurrence=occurrence, draw=_draw(key, occurrence), kept=kept)
+        self._estimate.learn(size_of(request), kept.input_tokens, kept.output_tokens, kept.cost)
+        self.desk.meter.settle(tokens=tokens, cost=kept.cost, promise=known)
+
+    def _book(self, past: Past, attempts: int) -> None:
+        self.desk.meter.book(past.mark.phase, attempts)
+        self._count(failed_before=attempts)
+
+    def _prime(self, request: Request) -> None:
+        """Learn from all that this asker was answered before: a new call may come before what it is measured by."""
+        if self._primed:
+            return
+        asker = self._mark(request).asker
+        for past, answer in self.desk.journal.kept():
+            if answer and past.mark.size and past.mark.asker == asker:
+                self._estimate.learn(past.mark.size, answer.input_tokens, answer.output_tokens, answer.cost)
+        self._primed = True
+
+    def _mark(self, request: Request) -> Mark:
+        asker = f"{self.purpose} {request.model}"
+        return Mark(phase=self.desk.meter.phase, asker=asker, size=size_of(request))
+
+    def _attempts_left(self, call: _Call) -> range:
+        return range(min(call.past.retried, self.attempts - 1), self.attempts)
+
+    def _reserve(self, call: _Call, promise: Promise | None, patient: bool) -> bool:
+        """Take a new call from the budget. One that failed for good before has failed again if it has no room."""
+        try:
+            return self.desk.meter.reserve(promise, patient=patient)
+        except BudgetExhausted as stop:
+            if not call.past.over or stop.limit == "seconds":
+                raise
+            self._book(call.past, call.past.over)
+            raise LMError(call.past.error) from stop
 
     def _promise(self, request: Request) -> Promise | None:
         return self._estimate.of(request) if self.desk.meter.estimates else Promise()
@@ -168,17 +215,17 @@ class Channel:
         answer = _answer(response, cost)
         if answer.text != response.message.text:
             response = _response(answer, request)
-        self._estimate.learn(request, answer.input_tokens, answer.output_tokens, cost)
+        self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
         try:
-            self._keep(call, answer)
+            self._keep(call, answer, self._mark(request))
         finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
             self.desk.meter.settle(
                 tokens=answer.input_tokens + answer.output_tokens, cost=cost, promise=promise
             )
         return response
 
-    def _keep(self, call: _Call, answer: Answer) -> None:
-        self.desk.journal.keep(call.key, call.occurrence, answer)
+    def _keep(self, call: _Call, answer: Answer, mark: Mark) -> None:
+        self.desk.journal.keep(call.key, call.occurrence, answer, mark)
         _heard(answer)
         self._count(
             calls=1,
@@ -194,16 +241,26 @@ class Channel:
         if case is not None:
             case.add(Spend(**counts))  # type: ignore[arg-type]
 
-    def _dropped(self, promise: Promise | None) -> None:
+    def _dropped(self, call: _Call, request: Request, promise: Promise | None) -> None:
         """Book a call that was sent and whose answer nobody waits for any more."""
         self.desk.meter.settle(tokens=0, cost=0.0, promise=promise)
         self._count(calls=1, failures=1)
+        with suppress(CheckpointError):  # it would hide why the call was given up
+            self._keep_failed(call, request, "dropped")
 
-    def _wait(self, error: LMError, attempt: int, promise: Promise | None) -> float:
+    def _keep_failed(self, call: _Call, request: Request, failed: Failed, error: str = "") -> None:
+        self.desk.journal.keep_failed(call.key, call.occurrence, failed, self._mark(request), error)
+
+    def _wait(
+        self, call: _Call, request: Request, error: LMError, attempt: int, promise: Promise | None
+    ) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
-        self.desk.meter.settle(tokens=0, cost=0.0, promise=promise)
         again = retryable(error) and attempt + 1 < self.attempts
+        self.desk.meter.settle(tokens=0, cost=0.0, promise=promise)
         self._count(calls=1, retries=int(again), failures=int(not again))
+        # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
+        failed: Failed = "again" if again else "dropped" if fatal(error) else "over"
+        self._keep_failed(call, request, failed, brief(error) if failed == "over" else "")
         if not again:
             raise error
         return backoff(error, attempt)
@@ -225,28 +282,34 @@ class AsyncChannel:
         call = channel._begin(request)
         if call.kept:
             return _response(call.kept, request)
-        for attempt in range(channel.attempts):
-            while not channel.desk.meter.reserve(promise := channel._promise(request)):
+        for attempt in channel._attempts_left(call):
+            patience = Patience(channel.desk.meter)
+            while not channel._reserve(call, promise := channel._promise(request), patience.left()):
                 await asyncio.sleep(_POLL)
             try:
                 answered = await channel.inner.acomplete(_drawn(request, call.draw))
             except LMError as error:
-                await asyncio.sleep(channel._wait(error, attempt, promise))
+                await asyncio.sleep(channel._wait(call, request, error, attempt, promise))
             except BaseException:
-                channel._dropped(promise)
+                channel._dropped(call, request, promise)
                 raise
             else:
                 return channel._paid(call, request, promise, *answered)
         raise AssertionError("the last attempt returns or raises")
 
 
-def _check_waiting(meter: Meter) -> None:
-    """Refuse to wait where waiting would stop the very calls that are waited for."""
+def _looping() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return
-    raise BudgetExhausted(*meter.tightest)
+        return False
+    return True
+
+
+def _check_waiting(meter: Meter) -> None:
+    """Refuse to wait where waiting would stop the very calls that are waited for."""
+    if _looping():
+        raise BudgetExhausted(*meter.tightest)
 
 
 def _numbered(request: Request) -> Request:

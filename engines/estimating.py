@@ -8,7 +8,7 @@ from dspy.lm15 import Request
 
 from .meter import Promise
 
-__all__ = ["Estimate"]
+__all__ = ["Estimate", "size_of"]
 
 
 class Estimate:
@@ -30,19 +30,20 @@ class Estimate:
                 return None
             limit = request.config.max_tokens
             reply = self._longest if limit is None else limit
-            tokens = self._density * _bytes(request) + reply
+            tokens = self._density * size_of(request) + reply
             return Promise(tokens=tokens, cost=tokens * self._dearest)
 
-    def learn(self, request: Request, input_tokens: int, output_tokens: int, cost: float | None) -> None:
-        """Take in what a request took."""
+    def learn(self, size: int, input_tokens: int, output_tokens: int, cost: float | None) -> None:
+        """Take in what a request of ``size`` bytes took."""
         with self._lock:
             self._known = True
-            self._density = max(self._density, input_tokens / max(1, _bytes(request)))
+            self._density = max(self._density, input_tokens / max(1, size))
             self._longest = max(self._longest, output_tokens)
             self._dearest = max(self._dearest, (cost or 0.0) / max(1, input_tokens + output_tokens))
 
 
-def _bytes(request: Request) -> int:
+def size_of(request: Request) -> int:
+    """Return the bytes of a request's texts."""
     system = request.system
     parts = [system] if isinstance(system, str) else [part.text for part in system or ()]
     parts += [message.text or "" for message in request.messages]

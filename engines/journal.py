@@ -5,6 +5,9 @@ all that is sent, and by how often this run has sent it: a seeded job that is
 started again asks the same questions in the same order, is answered from the
 file as far as the file goes, and then goes on for real. A line torn by a kill
 is dropped when the file is read. Keys and addresses are never part of a request.
+
+Attempts that failed are kept too, in lines of their own: they took their part of
+the budget, and a job that goes on has to stand where it stood.
 """
 
 from __future__ import annotations
@@ -14,15 +17,19 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from ..errors import CheckpointError
+from .meter import Owed
 
-__all__ = ["Answer", "Journal", "request_key"]
+__all__ = ["Answer", "Failed", "Journal", "Mark", "Past", "request_key"]
+
+Failed = Literal["again", "over", "dropped"]
+"""How an attempt failed: another one followed; it was the last; its answer was no longer waited for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +57,65 @@ class Answer:
         return answer
 
 
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """The circumstances of a call, kept beside what came of it.
+
+    Attributes:
+        phase: of the meter, when the call was made.
+        asker: who asked: the purpose and the model.
+        size: bytes of the request; 0 if not known.
+    """
+
+    phase: int = 0
+    asker: str = ""
+    size: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Past:
+    """What an earlier process made of one call, besides its answer.
+
+    Attributes:
+        mark: the circumstances of the latest attempt.
+        retried: failed attempts after which another one followed, or would have.
+        over: attempts of the latest series that ended without an answer, if nothing came after it.
+        error: the last words of that series.
+        lost: all other attempts, which no answer follows.
+    """
+
+    mark: Mark = Mark()
+    retried: int = 0
+    over: int = 0
+    error: str = ""
+    lost: int = 0
+
+    @property
+    def attempts(self) -> int:
+        """All attempts that failed."""
+        return self.retried + self.over + self.lost
+
+    def owed(self, answer: Answer | None) -> Owed:
+        """Return what the call took of the budget, with its answer if there is one."""
+        if answer is None:
+            return Owed(calls=self.attempts)
+        tokens = answer.input_tokens + answer.output_tokens
+        return Owed(calls=1 + self.attempts, tokens=tokens, cost=answer.cost or 0.0)
+
+    def after(self, failed: Failed | None, mark: Mark, error: str = "") -> Past:
+        """Return what it is after one more line: an attempt that failed, or an answer."""
+        if failed == "dropped":
+            return replace(self, mark=mark, lost=self.lost + 1)
+        if failed == "over":
+            ended = self.retried + 1
+            return Past(mark=mark, over=ended, error=error, lost=self.lost + self.over)
+        again = self.retried + (failed == "again")
+        return Past(mark=mark, retried=again, lost=self.lost + self.over)
+
+
+_NOTHING = Past()
+
+
 def request_key(request: Mapping[str, Any]) -> str:
     """Return the sha256 of a request's content."""
     text = json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -68,6 +134,7 @@ class Journal:
         self._lock = threading.Lock()
         self._seen: Counter[str] = Counter()
         self._answers: dict[tuple[str, int], Answer] = {}
+        self._pasts: dict[tuple[str, int], Past] = {}
         self._file = None
         if path is not None:
             self._load(path)
@@ -85,13 +152,34 @@ class Journal:
             occurrence = self._seen[key]
         return occurrence, self._answers.get((key, occurrence))
 
-    def keep(self, key: str, occurrence: int, answer: Answer) -> None:
+    def past(self, key: str, occurrence: int) -> Past:
+        """Return what an earlier process made of a call; nothing is added to it in this one."""
+        return self._pasts.get((key, occurrence), _NOTHING)
+
+    def kept(self) -> Iterator[tuple[Past, Answer | None]]:
+        """Go through the calls of earlier processes: their attempts, and their answer if there is one."""
+        for place, past in self._pasts.items():
+            yield past, self._answers.get(place)
+
+    def keep(self, key: str, occurrence: int, answer: Answer, mark: Mark | None = None) -> None:
         """Append an answer; it is on its way to the disk when this returns."""
-        if self._file is None:
-            return
-        line = json.dumps({"key": key, "n": occurrence, **answer.to_json()}, ensure_ascii=False)
-        with self._lock:
-            self._answers[key, occurrence] = answer
+        if self._file is not None:
+            with self._lock:
+                self._answers[key, occurrence] = answer
+                self._write({"key": key, "n": occurrence, **_plain(mark), **answer.to_json()})
+
+    def keep_failed(
+        self, key: str, occurrence: int, failed: Failed, mark: Mark | None = None, error: str = ""
+    ) -> None:
+        """Append an attempt that failed; the next attempt, or an answer, comes in another line."""
+        if self._file is not None:
+            said = {"error": error} if error else {}
+            with self._lock:
+                self._write({"key": key, "n": occurrence, **_plain(mark), "failed": failed, **said})
+
+    def _write(self, row: Mapping[str, Any]) -> None:
+        line = json.dumps(row, ensure_ascii=False)
+        if self._file is not None:
             try:
                 self._file.write(line + "\n")
                 self._file.flush()
@@ -115,9 +203,7 @@ class Journal:
         whole = data[: data.rfind(b"\n") + 1]
         for number, line in enumerate(whole.splitlines(), 1):
             try:
-                row = dict(json.loads(line))
-                key, occurrence = row.pop("key"), row.pop("n")
-                self._answers[key, occurrence] = Answer.of(row)
+                self._take(dict(json.loads(line)))
             except (ValueError, KeyError, TypeError) as error:
                 raise CheckpointError(
                     f"{path}:{number}: not a journal line",
@@ -125,3 +211,27 @@ class Journal:
                 ) from error
         if len(whole) != len(data):
             os.truncate(path, len(whole))  # in place: on a full disk, writing it anew would lose it all
+
+    def _take(self, row: dict[str, Any]) -> None:
+        place = row.pop("key"), row.pop("n")
+        mark = _mark(row)
+        if "failed" not in row:
+            self._answers[place] = Answer.of(row)
+            self._pasts[place] = self._pasts.get(place, _NOTHING).after(None, mark)
+            return
+        failed, error = row.pop("failed"), row.pop("error", "")
+        if failed not in get_args(Failed) or not isinstance(error, str) or row:
+            raise TypeError("not a failed attempt")
+        self._pasts[place] = self._pasts.get(place, _NOTHING).after(failed, mark, error)
+
+
+def _plain(mark: Mark | None) -> dict[str, Any]:
+    return {} if mark is None else dict(mark.__dict__)
+
+
+def _mark(row: dict[str, Any]) -> Mark:
+    """Take the circumstances off a line; the journals of earlier versions have none."""
+    mark = Mark(**{name: row.pop(name) for name in ("phase", "asker", "size") if name in row})
+    if not (isinstance(mark.phase, int) and isinstance(mark.size, int) and isinstance(mark.asker, str)):
+        raise TypeError("not a mark")
+    return mark

@@ -22,6 +22,7 @@ class Spend:
     Attributes:
         calls: requests sent, retries included.
         replayed: answers taken from a journal instead, paid before.
+        failed_before: failed requests taken from a journal, sent before.
         retries: requests that repeated a failed one.
         failures: requests that gave up.
         input_tokens: as the endpoint reported them.
@@ -32,6 +33,7 @@ class Spend:
 
     calls: int = 0
     replayed: int = 0
+    failed_before: int = 0
     retries: int = 0
     failures: int = 0
     input_tokens: int = 0

@@ -15,7 +15,11 @@ A call is reserved before it is made. What holds, with any concurrency:
   may arrive within their time-out.
 
 Answers replayed from a journal count as if paid now: a resumed job stops where
-an uninterrupted one would. :class:`~jurist.errors.BudgetExhausted` is a
+an uninterrupted one would. What the journal holds and nobody has asked for yet is
+*owed*. It is no part of what was spent, so that an optimizer that shares out what
+is left shares it out as before; but no new call is made that the limit would not
+allow beside it, whatever the order in which the answers are asked for again.
+:class:`~jurist.errors.BudgetExhausted` is a
 ``BaseException``, and once the calls or the seconds are spent every further call
 raises it again, so that nothing an optimizer catches lets the work go on; of tokens
 and cost a smaller call may still fit into what is left.
@@ -30,11 +34,12 @@ from dataclasses import dataclass
 
 from ..errors import BudgetExhausted, ModelError, UsageError
 
-__all__ = ["Budget", "Meter", "Promise"]
+__all__ = ["Budget", "Meter", "Owed", "Patience", "Promise"]
 
 
 _SOMETHING = 1e-6  # US dollars: of an unknown call it is known only that it takes something
 _WARM_UP = 16  # calls whose pace says nothing yet: engines load, connections open, the first all go at once
+_LOOKS = 25  # at what is owed; if none of it was asked for meanwhile, it is not waited for
 _ROUNDING = 1e-9  # prices are sums of floats: ten calls of 0.01 may come to a little more than 0.1
 
 
@@ -70,6 +75,23 @@ class Promise:
     cost: float = 0.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class Owed:
+    """What earlier processes took of the budget, and what of that this one has not come to yet."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def plus(self, other: Owed, sign: int = 1) -> Owed:
+        """Return the sum, or with ``sign=-1`` what is left of this without the other."""
+        return Owed(
+            calls=self.calls + sign * other.calls,
+            tokens=self.tokens + sign * other.tokens,
+            cost=self.cost + sign * other.cost,
+        )
+
+
 class Meter:
     """Counts one job's spending against its budget. Thread-safe."""
 
@@ -79,6 +101,7 @@ class Meter:
         self._in_flight, self._unknown = 0, 0
         self._promised = Promise()
         self._held, self._spare = 0, 0
+        self._phase, self._owed, self._come_to = 0, dict[int, Owed](), 0
         self._sent, self._warm = 0, 0.0
         self._lock, self._start = threading.Lock(), time.monotonic()
 
@@ -86,6 +109,21 @@ class Meter:
     def held(self) -> int:
         """The calls that are kept back."""
         return self._held
+
+    @property
+    def phase(self) -> int:
+        """How often it was said what to keep back: the parts of a job, as far as the budget sees them."""
+        return self._phase
+
+    @property
+    def come_to(self) -> int:
+        """How often something owed was come to."""
+        return self._come_to
+
+    def owe(self, phase: int, owed: Owed) -> None:
+        """Take in what an earlier process took of the budget in a phase, before any call of this one."""
+        with self._lock:
+            self._owed[phase] = self._owed.get(phase, Owed()).plus(owed)
 
     def hold(self, calls: int, *, spare: int | None = None) -> None:
         """Keep ``calls`` of the budget back for later work; ``hold(0)`` gives them free.
@@ -98,37 +136,42 @@ class Meter:
         """
         with self._lock:
             self._held, self._spare = calls, self._spare if spare is None else spare
+            self._phase += 1
 
     @property
     def estimates(self) -> bool:
         """Whether a limit needs an estimate of each call."""
         return self.budget.tokens is not None or self.budget.cost is not None
 
-    def reserve(self, promise: Promise | None = None) -> bool:
+    def reserve(self, promise: Promise | None = None, *, patient: bool = False) -> bool:
         """Take one call from the budget, before it is made.
 
         Args:
             promise: what it will take at most; ``None`` if nothing is known, so that it has to go alone.
+            patient: let what is owed be asked for first, where the call does not fit.
 
         Returns:
-            False if it has to wait until a call in flight has arrived; nothing is taken then.
+            False if it has to wait until a call in flight has arrived, or what is owed was asked for; nothing is
+            taken then.
 
         Raises:
             BudgetExhausted: the call would go over a limit.
         """
         with self._lock:
-            later = self._held / max(1, self.calls)
-            self._check_begun()
+            now = self._debt(self._phase)
+            try:
+                self._check_begun(now.calls)
+                self._over("calls", self.budget.calls, self.calls + self._debt().calls + 1)
+            except BudgetExhausted as stop:
+                if patient and now.calls and stop.limit == "calls":
+                    return False
+                raise
             if self.estimates and self._in_flight and (promise is None or self._unknown):
                 return False
             try:
-                own, flying = promise or Promise(tokens=1.0, cost=_SOMETHING), self._promised
-                self._over(
-                    "tokens", self.budget.tokens, self.tokens * (1 + later) + flying.tokens + own.tokens
-                )
-                self._over("cost", self.budget.cost, self.cost * (1 + later) + flying.cost + own.cost)
+                self._check_amounts(promise or Promise(tokens=1.0, cost=_SOMETHING), now)
             except BudgetExhausted:
-                if self._in_flight:
+                if self._in_flight or (patient and now.calls):
                     return False
                 raise
             self._sent += 1
@@ -140,17 +183,47 @@ class Meter:
             self._promise(promise, 1)
             return True
 
-    def replay(self, known: Promise) -> None:
+    def replay(self, known: Promise, *, phase: int = 0, calls: int = 1) -> None:
         """Take a call whose answer is already there, and of which everything is known.
+
+        Args:
+            known: what it took.
+            phase: in which it was paid.
+            calls: its attempts.
 
         Raises:
             BudgetExhausted: it goes over a limit.
         """
         with self._lock:
-            self._check_begun()
-            self.calls += 1
+            # What was paid in a later phase found no room in this one, or was not asked for in it.
+            early = self._debt(self._phase).calls if phase > self._phase else 0
+            self._check_begun(early, calls)
+            self._come(phase, Owed(calls=calls, tokens=int(known.tokens), cost=known.cost))
+            self.calls += calls
             self._in_flight += 1
             self._promise(known, 1)
+
+    def book(self, phase: int, calls: int) -> None:
+        """Count attempts that failed in an earlier process, when what they asked is asked again."""
+        with self._lock:
+            self._come(phase, Owed(calls=calls))
+            self.calls += calls
+
+    def _come(self, phase: int, owed: Owed) -> None:
+        self._come_to += 1
+        left = self._owed.get(phase, Owed()).plus(owed, -1)
+        if left.calls > 0:
+            self._owed[phase] = left
+        else:
+            self._owed.pop(phase, None)
+
+    def _debt(self, until: float = math.inf) -> Owed:
+        """Return what is owed, of phases up to ``until``."""
+        total = Owed()
+        for phase, owed in self._owed.items():
+            if phase <= until:
+                total = total.plus(owed)
+        return total
 
     @property
     def tightest(self) -> tuple[str, float]:
@@ -158,19 +231,28 @@ class Meter:
         found = [
             (spent / limit, name, limit)
             for name, limit, spent in (
-                ("tokens", self.budget.tokens, float(self.tokens)),
-                ("cost", self.budget.cost, self.cost),
+                ("tokens", self.budget.tokens, float(self.tokens + self._debt().tokens)),
+                ("cost", self.budget.cost, self.cost + self._debt().cost),
             )
             if limit is not None
         ]
         _, name, limit = max(found)
         return name, limit
 
-    def _check_begun(self) -> None:
+    def _check_amounts(self, own: Promise, now: Owed) -> None:
+        """Refuse a call that does not fit: beside what is kept back and owed by now, or beside all that is owed."""
+        every, flying = self._debt(), self._promised
+        later = 1 + self._held / max(1, self.calls + now.calls)
+        tokens = max((self.tokens + now.tokens) * later, self.tokens + every.tokens)
+        self._over("tokens", self.budget.tokens, tokens + flying.tokens + own.tokens)
+        cost = max((self.cost + now.cost) * later, self.cost + every.cost)
+        self._over("cost", self.budget.cost, cost + flying.cost + own.cost)
+
+    def _check_begun(self, owed: int = 0, calls: int = 1) -> None:
         now, pace = time.monotonic(), 0.0
         if self._sent >= 2 * _WARM_UP:
             pace = (now - self._warm) / (self._sent - _WARM_UP)
-        self._over("calls", self.budget.calls, self.calls + self._held + self._spare + 1)
+        self._over("calls", self.budget.calls, self.calls + owed + self._held + self._spare + calls)
         seconds = now - self._start + pace * self._held
         self._over("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
 
@@ -220,3 +302,21 @@ class Meter:
         if self.budget.calls is None:
             return None
         return max(0, self.budget.calls - self.calls - self._held - self._spare)
+
+
+class Patience:
+    """Whether a new call that does not fit still waits for others that were paid before to be asked again.
+
+    The order of replays is another than that of payments. Who begins nothing once the budget has ended would
+    otherwise leave out answers that are there.
+    """
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter, self._seen, self._looks = meter, -1, 0
+
+    def left(self) -> bool:
+        """Say whether to wait, as long as somebody is being answered; each look is counted."""
+        if self._meter.come_to != self._seen:
+            self._seen, self._looks = self._meter.come_to, 0
+        self._looks += 1
+        return self._looks <= _LOOKS

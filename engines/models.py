@@ -57,6 +57,13 @@ class Model:
         """Refuse addresses and settings that cannot work."""
         if not self.name:
             raise UsageError("the model has no name", hint="write it as provider/model, or use offline")
+        provider, _, name = self.name.partition("/")
+        if not (self.offline or self.classifier or (provider.strip() and name.strip())):
+            # DSPy's client guesses the provider of some bare names, and then fails at the first reply.
+            raise UsageError(
+                f"the model {self.name!r} does not name provider and model",
+                hint="write it as provider/model, for example openai/gpt-4.1-mini",
+            )
         if not self.timeout > 0:
             raise UsageError(
                 f"a time-out of {self.timeout} seconds allows nothing", hint="give a number above 0"

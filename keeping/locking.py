@@ -1,7 +1,8 @@
-"""Locks on folders, so that two processes never work on one: held by the operating system, gone with the process.
+"""Locks on folders and output files, so that two processes never work on one.
 
-A lock is the process's own: taking it again in the same process succeeds. A file system without locks (some network
-ones) is worked on without.
+They are held by the operating system and gone with the process, even a killed one. The lock of a folder is the
+process's own: taking it again in the same process succeeds. A file system without locks (some network ones) is worked
+on without.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["held", "let_go"]
+__all__ = ["alone", "held", "let_go"]
 
 _NAME = "lock"
 _LOCKS: dict[Path, int] = {}
@@ -30,26 +32,70 @@ def held(folder: Path) -> bool:
         if path in _LOCKS and path.exists():
             return True
         _close(path)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            _lock(descriptor)
-        except (BlockingIOError, PermissionError):  # POSIX and Windows say so
-            os.close(descriptor)
-            return False
-        except OSError:
-            os.close(descriptor)
-            return True
-        if os.fstat(descriptor).st_nlink == 0:  # whoever held it has removed the folder since it was opened
-            os.close(descriptor)
-            return False
-        _LOCKS[path] = descriptor
-        return True
+        free, descriptor = _taken(path)
+        if descriptor is not None:
+            _LOCKS[path] = descriptor
+        return free
 
 
 def let_go(folder: Path) -> None:
     """Give the lock back; nothing happens if this process does not hold it."""
     with _GUARD:
         _close(folder.resolve() / _NAME)
+
+
+@contextmanager
+def alone(output: Path) -> Iterator[bool]:
+    """Hold the lock of an output file during a block, which is told whether it is alone; a thread counts as another.
+
+    The lock is on a hidden file beside the output, as the output itself may be replaced meanwhile. It is removed at
+    the end; what a killed process leaves of it stands in nobody's way.
+    """
+    output = output.resolve()
+    path = output.with_name(f".{output.name}.jurist-lock")
+    try:
+        free, descriptor = _taken(path)
+    except OSError:
+        # No file can be made here: whoever opens the output will say so, and nobody can continue it, as
+        # that replaces it. A lock file that another user's process holds is the exception.
+        free, descriptor = not path.exists(), None
+    try:
+        yield free
+    finally:
+        if free:
+            _removed(path, descriptor)
+
+
+def _removed(path: Path, descriptor: int | None) -> None:
+    """Remove a lock file and give the lock back, in the order that takes nobody else's file away."""
+    if sys.platform == "win32" and descriptor is not None:  # there, an open file cannot be removed
+        os.close(descriptor)
+        descriptor = None
+    with suppress(OSError):
+        path.unlink()
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+def _taken(path: Path) -> tuple[bool, int | None]:
+    """Lock a file, made if need be; return whether nobody else holds it, and what holds it for this process.
+
+    Raises:
+        OSError: the file cannot be made.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        _lock(descriptor)
+    except (BlockingIOError, PermissionError):  # POSIX and Windows say so
+        os.close(descriptor)
+        return False, None
+    except OSError:
+        os.close(descriptor)
+        return True, None
+    if os.fstat(descriptor).st_nlink == 0:  # whoever held it has removed it since it was opened
+        os.close(descriptor)
+        return False, None
+    return True, descriptor
 
 
 def _close(path: Path) -> None:

@@ -3,8 +3,9 @@
 An optimizer only proposes prompts and asks the board to score them. What it
 never has to care about: budgets (the meter ends it by ``BudgetExhausted``),
 Ctrl-C, resumption (the journal replays), and the record (the board keeps every
-candidate with every score). However it ends, the result is the best candidate
-that was scored on the whole of dev.
+candidate with every score). However it ends, the result is the candidate with
+the highest lower bound among those scored on some of dev, and the basic prompt
+unless another's gain is above its error (:meth:`Board.best`).
 """
 
 from __future__ import annotations

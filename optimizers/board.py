@@ -11,7 +11,7 @@ dev, by a lower bound on the value that all their outcomes give, on dev and on t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 from ..cases import Case
 from ..engines.channel import Desk
 from ..engines.ledger import Spend
+from ..errors import ModelError
 from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
 from ..programs.state import PromptState
@@ -31,6 +32,9 @@ from .setting import DEFAULT_SETTING, Setting
 from .standing import Credit, Scored, standings
 
 __all__ = ["Board", "Candidate", "luck"]
+
+
+_IN_A_ROW = 10  # failed verdicts
 
 
 def luck(candidates: int) -> float:
@@ -89,6 +93,7 @@ class Board:
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._verdicts: dict[tuple[str, str], Verdict] = {}
         self._marks: dict[tuple[str, str], int] = {}
+        self._failed = 0
 
     def basic_state(self) -> PromptState:
         """Return the prompt of the judge's basic program."""
@@ -141,6 +146,7 @@ class Board:
             asker = self._asker(candidate.state.apply(self._basic), candidate.setting.asked)
 
             def keep(index: int, verdict: Verdict) -> None:
+                self.heard(verdict)
                 self.record(candidate, open_cases[index], verdict)
 
             asker.ask_all(open_cases, keep)
@@ -149,6 +155,19 @@ class Board:
             if (candidate.id, case.id) not in self._outcomes:
                 self.record(candidate, case, self._verdicts[asked, case.id])
         return [self._outcomes[candidate.id, case.id] for case in cases]
+
+    def heard(self, verdict: Verdict) -> None:
+        """Take note of a new verdict, on this board or beside it.
+
+        Raises:
+            ModelError: so many failed in a row that going on would only spend the budget.
+        """
+        self._failed = self._failed + 1 if verdict.status == "failed" else 0
+        if self._failed >= _IN_A_ROW:
+            raise ModelError(
+                f"{self._failed} answers in a row failed: {verdict.error}",
+                hint="check the model's server and start again with --resume",
+            )
 
     def mark(self, candidate: Candidate, cases: Sequence[Case]) -> None:
         """Note that all calls of these pairs have been made by now, for the plot of score against calls."""
@@ -241,15 +260,19 @@ class Board:
         mean = self.objective.aggregate(after) - self.objective.aggregate(before)
         return mean - caution * float(np.std(self.objective.resampled(before, after)))
 
-    def best(self, cases: Sequence[Case]) -> Candidate | None:
+    def best(self, cases: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
         """Return the candidate with the highest lower bound, of those scored on some of ``cases``.
 
         All that is known of a candidate counts, on whatever cases but its own demonstrations; see
         :mod:`jurist.optimizers.standing`. The basic prompt stays unless another's gain over it is above its error.
+
+        Args:
+            cases: of dev.
+            without: ids of candidates that may not be chosen; what is known of them still counts for the others.
         """
         wanted = {case.id for case in cases}
         known = self.known()
-        able = [one for one in known if wanted & one.outcomes.keys()]
+        able = [one for one in known if wanted & one.outcomes.keys() and one.id not in without]
         best, caution = able[0] if able else None, luck(len(able))
         for _ in range(2):  # credits are to first order: the second time around what was chosen
             if best is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import dspy
 
+from ..errors import OptimizerError
 from .base import Job
 from .board import Board, Candidate
 from .dspy_search import Purse, Search, labelled, passes, pool, search
@@ -29,7 +30,7 @@ class Bootstrap:
 
     Attributes:
         candidates: random sets; 0 fits them to the budget (16 without one).
-        demos: bootstrapped demonstrations of a set, at most.
+        demos: bootstrapped demonstrations of a set, at most; 1 at least.
         labels: demonstrations of a set in all, at most.
         accept: score of a case, in [0, 1], from which its answer may become a demonstration. DSPy takes any
             score that is not 0.
@@ -42,6 +43,14 @@ class Bootstrap:
     accept: float = 0.5
     finalists: int = 1
     name: str = "bootstrap"
+
+    def __post_init__(self) -> None:
+        """Refuse a search without bootstrapped demonstrations: DSPy draws their number from 1 upwards."""
+        if self.demos < 1:
+            raise OptimizerError(
+                f"{self.name}.demos cannot be {self.demos}",
+                hint="give 1 or more, or use fewshot, which tries labelled demonstrations only",
+            )
 
     def minimum(self, job: Job) -> int:
         """Return the calls of the basic prompt, labelled demonstrations and one bootstrapped set, on dev."""
@@ -66,7 +75,7 @@ class Bootstrap:
     def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
         optimizer = dspy.BootstrapFewShotWithRandomSearch(
             metric=recorder.metric,
-            max_bootstrapped_demos=max(1, self.demos),
+            max_bootstrapped_demos=self.demos,
             max_labeled_demos=self.labels,
             num_candidate_programs=self.sets(job, purse),
             num_threads=1,

@@ -15,12 +15,13 @@ from typing import Any
 
 import dspy
 from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
+from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
 from ..engines.models import adapter
 from .base import Job
 from .board import Board, Candidate
 from .drawing import draw
-from .dspy_search import Purse, Search, labelled, passes, pool, proposer, search
+from .dspy_search import Proposals, Purse, Search, labelled, passes, pool, proposer, search
 from .recorder import Judging, Recorder
 
 __all__ = ["Gepa"]
@@ -79,7 +80,7 @@ class Gepa:
             **settings,
             reflection_minibatch_size=max(1, self.minibatch),
             reflection_lm=proposer(job).copy(temperature=self.temperature),
-            instruction_proposer=InstructionProposer(adapter=adapter("chat")),
+            instruction_proposer=_Counted(Proposals(recorder.job, self.name)),
             use_merge=self.merges > 0,
             max_merge_invocations=self.merges,
             num_threads=1,
@@ -89,3 +90,29 @@ class Gepa:
         optimizer.compile(
             student, trainset=recorder.examples(pool(job, self.name)), valset=recorder.examples(watched)
         )
+
+
+class _Counted(InstructionProposer):
+    """GEPA's own proposer, with its unusable proposals counted.
+
+    GEPA swallows the exception of one, asks the same again, and goes on to the next rewrite: with a proposer whose
+    replies cannot be read, until the last call is spent.
+    """
+
+    def __init__(self, proposals: Proposals) -> None:
+        super().__init__(adapter=adapter("chat"))
+        self._proposals = proposals
+
+    def __call__(self, *given: Any, **more: Any) -> dict[str, str]:
+        """Return new instructions by predictor."""
+        try:
+            found: dict[str, str] = super().__call__(*given, **more)
+        except ContextWindowExceededError:
+            self._proposals.lost("the examples are too long for the proposer")
+            raise
+        except (AdapterParseError, ValueError):  # the latter for an empty instruction
+            self._proposals.lost("the proposer's reply cannot be read")
+            raise
+        if found:
+            self._proposals.good()
+        return found

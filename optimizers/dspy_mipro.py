@@ -2,7 +2,7 @@
 
 Instructions are proposed from a summary of train and from demonstrations; Optuna
 then searches their combinations with demonstration sets, scored on dev. Calls:
-N - 2 bootstraps; 2 + min(9, ceil(T / 10) - 1) for the summary and N proposals
+N - 2 bootstraps (N - 1 without demonstrations); 2 + min(9, ceil(T / 10) - 1) for the summary and N proposals
 per predictor; then V a trial, or, with dev above 50, 35 a trial and V every
 fifth.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import dspy
 
+from ..errors import OptimizerError
 from .base import Job
 from .board import Board, Candidate
 from .dspy_search import Purse, Search, labelled, passes, pool, proposer, search
@@ -31,7 +32,8 @@ class Mipro:
     """MIPROv2's settings.
 
     Attributes:
-        candidates: instructions, and demonstration sets, each; 0 fits them to the budget (6 without one).
+        candidates: instructions, and demonstration sets, each, 3 at least; 0 fits them to the budget (6 without
+            one).
         demos: demonstrations of a set, bootstrapped and labelled each at most; 0 searches instructions only.
         sample: train cases that are summarised and bootstrapped from, at most.
         accept: score of a case, in [0, 1], from which its answer may become a demonstration.
@@ -46,6 +48,14 @@ class Mipro:
     temperature: float = 1.0
     finalists: int = 2
     name: str = "mipro"
+
+    def __post_init__(self) -> None:
+        """Refuse fewer candidates than the sets that DSPy always makes: none, labelled, bootstrapped."""
+        if 0 < self.candidates < _FEWEST:
+            raise OptimizerError(
+                f"{self.name}.candidates cannot be {self.candidates}",
+                hint=f"give {_FEWEST} or more, or 0 to fit them to the budget",
+            )
 
     def minimum(self, job: Job) -> int:
         """Return the calls of proposals, one bootstrap and one trial, and of two prompts on dev."""
@@ -66,7 +76,8 @@ class Mipro:
     def fixed(self, candidates: int, cases: int, purse: Purse) -> int:
         """Return the calls before the first trial, about."""
         sample = min(self.sample or cases, cases)
-        bootstrap = min(sample, 2 * (self.demos or 3)) * (candidates - 2) * purse.run
+        sets = candidates - (2 if self.demos else 1)  # none, and one of labelled cases where there are labels
+        bootstrap = min(sample, 2 * (self.demos or 3)) * sets * purse.run
         summary = 2 + min(9, max(0, math.ceil(sample / 10) - 1))
         return bootstrap + summary + candidates * purse.predictors
 
@@ -77,11 +88,12 @@ class Mipro:
     def shape(self, purse: Purse, cases: int, dev: int) -> tuple[int, int]:
         """Return (candidates, trials) that the purse pays for, in the proportion that DSPy recommends."""
         if purse.left is None:
-            size = max(_FEWEST, self.candidates or _USUAL)
+            size = self.candidates or _USUAL
             return size, min(self._recommended(size, purse), self._limit(size, purse))
-        for size in [self.candidates] if self.candidates >= _FEWEST else _SIZES:
+        for size in [self.candidates] if self.candidates else _SIZES:
             left = purse.left - self.fixed(size, cases, purse) - (dev * purse.run if dev > _SMALL else 0)
-            # A combination that comes again costs nothing: about every third does.
+            # A combination that comes again costs nothing: from a fifth to three quarters of them do. So half as many
+            # again are planned as could be paid if none did; where too few do, the meter ends the search.
             trials = min(3 * left // max(1, 2 * self.trial(dev, purse)), self._limit(size, purse))
             if trials >= self._recommended(size, purse) or size == _FEWEST or self.candidates:
                 return size, max(1, trials)

@@ -20,7 +20,8 @@ from typing import Any
 
 import dspy
 from dspy.lm15 import Request, Response
-from dspy.utils.exceptions import AdapterParseError, LMError
+from dspy.utils.callback import BaseCallback
+from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError, LMError
 
 from ..cases import Case
 from ..engines.channel import sample_number
@@ -32,11 +33,22 @@ from .board import Board, Candidate
 from .drawing import draw
 from .recorder import Escaped, Judging, Prefetch, Recorder
 
-__all__ = ["Lenient", "Purse", "Search", "labelled", "passes", "pool", "proposer", "search"]
+__all__ = [
+    "Lenient",
+    "Proposals",
+    "Purse",
+    "Search",
+    "Stopped",
+    "labelled",
+    "passes",
+    "pool",
+    "proposer",
+    "search",
+]
 
 _NEVER = 10**9
 _DOUBT = 10  # cases of the start's own score that a candidate's mean is mixed with
-_DOWN = 3  # proposals in a row without an answer; each was tried several times
+_DOWN = 3  # proposals in a row that failed, each tried several times, or that cannot be used
 _LOGGERS = ("dspy", "gepa", "optuna")
 
 
@@ -76,6 +88,33 @@ class Search:
     defects: tuple[type[Exception], ...] = ()
 
 
+class Stopped(BaseException):
+    """Ends a search from within, past code that catches every ``Exception``; what was found so far is kept."""
+
+
+class Proposals:
+    """Counts the proposals of one search that cannot be used: DSPy goes on without them and says so nowhere."""
+
+    def __init__(self, job: Job, name: str) -> None:
+        self._job, self._name = job, name
+        self._lost, self._row = 0, 0
+
+    def good(self) -> None:
+        """Take note that a proposal can be used."""
+        self._row = 0
+
+    def lost(self, why: str) -> None:
+        """Tell that a proposal cannot be used.
+
+        Raises:
+            Stopped: it was one of several in a row, and more would only spend the budget.
+        """
+        self._lost, self._row = self._lost + 1, self._row + 1
+        self._job.note(f"{self._name}: an unusable proposal: {why}")
+        if self._row >= _DOWN:
+            raise Stopped(f"{self._lost} proposals were unusable, the last {self._row} in a row: {why}")
+
+
 def passes(job: Job) -> int:
     """Return the calls that one case takes: predictors x samples."""
     return len(job.judge.basic().predictors()) * job.sampling.samples
@@ -107,40 +146,83 @@ def search(job: Job, board: Board, start: Candidate, plan: Search) -> Candidate:
         BudgetExhausted: as soon as a limit is met; the finalists were scored as far as the limit allows.
         JuristError: what must end the work: a wrong key, a bug in a program or a metric.
     """
-    meter = job.desk.meter
-    held, run = meter.held, passes(job)
-    reserve = plan.finalists * len(job.dev) * run
-    left = meter.left()
-    if left is not None:
-        reserve = min(reserve, max(len(job.dev) * run, left // 3))
-    ended: BudgetExhausted | None = None
-    quiet = _Quiet()
+    reserve, quiet = _Reserve(job, board, plan), _Quiet()
     recorder = Recorder(
         job=dataclasses.replace(job, sink=quiet.through(job.sink)), board=board, start=start, source=plan.name
     )
-    meter.hold(held + reserve)
-    purse = Purse(left=meter.left(), run=run, predictors=len(start.state.predictors))
+    reserve.keep()
+    ended: BudgetExhausted | None = None
     try:
-        with quiet.streams(), _settings(job, recorder):
+        with quiet.streams(), _settings(job, recorder, reserve):
+            left = job.desk.meter.left()
+            purse = Purse(left=left, run=passes(job), predictors=len(start.state.predictors))
             plan.compile(recorder, recorder.student(), purse)
     except BudgetExhausted as stop:
         ended = stop
     except Escaped as escaped:
         raise escaped.error from escaped
-    except (AdapterParseError, LMError, *plan.defects) as defect:
-        lost = _lm_error(defect)
-        if lost is not None and not any(one.source == plan.name for one in board.candidates.values()):
-            raise model_error(lost) from defect  # there was nothing to try
-        job.note(f"{plan.name} ended early: {type(defect).__name__}: {defect}"[:300])
+    except (Stopped, AdapterParseError, LMError, *plan.defects) as defect:
+        _note_end(job, board, plan, defect)
     finally:
-        meter.hold(held)
+        reserve.free()
     for candidate in _finalists(board, start, plan)[: plan.finalists]:
         board.score(candidate, job.dev)
     best = board.best(job.dev) or start
     job.note(f"{plan.name}: best on dev {best.id}", board.value(best, job.dev), kind="step")
     if ended is not None:
-        raise ended
+        raise _truthful(ended, job.desk.meter.left())
     return best
+
+
+def _note_end(job: Job, board: Board, plan: Search, defect: BaseException) -> None:
+    """Tell why DSPy's optimizer ended before its end."""
+    if isinstance(defect, Stopped):
+        job.note(f"{plan.name} ended early: {defect}")
+        return
+    lost = _lm_error(defect)
+    if lost is not None and not any(one.source == plan.name for one in board.candidates.values()):
+        raise model_error(lost) from defect  # there was nothing to try
+    job.note(f"{plan.name} ended early: {type(defect).__name__}: {defect}"[:300])
+
+
+def _truthful(ended: BudgetExhausted, left: int | None) -> BudgetExhausted:
+    """Return the end of a search that met its limit on calls, saying what is left of those kept back."""
+    if ended.limit == "calls" and left:
+        ended.args = (
+            f"the calls for the search are spent, of a budget of {ended.allowed:g} calls; "
+            f"{left} that were kept for the finalists were not needed",
+        )
+    return ended
+
+
+class _Reserve(BaseCallback):
+    """The calls kept back for the finalists, at most a third of what is left, but one pass over dev at least.
+
+    They are given back as the search itself scores prompts on all of dev. One pass stays to the end, for the prompt
+    that the search leaves half scored.
+    """
+
+    def __init__(self, job: Job, board: Board, plan: Search) -> None:
+        self._job, self._board, self._plan = job, board, plan
+        self._before, self._pass = job.desk.meter.held, len(job.dev) * passes(job)
+        self._most, left = plan.finalists * self._pass, job.desk.meter.left()
+        if left is not None:
+            self._most = min(self._most, max(self._pass, left // 3))
+
+    def keep(self) -> None:
+        """Keep back what the finalists still need."""
+        found = (one for one in self._board.candidates.values() if one.source == self._plan.name)
+        done = sum(self._board.scored(one, self._job.dev) for one in found)
+        wanted = max(1, self._plan.finalists - done) * self._pass
+        self._job.desk.meter.hold(self._before + min(self._most, wanted))
+
+    def free(self) -> None:
+        """Give all of it back."""
+        self._job.desk.meter.hold(self._before)
+
+    def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Give back what is not needed any more, before it is asked whether the next evaluation can be paid."""
+        self.keep()
 
 
 def _finalists(board: Board, start: Candidate, plan: Search) -> list[Candidate]:
@@ -170,20 +252,20 @@ def _lm_error(error: BaseException | None) -> LMError | None:
 
 
 @contextmanager
-def _settings(job: Job, recorder: Recorder) -> Iterator[None]:
+def _settings(job: Job, recorder: Recorder, reserve: _Reserve) -> Iterator[None]:
     drawn = sample_number.set(job.seed)  # of proposals: not all of DSPy's optimizers have a seed
     try:
-        with _context(job, recorder):
+        with _context(job, [reserve, Prefetch(recorder)]):
             yield
     finally:
         sample_number.reset(drawn)
 
 
-def _context(job: Job, recorder: Recorder) -> AbstractContextManager[None]:
+def _context(job: Job, callbacks: list[BaseCallback]) -> AbstractContextManager[None]:
     context: AbstractContextManager[None] = dspy.context(
         lm=job.judge_lm,
         adapter=Lenient(use_json_adapter_fallback=False),
-        callbacks=[Prefetch(recorder)],
+        callbacks=callbacks,
         disable_history=True,
         track_usage=False,
         trace=None,
@@ -199,7 +281,10 @@ def proposer(job: Job) -> dspy.LM:
 
 
 class _Guard:
-    """An engine whose fatal and repeated failures cannot be taken for a missing proposal."""
+    """An engine whose fatal and repeated failures cannot be taken for a missing proposal.
+
+    A prompt that is too long says nothing of the next one, which may be shorter.
+    """
 
     def __init__(self, inner: Any) -> None:
         self._inner, self._failed = inner, 0
@@ -211,7 +296,7 @@ class _Guard:
         try:
             response: Response = self._inner.complete(request)
         except LMError as error:
-            self._failed += 1
+            self._failed += not isinstance(error, ContextWindowExceededError)
             if fatal(error) or self._failed >= _DOWN:
                 raise Escaped(model_error(error)) from error
             raise

@@ -93,12 +93,14 @@ class Simba:
             num_candidates=programs,
             max_steps=steps,
             max_demos=self.demos,
+            demo_input_field_maxlen=0,  # nothing is cut: a demonstration is what its case says, and traced to it
             prompt_model=proposer(job),
             num_threads=1,
         )
-        optimizer.strategies = [_told(strategy, job) for strategy in optimizer.strategies]
+        optimizer.strategies = [_told(strategy, recorder.job) for strategy in optimizer.strategies]
         train = recorder.examples(pool(job, self.name, sample))
-        optimizer.compile(student, trainset=train, seed=job.seed)
+        seed = job.seed if job.seed >= 0 else job.seed % 2**32  # numpy takes none below 0
+        optimizer.compile(student, trainset=train, seed=seed)
 
 
 def _told(strategy: Callable[..., bool], job: Job) -> Callable[..., bool]:

@@ -8,16 +8,17 @@ each point says which.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from .base import Job
-from .board import Board
+from .board import Board, Candidate
 
 __all__ = ["Point", "dominant", "front", "points"]
 
 Unit = Literal["USD per case", "tokens per case"]
+Placed = Callable[[Candidate], tuple[float, int | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +31,7 @@ class Point:
         score: the metric on dev.
         cost: per case of dev, in ``unit``.
         unit: dollars or tokens.
-        threshold: the vote threshold that goes with it, if the caller of this module knows one.
+        threshold: the vote threshold that ``score`` was counted under, if the caller of this module gave one.
     """
 
     candidate: str
@@ -52,9 +53,21 @@ class Point:
         }
 
 
-def points(job: Job, board: Board) -> list[Point]:
-    """Return the place of every candidate that was scored on the whole of dev, in the order they were tried."""
-    done = [one for one in board.candidates.values() if board.scored(one, job.dev)]
+def points(
+    job: Job, board: Board, placed: Placed | None = None, without: Collection[str] = ()
+) -> list[Point]:
+    """Return the place of every candidate that was scored on the whole of dev, in the order they were tried.
+
+    Args:
+        job: the job.
+        board: its candidates.
+        placed: gives a candidate's score on dev and the vote threshold it was counted under; default: the board's
+            value, and no threshold.
+        without: ids of candidates that are left out.
+    """
+    place: Placed = placed or (lambda one: (board.value(one, job.dev), None))
+    able = [one for one in board.candidates.values() if one.id not in without]
+    done = [one for one in able if board.scored(one, job.dev)]
     taken = [spent for one in done if (spent := board.spent(one, job.dev)) is not None]
     priced = [spent.cost for spent in taken if spent.cost is not None]
     in_money = len(priced) == len(done) and any(priced)
@@ -63,11 +76,12 @@ def points(job: Job, board: Board) -> list[Point]:
         Point(
             candidate=one.id,
             source=one.source,
-            score=board.value(one, job.dev),
+            score=score,
             cost=cost,
             unit="USD per case" if in_money else "tokens per case",
+            threshold=threshold,
         )
-        for one, cost in zip(done, costs, strict=True)
+        for one, cost, (score, threshold) in zip(done, costs, map(place, done), strict=True)
     ]
 
 
@@ -84,6 +98,6 @@ def dominant(found: Sequence[Point]) -> list[Point]:
     return front
 
 
-def front(job: Job, board: Board) -> list[Point]:
-    """Return the front of a job's candidates, the cheapest first."""
-    return dominant(points(job, board))
+def front(job: Job, board: Board, placed: Placed | None = None, without: Collection[str] = ()) -> list[Point]:
+    """Return the front of a job's candidates, the cheapest first; the arguments are those of :func:`points`."""
+    return dominant(points(job, board, placed, without))

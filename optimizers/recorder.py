@@ -14,8 +14,7 @@ whose prompt changes from case to case because no case may see its own label.
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -25,17 +24,16 @@ import dspy
 from dspy.utils.callback import BaseCallback
 
 from ..cases import Case
-from ..errors import ModelError
 from ..hostile import defuse
 from ..programs.asking import Sampling, Verdict
 from ..programs.state import PromptState
 from .base import Job
 from .board import Board, Candidate
 from .objective import Outcome
+from .traced import Heard, key_of, remembering
 
 __all__ = ["Escaped", "Judging", "Loud", "Prefetch", "Recorder", "Unanswered"]
 
-_IN_A_ROW = 10  # failed answers after which going on would only spend the budget
 _RIGHT = "Right: people agree with every label."
 
 
@@ -85,49 +83,12 @@ class _Judged(dspy.Prediction):
         self._outcome = outcome
 
 
-class _Traced(dspy.Module):
-    """A program that keeps what each run gave and which predictors it went through."""
-
-    def __init__(self, program: dspy.Module) -> None:
-        super().__init__()
-        self.inner = program
-        self.heard: dict[str, list[_Heard]] = defaultdict(list)
-        self._names = {id(predictor): name for name, predictor in program.named_predictors()}
-
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        with dspy.context(trace=[]):
-            return self._keep(inputs, self.inner(**inputs))
-
-    def _keep(self, inputs: Mapping[str, Any], prediction: dspy.Prediction) -> dspy.Prediction:
-        steps = tuple(
-            (self._names[id(predictor)], dict(given), dict(said.items()))
-            for predictor, given, said in dspy.settings.trace
-            if id(predictor) in self._names
-        )
-        self.heard[_key(inputs)].append(_Heard(values=dict(prediction.items()), steps=steps))
-        return prediction
-
-
-class _TracedAsync(_Traced):
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        with dspy.context(trace=[]):
-            return self._keep(inputs, await self.inner.acall(**inputs))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Heard:
-    """What one run gave: the answer's fields and (predictor, inputs, outputs) of each step."""
-
-    values: Mapping[str, Any]
-    steps: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Run:
     """One case asked of one prompt; ``heard`` is ``None`` if only its outcome is known."""
 
     outcome: Outcome | None
-    heard: _Heard | None
+    heard: Heard | None
     error: str = ""
 
 
@@ -150,15 +111,15 @@ class Recorder:
     _origins: dict[str, str] = field(default_factory=dict)
     _gold: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # labelled example -> by predictor
     _runs: dict[tuple[str, str], _Run] = field(default_factory=dict)
+    _aside: dict[tuple[str, str], _Run] = field(default_factory=dict)
     _rollouts: Counter[tuple[str, str]] = field(default_factory=Counter)
     _empty: dict[str, str] = field(default_factory=dict)
     _seen: dict[str, Candidate] = field(default_factory=dict)
-    _failed: int = 0
 
     def __post_init__(self) -> None:
         """Learn to recognise the cases by what a program is called with."""
         for case in (*self.job.train, *self.job.dev):
-            key = _key(self.job.judge.values(case.inputs))
+            key = key_of(self.job.judge.values(case.inputs))
             self._cases.setdefault(key, case)
             self._origins.setdefault(key, case.id)
         for name, predictor in self.job.judge.basic().named_predictors():
@@ -180,7 +141,7 @@ class Recorder:
         """Return labelled cases as DSPy takes them: the inputs and the answer that gold gives."""
         judge, cases = self.job.judge, list(cases)
         if judge.demonstrations is not None:
-            self._gold.update((_key(judge.demo(case)), judge.demos(case)) for case in cases)
+            self._gold.update((key_of(judge.demo(case)), judge.demos(case)) for case in cases)
         return [dspy.Example(**judge.demo(case)).with_inputs(*judge.input_fields) for case in cases]
 
     def metric(self, example: dspy.Example, prediction: Any, *more: Any) -> float:
@@ -211,13 +172,10 @@ class Recorder:
         """
         with Loud():
             traced = dspy.settings.trace is not None
-            case = self._cases[_key(inputs)]
-            if aside:
-                run = self._asked(self._state(program), [case], None)[case.id]
-            else:
-                run = self._answers(program, [case], traced)[0]
+            case = self._cases[key_of(inputs)]
+            run = self._aside_of(program, case) if aside else self._answers(program, [case], traced)[0]
             if run.outcome is not None:
-                heard = run.heard or _Heard(values={})
+                heard = run.heard or Heard()
                 if traced:
                     predictors = dict(program.program.named_predictors())
                     for name, given, said in heard.steps:
@@ -228,12 +186,21 @@ class Recorder:
     def prefetch(self, program: Judging, examples: Sequence[dspy.Example]) -> None:
         """Ask all that an evaluation is about to ask one by one, several at once."""
         with Loud():
-            cases = [self._cases[_key(dict(example.inputs()))] for example in examples]
+            cases = [self._cases[key_of(dict(example.inputs()))] for example in examples]
             # GEPA collects traces by replacing the copy's ``forward``.
             self._answers(program, cases, traced="forward" in vars(program), keep_failed=True)
             candidate = self._candidate(program)
             value = self.board.value(candidate, cases)
             self.job.note(f"{self.source}: {candidate.id} on {len(cases)} cases", value, kind="candidate")
+
+    def _aside_of(self, program: Judging, case: Case) -> _Run:
+        """Ask a teacher, whose prompt may be the same again: then so is its answer."""
+        state = self._state(program)
+        key = state.id, case.id
+        run = self._aside.get(key) or self._asked(state, [case], None)[case.id]
+        if run.outcome is not None:
+            self._aside[key] = run
+        return run
 
     def _answers(
         self, program: Judging, cases: Sequence[Case], traced: bool, keep_failed: bool = False
@@ -269,19 +236,19 @@ class Recorder:
         candidate: Candidate | None = None,
     ) -> dict[str, _Run]:
         """Ask a prompt about cases, with ``lm`` instead of the judge's model once each; recorded for ``candidate``."""
-        program = state.apply(self.job.judge.basic())
-        traced = (_TracedAsync if hasattr(program, "aforward") else _Traced)(program)
-        asker = self.job.asker(traced, self.start.setting.asked)
+        program = remembering(state.apply(self.job.judge.basic()))
+        asker = self.job.asker(program, self.start.setting.asked)
         if lm is not None:
             # The same question again is meant as another draw.
             drawn = max(self._rollouts[state.id, case.id] for case in cases)
             self._rollouts.update((state.id, case.id) for case in cases)
-            asker = dataclasses.replace(asker, lm=lm, sampling=Sampling(), first_draw=drawn)
+            hot = {name: lm.kwargs[name] for name in ("rollout_id", "temperature") if name in lm.kwargs}
+            asker = dataclasses.replace(asker, lm=asker.lm.copy(**hot), sampling=Sampling(), first_draw=drawn)
         runs: dict[str, _Run] = {}
 
         def keep(index: int, verdict: Verdict) -> None:
             case = cases[index]
-            heard = traced.heard[_key(self.job.judge.values(case.inputs))]
+            heard = program.heard[key_of(self.job.judge.values(case.inputs))]
             runs[case.id] = self._kept(case, verdict, heard, candidate)
 
         asker.ask_all(cases, keep)
@@ -290,26 +257,47 @@ class Recorder:
         return {case.id: runs[case.id] for case in cases}
 
     def _kept(
-        self, case: Case, verdict: Verdict, heard: Sequence[_Heard], candidate: Candidate | None
+        self, case: Case, verdict: Verdict, heard: Sequence[Heard], candidate: Candidate | None
     ) -> _Run:
+        self.board.heard(verdict)
         if verdict.status == "failed":
-            self._failed += 1
-            if self._failed >= _IN_A_ROW:
-                raise ModelError(
-                    f"{self._failed} answers in a row failed: {verdict.error}",
-                    hint="check the model's server and start again with --resume",
-                )
             return _Run(outcome=None, heard=None, error=verdict.error)
-        self._failed = 0
         for run in heard:
             for _, given, _ in run.steps:
-                self._origins.setdefault(_key(given), case.id)
-        outcome = self.board.objective.outcome(case, verdict)
+                self._origins.setdefault(key_of(given), case.id)
         if candidate is not None:
-            outcome = self.board.record(candidate, case, verdict)
-        # The sample that says what the vote says may become a demonstration.
-        agreeing = next((n for n, labels in enumerate(verdict.samples) if labels == verdict.labels), 0)
-        return _Run(outcome=outcome, heard=heard[agreeing] if heard else _Heard(values={}))
+            self.board.record(candidate, case, verdict)
+        voted = self._voted(case, verdict)
+        return _Run(
+            outcome=self.board.objective.outcome(case, voted),
+            heard=self._closest(case, voted, heard, exact=candidate is None),
+        )
+
+    def _voted(self, case: Case, verdict: Verdict) -> Verdict:
+        """Return what the votes give under the threshold of what the search started from, if it has one of its own."""
+        if self.start.setting.threshold is None or not verdict.samples:
+            return verdict
+        return self.job.asker(self.job.judge.basic(), self.start.setting).revote(case, verdict)
+
+    def _closest(self, case: Case, verdict: Verdict, heard: Sequence[Heard], *, exact: bool) -> Heard:
+        """Return the sample that says most of what the verdict says.
+
+        No sample need say all of it: units may be voted on apart, and those that a reply left out were asked for
+        again. With ``exact`` such a sample has no steps, for they would become a demonstration of another answer
+        than the one that was scored.
+        """
+
+        def agreeing(one: Heard) -> int:
+            labels = self.job.judge.read(dspy.Prediction(**one.said), case.inputs).labels
+            return sum(said == label for said, label in zip(labels, verdict.labels, strict=True))
+
+        if not heard:
+            return Heard()
+        counts = [agreeing(one) for one in heard]
+        best = heard[counts.index(max(counts))]
+        return (
+            best if not exact or max(counts) == len(verdict.labels) else dataclasses.replace(best, steps=())
+        )
 
     def _candidate(self, program: Judging) -> Candidate:
         raw, known = PromptState.of(program.program).id, len(self.board.candidates)
@@ -339,7 +327,7 @@ class Recorder:
             demos = tuple(
                 {key: value for key, value in shown.items() if key in predictor.signature.fields}
                 for demo in state.predictors[name].demos
-                if (shown := self._gold.get(_key(demo), {name: demo}).get(name)) is not None
+                if (shown := self._gold.get(key_of(demo), {name: demo}).get(name)) is not None
             )
             state = state.with_instruction(name, text if text == own else defuse(text, fields))
             state = state.with_demos(name, tuple(defuse(demo, fields) for demo in demos))
@@ -351,7 +339,7 @@ class Recorder:
             own = tuple(predictor.signature.input_fields)
             for demo in state.predictors[name].demos:
                 for names in (own, inputs):
-                    found = self._origins.get(_key({key: demo[key] for key in names if key in demo}))
+                    found = self._origins.get(key_of({key: demo[key] for key in names if key in demo}))
                     if found is not None:
                         yield found
                         break
@@ -381,7 +369,3 @@ class Prefetch(BaseCallback):
         program, examples = inputs.get("program"), inputs.get("devset") or instance.devset
         if isinstance(program, Judging):
             self._recorder.prefetch(program, examples)
-
-
-def _key(inputs: Mapping[str, Any]) -> str:
-    return json.dumps(dict(inputs), sort_keys=True, ensure_ascii=False, default=str)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -64,9 +65,15 @@ class Chain:
         return isinstance(self.parts[0], Racing) and self.parts[0].races
 
     def minimum(self, job: Job) -> int:
-        """Return what the first part needs; later parts take what is left, but refuse now what cannot work."""
+        """Return the fewest calls of which the first part's share is what it needs.
+
+        Later parts take what is left, but refuse now what cannot work.
+        """
         first, *_ = [part.minimum(job) for part in self.parts]
-        return first
+        # Where the first part does not race, the basic prompt has been scored before anything is shared.
+        before = 0 if self.races else len(job.dev) * job.sampling.samples * job.judge.calls
+        own = max(1, first - before)
+        return before + len(self.parts) * (own - 1) + 1  # a share is rounded up
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Run the parts; one that has used up its share makes way for the next."""
@@ -135,7 +142,7 @@ def _one(name: str, options: Mapping[str, Any], left: dict[str, Any]) -> Optimiz
 
 
 def _as(kind: Any, default: Any, value: Any, where: str) -> Any:
-    """Return a setting's value as its field's type; numbers may not be below 0."""
+    """Return a setting's value as its field's type; numbers are finite and not below 0."""
     try:
         if get_origin(kind) is tuple:
             items = value.split(",") if isinstance(value, str) else value
@@ -144,6 +151,8 @@ def _as(kind: Any, default: Any, value: Any, where: str) -> Any:
             found = kind(value)
         if not all(item >= 0 for item in _each(found) if isinstance(item, int | float)):
             raise ValueError("below 0")
+        if not all(math.isfinite(item) for item in _each(found) if isinstance(item, float)):
+            raise ValueError("not finite")
         return found
     except (TypeError, ValueError, OverflowError) as error:
         hint = f"give a value like {default!r}" if default != () else "give values joined by commas"

@@ -30,6 +30,11 @@ from .votes import Stopping, decide, settled
 
 __all__ = ["Asker", "Sampling", "Status", "Verdict", "room_for"]
 
+_BUGS = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError),
+    ValueError,
+)
+"""What a user's own program may raise; what models and limits raise is none of these."""
 _AGAIN = 4  # of so many calls, one more is kept back for units that have to be asked for again
 
 
@@ -163,7 +168,7 @@ class Asker:
             else:
                 # A user's own module may define ``forward`` only; a thread keeps it from stopping all the others.
                 given = await asyncio.to_thread(self.program, **inputs)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as bug:
+        except _BUGS as bug:
             raise JudgeError(
                 f"the program of judge {self.judge.name} raised {type(bug).__name__}: {redact(str(bug))[:200]}",
                 hint="correct the program",

@@ -20,7 +20,7 @@ import dspy
 
 from ..hostile import well_formed
 
-__all__ = ["Demo", "PredictorPrompt", "PromptState", "settled"]
+__all__ = ["Demo", "PredictorPrompt", "PromptState", "jsonable", "settled"]
 
 Demo = Mapping[str, Any]
 """A few-shot demonstration: input and output field -> JSON value."""
@@ -102,16 +102,17 @@ class PromptState:
 
 
 def _plain(demo: dict[str, Any]) -> Demo:
-    return {key: _json(value) for key, value in demo.items() if not key.startswith("dspy_")}
+    return {key: jsonable(value) for key, value in demo.items() if not key.startswith("dspy_")}
 
 
-def _json(value: Any) -> Any:
+def jsonable(value: Any) -> Any:
+    """Return a value of a demonstration, or of an answer, as plain JSON types; models become their fields."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     if isinstance(value, Mapping):
-        return {key: _json(item) for key, item in value.items()}
+        return {key: jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_json(item) for item in value]
+        return [jsonable(item) for item in value]
     return value
 
 

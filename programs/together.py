@@ -72,6 +72,9 @@ async def together(
         return list(await asyncio.gather(*tasks))
     except BudgetExhausted:
         await asyncio.gather(*tasks, return_exceptions=True)
+        for stopped in over:  # while the others were awaited
+            if isinstance(stopped, _Stopped):
+                raise stopped.stop from None
         raise
     except _Stopped as stopped:
         raise stopped.stop from None

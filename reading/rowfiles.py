@@ -10,6 +10,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -28,6 +30,7 @@ Kind: TypeAlias = Literal["json", "text", "columns"]
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _PACKED = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip archive or an Excel workbook", b"%PDF": "a PDF"}
 _JSON_NAMES = {".json", ".jsonl", ".ndjson"}
+_STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +111,8 @@ def parse_json(text: str, path: str, *, first_line: int = 1) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise _broken(error.msg, path, first_line + error.lineno - 1, error.colno) from error
+    except ValueError as error:
+        raise _too_long(text, path, first_line) from error
     except RecursionError as error:
         raise GoldError(
             "the JSON is nested too deeply", path=path, line=first_line, hint="flatten the row"
@@ -119,25 +124,42 @@ def _broken(message: str, path: str, line: int, column: int) -> GoldError:
     return GoldError(f"broken JSON at column {column}: {message}", path=path, line=line, hint=hint)
 
 
+def _too_long(text: str, path: str, first_line: int) -> GoldError:
+    """Return the error of an integer that Python refuses to read: it says neither which nor where."""
+    limit = sys.get_int_max_str_digits()
+    long = (one for one in _STRING_OR_NUMBER.finditer(text) if one[0].isdigit() and len(one[0]) > limit)
+    found = next(long, None)
+    line = first_line + (text.count("\n", 0, found.start()) if found else 0)
+    return GoldError(
+        f"an integer has more than {limit} digits", path=path, line=line, hint="write it as a string"
+    )
+
+
 def _json_rows(text: str, path: str) -> Rows:
     if text.lstrip().startswith("["):
         return _objects(_array(text, path), path)
     # only \n ends a line of JSONL: str.splitlines would also cut at U+2028 inside a value
     lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if len(lines) > 1 and (whole := _one_object(lines[0][1], text)) is not None:
+    if len(lines) > 1 and (whole := _one_object(lines[0][1], text, path)) is not None:
         return [(lines[0][0], whole)]
     return _objects([(n, parse_json(line, path, first_line=n)) for n, line in lines], path)
 
 
-def _one_object(first_line: str, text: str) -> Row | None:
-    """Return the single, indented object that a file holds, or None if it is JSONL."""
+def _one_object(first_line: str, text: str, path: str) -> Row | None:
+    """Return the single, indented object that a file holds, or None if it is JSONL.
+
+    Raises:
+        GoldError: there is a number in it that cannot be read.
+    """
     try:
         json.loads(first_line)
     except ValueError:
         try:
             whole = json.loads(text)
-        except (ValueError, RecursionError):
+        except (json.JSONDecodeError, RecursionError):
             return None
+        except ValueError as error:
+            raise _too_long(text, path, 1) from error
         return whole if isinstance(whole, dict) else None
     except RecursionError:
         return None

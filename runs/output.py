@@ -8,7 +8,7 @@ the run is continued, and those rows are asked again.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -71,8 +71,8 @@ def line_of(judge: Judge, case: Case, verdict: Verdict, stamp: Mapping[str, Any]
     }
 
 
-def done_before(path: Path, stamp: Mapping[str, Any], *, resume: bool) -> Counter[str]:
-    """Return how many rows with each id need not be asked again, and clean the file for appending.
+def done_before(path: Path, stamp: Mapping[str, Any], *, resume: bool) -> dict[str, list[str]]:
+    """Return how the rows with each id ended that need not be asked again, and clean the file for appending.
 
     Raises:
         UsageError: the file exists and the run was not asked to continue.
@@ -82,17 +82,17 @@ def done_before(path: Path, stamp: Mapping[str, Any], *, resume: bool) -> Counte
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="name a file")
     if not path.is_file() or path.stat().st_size == 0:
-        return Counter()
+        return {}
     if not resume:
         raise UsageError(f"{path} exists", hint="add --resume to continue it, or name another file")
     data = path.read_bytes()
     kept: list[bytes] = []
-    done: Counter[str] = Counter()
+    done: dict[str, list[str]] = defaultdict(list)
     for number, line in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
         row = _row(path, number, line, stamp)
         if row["status"] != "failed":
             kept.append(line + b"\n")
-            done[row["id"]] += 1
+            done[row["id"]].append(row["status"])
     replacement = path.with_name(path.name + ".part")
     replacement.write_bytes(b"".join(kept))
     replacement.replace(path)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..cases import Case
-from ..errors import BudgetExhausted, UsageError
+from ..errors import BudgetExhausted, CheckpointError, UsageError
+from ..keeping.locking import alone
 from ..programs.asking import Asker, Verdict
 from .output import done_before, line_of
 
@@ -28,11 +29,12 @@ _SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "d
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """How a run ended. All counts but ``rows`` and ``resumed`` are of the rows judged now.
+    """How a run ended. All counts but the first three are of the rows judged now.
 
     Attributes:
         rows: rows of the input.
         resumed: rows that an earlier run had done.
+        abstained_before: those of them that abstained.
         verdicts: rows by status.
         positive: rows with a positive label in them.
         inconsistent: samples whose answer contradicted itself, whatever was made of them.
@@ -51,6 +53,7 @@ class Summary:
 
     rows: int
     resumed: int
+    abstained_before: int = 0
     verdicts: Mapping[str, int]
     positive: int
     inconsistent: int = 0
@@ -73,9 +76,13 @@ class Summary:
 
     @property
     def unusable(self) -> float:
-        """The share of the rows judged now that failed or abstained, 0 to 1."""
+        """The share of the rows with a line in the output that failed or abstained, 0 to 1.
+
+        Rows of earlier runs count, so that repeating a bad run with nothing left to do does not make it good.
+        """
         judged = sum(self.verdicts.values())
-        return (judged - self.verdicts.get("verdict", 0)) / judged if judged else 0.0
+        bad = judged - self.verdicts.get("verdict", 0) + self.abstained_before
+        return bad / (judged + self.resumed) if judged + self.resumed else 0.0
 
     @property
     def agreement(self) -> float | None:
@@ -88,6 +95,7 @@ class Summary:
         return {
             "rows": self.rows,
             "resumed": self.resumed,
+            "abstained_before": self.abstained_before,
             "verdict": self.verdicts.get("verdict", 0),
             "abstained": self.verdicts.get("abstained", 0),
             "failed": self.verdicts.get("failed", 0),
@@ -159,30 +167,54 @@ def run_cases(
 
     Raises:
         UsageError, CheckpointError: the output file cannot be used; see :func:`~jurist.runs.output.done_before`.
+            CheckpointError also where another run is writing it.
         ModelError: the model cannot be used at all. What was judged is in the file.
     """
     if not isinstance(output, Path):
         on_begin(cases)
         return _run(asker, cases, output, stamp, on_row)
     try:
-        done = done_before(output, stamp, resume=resume)
-        todo = [case for case in cases if not _taken(done, case.id)]
         output.parent.mkdir(parents=True, exist_ok=True)
-        with _appended(output) as stream:
-            on_begin(todo)
-            summary = _run(asker, todo, stream, stamp, on_row)
+        with _alone(output):
+            todo, before = _left(cases, done_before(output, stamp, resume=resume))
+            with _appended(output) as stream:
+                on_begin(todo)
+                summary = _run(asker, todo, stream, stamp, on_row)
     except OSError as error:
         hint = "name a file that can be written, or make room and add --resume"
         raise UsageError(f"{output}: {error.strerror or error}", hint=hint) from error
-    return replace(summary, rows=len(cases), resumed=len(cases) - len(todo))
+    return replace(summary, rows=len(cases), resumed=before.total(), abstained_before=before["abstained"])
 
 
-def _taken(done: Counter[str], id_: str) -> bool:
-    """Take one row off those that were done, if there is one: equal rows each have their own line."""
-    if done[id_] == 0:
-        return False
-    done[id_] -= 1
-    return True
+def _left(cases: Sequence[Case], done: Mapping[str, list[str]]) -> tuple[list[Case], Counter[str]]:
+    """Return the rows to be asked about, and how those ended that were done: equal rows each have their own line."""
+    todo: list[Case] = []
+    before: Counter[str] = Counter()
+    for case in cases:
+        if ended := done.get(case.id):
+            before[ended.pop(0)] += 1
+        else:
+            todo.append(case)
+    return todo, before
+
+
+@contextmanager
+def _alone(output: Path) -> Iterator[None]:
+    """Keep other runs off the output from before it is read until the last line is written.
+
+    Without it, a second run with ``--resume`` would pay for the same rows, and replace the file while the first
+    still writes its paid lines into the old one. Devices and pipes are nobody's to continue.
+    """
+    if output.exists() and not output.is_file():
+        yield
+        return
+    with alone(output) as free:
+        if not free:
+            raise CheckpointError(
+                f"another process is writing {output}",
+                hint="wait until it has ended, or name another output file",
+            )
+        yield
 
 
 @contextmanager

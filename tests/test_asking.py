@@ -213,3 +213,16 @@ def test_a_program_that_returns_no_prediction_is_named(given: Any) -> None:
     bare = dataclasses.replace(asker(Scripted([])), program=Bare())
     with pytest.raises(JudgeError, match=f"returned {type(given).__name__}, not a prediction"):
         bare.ask(CASE)
+
+
+@pytest.mark.parametrize(
+    "bug", [AssertionError("no essay"), RuntimeError("not ready"), OSError("no file"), KeyError("x")]
+)
+def test_a_program_that_breaks_is_named(bug: Exception) -> None:
+    class Broken(dspy.Module):
+        def forward(self, **inputs: Any) -> Any:
+            raise bug
+
+    broken = dataclasses.replace(asker(Scripted([])), program=Broken())
+    with pytest.raises(JudgeError, match=f"raised {type(bug).__name__}: "):
+        broken.ask(CASE)

@@ -220,7 +220,7 @@ def test_garbage_and_errors_over_two_hundred_rows(serve: Serve) -> None:
 # -- servers that are not there, or do not answer ---------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ["openai/gpt-4.1-mini", "anthropic/claude-sonnet-4-5", "gpt-4.1-mini"])
+@pytest.mark.parametrize("model", ["openai/gpt-4.1-mini", "anthropic/claude-sonnet-4-5"])
 def test_a_missing_key_is_one_line(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     lm = connect(Model(name=model), Desk.fresh())

@@ -21,6 +21,7 @@ RUN = ("run", "--yes", "fect:basic", "--input", "rows.jsonl", "--output", "out.j
 NOTES = re.compile(r"fect on \S+: 42 cases|Generating train split|$")
 """Lines that may come before the error: what is about to be compiled, and the bar of ``datasets``."""
 COMPILE = ("compile", "fect", "--gold", "gold.jsonl", "--yes", *FAST)
+COMPARE = ("compare", "fect:basic", "fect@1", "--gold", "gold.jsonl", "--yes")
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +91,10 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
         ("export", "fect@1", "--to", "pdf"),
     ),
     (1, "gold.jsonl is not a folder", ("artifacts", "list", "--store", "gold.jsonl")),
+    (1, "there is no folder typo", ("artifacts", "list", "--store", "typo")),
+    (1, "there is no folder typo", ("artifacts", "verify", "--store", "typo")),
+    (1, "there is no folder typo", ("artifacts", "verify", "fect@1", "--store", "typo")),
+    (1, "there is no folder typo", ("artifacts", "show", "fect@1", "--store", "typo")),
     # gold
     (1, "gone.jsonl: there is no such file", ("compile", "fect", "--gold", "gone.jsonl")),
     (2, "no gold is bundled for may-go", ("compile", "own.py")),
@@ -143,6 +148,28 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "holds a user name or password", (*RUN, "--model", "openai/x", "--api-base", "http://me:pw@h/v1")),
     (2, "the model has no name", (*RUN, "--model", "")),
     (2, "the model has no name", (*COMPILE, "--prompt-model", "")),
+    *(
+        (2, f"the model {name!r} does not name provider and model", (*command, name))
+        for name in ("gpt-4.1-mini", "openai/", "/", "/x", "openai/ ")
+        for command in ((*RUN, "--model"), (*COMPILE, "--prompt-model"))
+    ),
+    (2, "'gpt-4.1-mini' does not name provider", (*COMPARE, "--model", "gpt-4.1-mini")),
+    *(
+        (2, "is no seed: give a whole number from 0 to 4294967295", (*command, "--seed", seed))
+        for command in (RUN, COMPILE, COMPARE, ("gold", "split", "fect", "gold.jsonl", "--output", "d"))
+        for seed in ("-1", "4294967296", "one", "9" * 5000)
+    ),
+    *(
+        (2, "argument --fresh: not allowed with argument --resume", (*command, "--resume", "--fresh"))
+        for command in (COMPILE, COMPARE, ("artifacts", "choose", "fect@1", "abc"))
+    ),
+    *(
+        (2, "the name is empty", (*command, "--gold", name))
+        for command in (("compile", "fect"), COMPARE, ("artifacts", "choose", "fect@1", "abc"))
+        for name in ("", " ")
+    ),
+    (2, "the name is empty", ("gold", "check", "fect", "")),
+    (2, "the name is empty", ("assess", "offline", "--benchmark", "dialogues", "--calibration", "")),
     (2, "a budget of -1 calls", (*COMPILE, "--max-calls", "-1")),
     (2, "a budget of 0 calls", (*COMPILE, "--max-calls", "0")),
     (2, "a budget of -2.0 cost", (*COMPILE, "--max-cost", "-2")),
@@ -166,6 +193,7 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (1, "full.jsonl:1: not a line of a run", (*RUN[:-1], "full.jsonl", "--resume")),
     (1, "line.jsonl:1: written with judge 'fect@7'", (*RUN[:-1], "line.jsonl", "--resume")),
     (1, "rows.jsonl:1: not a line of a run", (*RUN[:-1], "rows.jsonl", "--resume")),
+    (2, "--resume needs an --output file", (*RUN[:-1], "-", "--resume")),
     (2, "compiled is a folder", (*RUN[:-1], "compiled")),
     (2, "compiled is a folder", (*RUN[:-1], "compiled", "--resume")),
     (2, "rows.jsonl/out.jsonl", (*RUN[:-1], "rows.jsonl/out.jsonl")),

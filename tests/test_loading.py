@@ -149,7 +149,7 @@ def test_several_samples_are_drawn_at_a_temperature(
 @pytest.mark.parametrize(
     ("name", "fixed"),
     [
-        *(("openai/o3-mini", True), ("openai/gpt-5.2", True), ("gpt-5", True), ("offline", False)),
+        *(("openai/o3-mini", True), ("openai/gpt-5.2", True), ("openai/gpt-5", True), ("offline", False)),
         *(("openai/gpt-5-chat", False), ("openai/gpt-4.1-mini", False), ("ollama_chat/olmo", False)),
     ],
 )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from fakes import Scripted, desk_with, lm_of
 
+from jurist.compiling import Plan
+from jurist.console.pareto import pareto_table
 from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted, OptimizerError
 from jurist.gold import Gold
@@ -14,6 +18,8 @@ from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective
 from jurist.optimizers.registry import Chain, make
+from jurist.outlook import outlook
+from jurist.programs.asking import Verdict, room_for
 from jurist.programs.catalogue import find
 
 
@@ -55,3 +61,95 @@ def test_a_later_part_that_cannot_work_is_refused_before_the_first_spends() -> N
     with pytest.raises(OptimizerError, match="cannot search 'yaml'"):
         optimize(make("fewshot+optuna", {"adapters": "yaml"}), job)
     assert desk.meter.calls == 0
+
+
+def job_with(calls: int | None = None) -> Job:
+    desk = desk_with(Budget(calls=calls))
+    parts = Gold.load("fect-mini", find("fect")).split(0)
+    lm = lm_of(Scripted(lambda request: ""), desk)
+    return Job(
+        judge=find("fect"),
+        train=parts.train[:12],
+        dev=parts.dev[:6],
+        judge_lm=lm,
+        proposer_lm=lm,
+        desk=desk,
+        concurrency=1,
+    )
+
+
+@pytest.mark.parametrize("name", ["opro+fewshot", "fewshot+opro", "opro+fewshot+demos", "cfaith+fewshot"])
+def test_a_chain_starts_where_the_share_of_its_first_part_is_enough(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = make(name)
+    assert isinstance(chain, Chain)
+    first, calls = chain.parts[0], chain.minimum(job_with())
+    own = first.minimum(job_with())
+    scored = 0 if chain.races else 6  # the basic prompt on dev, before the parts begin
+    shares: list[int | None] = []
+
+    def run(self: Any, job: Job, board: Board, start: Candidate) -> Candidate:
+        shares.append(job.desk.meter.left())
+        return start
+
+    for kind in {type(part) for part in chain.parts}:
+        monkeypatch.setattr(kind, "run", run)
+    optimize(chain, job_with(calls))
+    share = shares[0]
+    assert share is not None
+    assert share + scored == own
+    with pytest.raises(OptimizerError, match=f"raise --max-calls to {calls} or more"):
+        optimize(chain, job_with(calls - 1))
+    fewer = calls - 1 - scored
+    assert fewer - fewer * (len(chain.parts) - 1) // len(chain.parts) < own - scored
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan", "1e999"])
+@pytest.mark.parametrize("setting", ["opro.shrink", "optuna.temperatures"])
+def test_a_number_without_end_is_no_setting(setting: str, value: str) -> None:
+    name, _, option = setting.partition(".")
+    with pytest.raises(OptimizerError, match=f"{setting} cannot be '{value}'"):
+        make(name, {option: value})
+
+
+def test_no_front_is_said_in_one_line() -> None:
+    assert str(pareto_table("fect@1", [], "c")) == (
+        "no front of cost and score: no candidate was scored on all of dev"
+    )
+
+
+def test_who_may_not_win_is_not_chosen() -> None:
+    job = job_with()
+    parts = Gold.load("fect-mini", job.judge).split(0)
+    cases = (*parts.dev, *parts.train)
+    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.desk)
+    start = board.add(board.basic_state(), parent=None, source="basic")
+    good, better = (
+        board.add(start.state.with_instruction("self", text), parent=start, source="test")
+        for text in ("good", "better")
+    )
+    for candidate, wrong in ((start, 2), (good, 5), (better, 50)):  # every so many cases are judged wrong
+        for number, case in enumerate(cases):
+            gold = str((case.gold or ("",))[0])
+            other = next(label for label in job.judge.labels if label != gold)
+            label = other if number % wrong == 0 else gold
+            board.record(candidate, case, Verdict(id=case.id, status="verdict", labels=(label,)))
+    assert board.best(parts.dev) == better
+    assert board.best(parts.dev, {better.id}) == good
+    assert board.best(parts.dev, {better.id, good.id}) == start
+    assert board.best(parts.dev, {better.id, good.id, start.id}) is None
+
+
+def test_an_estimate_asks_what_a_chain_needs_and_promises_its_first_part_only() -> None:
+    judge = find("fect")
+    plan = Plan(
+        judge=judge, gold=Gold.load("fect-mini", judge), optimizer="opro+fewshot", budget=Budget(calls=1)
+    )
+    parts = plan.gold.split(plan.seed, plan.shares)
+    job = dataclasses.replace(job_with(), train=parts.train, dev=parts.dev)
+    enough = 2 * room_for(judge, len(parts.test), 1) + make("opro+fewshot").minimum(job)
+    for calls, payable in ((enough - 1, False), (enough, True)):
+        seen = outlook(dataclasses.replace(plan, budget=Budget(calls=calls)))
+        assert seen.payable is payable
+        assert seen.optimizing.least == make("opro").minimum(job) < make("opro+fewshot").minimum(job)

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from dspy.lm15 import Request
+from dspy.utils.exceptions import LMServerError
 from fakes import reply
 from native_runs import OWN, Run, judged, proposed, split, whole
 
 from jurist.engines.meter import Budget
-from jurist.errors import OptimizerError
+from jurist.errors import ModelError, OptimizerError
 from jurist.optimizers.registry import make
 
 ALL = ["opro", "fewshot", "opro+fewshot", "opro-paper", "cfaith", "contrastive"]
@@ -38,7 +39,7 @@ def test_something_better_is_found_where_there_is_something_better() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("extra", [0, 13, 40])
+@pytest.mark.parametrize("extra", [0, 13, 25])
 def test_the_budget_is_exact_and_the_best_so_far_is_returned(name: str, extra: int) -> None:
     least = make(name, OWN[name]).minimum(whole(name).job)
     calls = least + extra
@@ -131,3 +132,12 @@ def test_a_job_that_met_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -> 
     second = Run("opro", journal=journal)
     assert second.sent == whole("opro").sent - 60
     assert second.history == whole("opro").history
+
+
+@pytest.mark.parametrize("name", sorted(OWN))
+def test_a_judge_that_is_down_for_good_ends_the_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    count = iter(range(10**6))
+    with pytest.raises(ModelError, match="10 answers in a row failed"):
+        Run(name, judged=lambda r: LMServerError("busy") if next(count) > 8 else judged(r))
+    assert next(count) <= 9 + 4 * (10 + 4)  # attempts of ten answers, and of those in flight

@@ -85,10 +85,13 @@ def test_a_row_that_is_not_paid_for_is_left_whole(serve: Callable[..., Any]) -> 
 
 def test_a_limit_on_cost_needs_a_price(serve: Callable[..., Any]) -> None:
     server = serve()
-    done = run(server, "--max-cost", 1)
-    assert done.code == 1
-    assert done.lines[-1].startswith("error: this model's price is not known; limit the job with --max-calls")
-    assert server.count <= 8
+    done = run(server, "--max-cost", 1, "--yes")
+    assert done.code == 2
+    assert done.lines[-1] == (
+        "error: --max-cost cannot be kept: the price of openai/x is not known; limit the calls with --max-calls instead"
+    )
+    assert server.count == 0
+    assert not Path("o.jsonl").exists()
     assert cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "p.jsonl", "--max-cost", 1).code == 0
 
 
@@ -155,6 +158,34 @@ def test_no_sampling_is_settled_sooner_than_its_fewest(samples: int, data: st.Da
     assert min(found) == sampling.fewest
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("compile", "fect", *FAST, "--set", "sets=1"),
+        ("compare", "fect:basic", "fect-3d:basic"),
+        ("table", "cognibench-3", "--gold", "cognibench-mini"),
+    ],
+    ids=lambda argv: argv[0],
+)
+def test_no_command_sends_anything_for_a_cost_that_cannot_be_known(
+    argv: tuple[str, ...], serve: Callable[..., Any]
+) -> None:
+    write_jsonl(Path("gold.jsonl"), claims())
+    server = serve()
+    gold = () if "--gold" in argv else ("--gold", "gold.jsonl")
+    named = ("--model", "openai/x", "--api-base", server.url, "--yes", "--max-cost", 1)
+    done = cli(*argv, *gold, *named)
+    assert (done.code, server.count) == (2, 0), done.err
+    assert done.lines[-1].startswith("error: --max-cost cannot be kept: the price of openai/x is not known; ")
+    assert not list(Path("compiled").rglob("*.*"))
+
+
+def test_what_is_paid_already_needs_no_price(serve: Callable[..., Any]) -> None:
+    server = serve()
+    assert run(server, "--max-calls", ROWS).code == 0
+    assert run(server, "--resume", "--max-cost", 1).code == 0
+
+
 class TestChoosing:
     @pytest.fixture
     def compiled(self, serve: Callable[..., Any]) -> Artifact:
@@ -181,6 +212,9 @@ class TestChoosing:
         assert (refused.code, server.count) == (2, 0)
         assert f"{cases} sealed cases: {2 * cases} calls" in refused.err
         assert f"this makes about {2 * cases} calls to a real model; add --yes" in refused.lines[-1]
+        blind = self.choose(compiled, server, "--max-cost", 1, "--yes")
+        assert (blind.code, server.count) == (2, 0)
+        assert "the price of openai/x is not known" in blind.lines[-1]
         assert not list(Path("s/.checkpoints").glob("*"))
         assert self.choose(compiled, server, "--max-calls", 3).code == 1
         done = self.choose(compiled, server, "--resume", "--yes")

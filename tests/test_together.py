@@ -77,3 +77,14 @@ def test_a_stop_ends_all_and_leaves_nothing_half_done(
     assert len(work.begun) < 12
     gc.collect()  # what an event loop leaves behind is logged when it is collected
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(3)])
+def test_a_stop_while_a_limit_is_awaited_is_not_lost(stop: BaseException) -> None:
+    async def work(item: int) -> int:
+        await asyncio.sleep(0.01 * item)
+        raise BudgetExhausted("calls", 9) if item == 0 else stop
+
+    with pytest.raises(type(stop)) as raised:
+        collect(together([0, 1], work, concurrency=2))
+    assert raised.value is stop

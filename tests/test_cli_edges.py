@@ -1,0 +1,208 @@
+"""Edges of the command line where paid work could be lost or paid twice, or a wrong name pass for an empty result."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import claims, cli, read_jsonl, start, write_jsonl
+
+from jurist.artifacts import Store
+from jurist.engines.models import Model
+from jurist.errors import UsageError
+from jurist.keeping.locking import alone
+
+ROWS = 24
+BUSY = "another process is writing o.jsonl; wait until it has ended, or name another output file"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    write_jsonl(Path("rows.jsonl"), claims(8))
+
+
+def argv(server: Any, *more: object) -> tuple[object, ...]:
+    return (
+        *("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl"),
+        *("--model", "openai/x", "--api-base", server.url, *more),
+    )
+
+
+class TestOneOutput:
+    """Two runs never write one file at the same time."""
+
+    @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+    def test_a_second_run_is_refused_until_the_first_has_ended(
+        self, end: signal.Signals, serve: Callable[..., Any], tmp_path: Path
+    ) -> None:
+        server = serve(delay=0.2)
+        first = start(*argv(server, "--concurrency", 1), cwd=tmp_path)
+        while server.count < 2 and first.poll() is None:
+            time.sleep(0.01)
+        before = Path("o.jsonl").stat().st_ino
+        for more in ((), ("--resume",)):
+            other = serve()
+            done = cli(*argv(other, *more))
+            assert (done.code, done.lines, other.count) == (1, [f"error: {BUSY}"], 0)
+        assert Path("o.jsonl").stat().st_ino == before
+        first.send_signal(end)
+        first.communicate(timeout=30)
+        rest = serve()
+        assert cli(*argv(rest, "--resume")).code == 0
+        lines = read_jsonl(Path("o.jsonl"))
+        assert len(lines) == len({line["id"] for line in lines}) == ROWS
+        assert 0 < rest.count < ROWS
+        assert not list(tmp_path.glob(".*"))
+
+    def test_another_file_is_nobodys_business(self, tmp_path: Path) -> None:
+        with alone(Path("o.jsonl")) as first, alone(Path("p.jsonl")) as other:
+            assert first
+            assert other
+            assert cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "q.jsonl").code == 0
+        assert not list(tmp_path.glob(".*"))
+
+    def test_a_link_to_the_file_is_the_file(self) -> None:
+        Path("o.jsonl").touch()
+        Path("link.jsonl").symlink_to("o.jsonl")
+        with alone(Path("o.jsonl")):
+            done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "link.jsonl")
+        assert done.code == 1
+        assert "another process is writing link.jsonl" in done.err
+
+    def test_only_one_of_many_threads_has_it(self, tmp_path: Path) -> None:
+        inside: list[int] = []
+        most: list[int] = []
+
+        def work() -> None:
+            for _ in range(100):
+                with alone(tmp_path / "o") as free:
+                    if free:
+                        inside.append(1)
+                        most.append(len(inside))
+                        inside.pop()
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert set(most) == {1}
+        assert not list(tmp_path.glob(".*"))
+
+    @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no folder that not even root can write")
+    def test_a_folder_that_cannot_be_written_is_said_to_be_that(self) -> None:
+        done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "/proc/self/o.jsonl")
+        assert (done.code, len(done.lines)) == (2, 1)
+        assert done.lines[0].startswith("error: /proc/self/o.jsonl: No such file or directory; ")
+
+    def test_a_device_needs_no_lock(self) -> None:
+        assert cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "/dev/null").code == 0
+
+
+class TestUnusable:
+    """The share of unusable rows is of the whole output, however often it was continued."""
+
+    def test_repeating_a_bad_run_does_not_make_it_good(self, serve: Callable[..., Any]) -> None:
+        server = serve(faults=lambda index, body: "garbage")
+        first = cli(*argv(server, "--json"))
+        assert (first.code, first.json["abstained"], first.json["abstained_before"]) == (3, ROWS, 0)
+        assert "asks the failed ones again" not in first.err  # none failed, so --resume would ask nothing
+        sent = server.count
+        again = cli(*argv(server, "--resume", "--json"))
+        assert (again.code, again.json["abstained"], again.json["abstained_before"]) == (3, 0, ROWS)
+        assert again.json["resumed"] == ROWS
+        assert f"{ROWS} rows ({ROWS} done before, {ROWS} of them abstained)" in again.err
+        assert again.lines[-1] == (
+            "100.0% of the rows have no usable verdict; 5.0% are allowed (--max-unusable)"
+        )
+        assert server.count == sent
+        assert cli(*argv(server, "--resume", "--max-unusable", 1)).code == 0
+
+    def test_good_rows_of_before_count_as_well(self, serve: Callable[..., Any]) -> None:
+        assert cli(*argv(serve(), "--max-calls", ROWS - 1, "--concurrency", 1)).code == 1
+        bad = serve(faults=lambda index, body: "500")
+        rest = cli(*argv(bad, "--resume"))
+        assert (rest.code, bad.count > 0) == (0, True)  # 1 of 24 is below 5 %
+
+    def test_failed_rows_can_be_asked_again(self, serve: Callable[..., Any]) -> None:
+        server = serve(faults=lambda index, body: "500")
+        done = cli(*argv(server))
+        assert done.code == 3
+        assert done.lines[-1].endswith("(--max-unusable); --resume asks the failed ones again")
+        streamed = [part if part != "o.jsonl" else "-" for part in argv(server)]
+        assert cli(*streamed).lines[-1].endswith("(--max-unusable)")
+
+
+@pytest.mark.parametrize("name", ["gpt-4.1-mini", "openai/", "/", "/x", "openai", " / ", "nlx:org"])
+def test_a_model_needs_a_provider_and_a_name(name: str) -> None:
+    with pytest.raises(UsageError, match="write it as provider/model"):
+        Model(name=name)
+
+
+@pytest.mark.parametrize(
+    "name", ["offline", "nli:folder", "nli-contradiction:org/m", "openrouter/a/b", "x/y"]
+)
+def test_names_that_are_whole_are_taken(name: str) -> None:
+    assert Model(name=name).name == name
+
+
+@pytest.mark.parametrize("seed", [0, 2**32 - 1])
+def test_every_seed_that_is_taken_works(seed: int) -> None:
+    gold = write_jsonl(Path("gold.jsonl"), claims())
+    done = cli("compare", "fect:basic", "fect-3d:basic", "--gold", gold, "--repeats", 2, "--seed", seed)
+    assert done.code == 0, done.err
+
+
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f'{{"n": {LONG}}}', 1),
+        (f'{{"n": 1}}\n{{"n": {LONG}}}\n', 2),
+        (f'{{"n": {LONG}}}\n{{"n": 1}}\n', 1),
+        (f'{{\n"text": "{LONG} \\" {LONG}",\n"f": {LONG}.5,\n"n": -{LONG}\n}}', 4),
+        (f'[\n{{"n": 1}},\n{{"n": {LONG}}}\n]', 3),
+    ],
+)
+def test_a_number_that_is_too_long_has_its_line(text: str, line: int) -> None:
+    Path("long.jsonl").write_text(text, encoding="utf-8")
+    done = cli("run", "fect:basic", "--input", "long.jsonl", "--output", "o")
+    assert (done.code, len(done.lines)) == (1, 1)
+    assert done.lines[0].startswith(f"error: long.jsonl:{line}: an integer has more than 4300 digits; ")
+
+
+class TestStoreThatIsNotThere:
+    def test_named_by_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("JURIST_STORE", "typo")
+        for action in ("list", "verify"):
+            done = cli("artifacts", action)
+            assert (done.code, done.out) == (1, "")
+            assert done.lines == [
+                "error: there is no folder typo; name the store with --store or JURIST_STORE"
+            ]
+
+    def test_the_default_one_may_be_missing_and_a_named_one_empty(self) -> None:
+        done = cli("artifacts", "list", "--json")
+        assert (done.code, json.loads(done.out)) == (0, {"artifacts": cli_shipped()})
+        assert cli("artifacts", "verify").code == 0
+        Path("new").mkdir()
+        assert cli("artifacts", "list", "--store", "new").code == 0
+
+
+def cli_shipped() -> list[dict[str, Any]]:
+    """Return what ``artifacts list`` shows with an empty store."""
+    Path("empty").mkdir()
+    assert all(one.shipped for one in Store("empty").list())
+    shown: list[dict[str, Any]] = cli("artifacts", "list", "--json", "--store", "empty").json["artifacts"]
+    return shown

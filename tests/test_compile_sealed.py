@@ -1,0 +1,150 @@
+"""What compiling and choosing owe the sealed test: no text of it in a prompt, its labels, every opening counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dspy.lm15 import Request
+from fakes import Scripted, lm_of, reply, user_of
+from loopback import field_of
+from scripted_runs import hashed
+from small import FAST, claims, cli, read_jsonl, write_jsonl
+
+from jurist.artifacts import Store
+from jurist.compiling import Plan, compile_judge
+from jurist.engines.channel import Desk
+from jurist.engines.models import Model
+from jurist.gold import Gold
+from jurist.programs.asking import Sampling
+from jurist.programs.catalogue import find
+from jurist.programs.state import PromptState
+from jurist.proving import openings
+
+FECT = find("fect")
+LEAK = "The customer reports that kettle 10 arrived broken."
+SEARCH = ("--optimizer", "opro", "--set", "steps=1", "--set", "candidates=4", "--set", "sample=12")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    write_jsonl(Path("gold.jsonl"), claims())
+
+
+def leaking(every: int) -> Callable[[list[dict[str, Any]]], str]:
+    """Propose rules that judge all claims right, every n-th with a test case's claim; the basic prompt does not."""
+    proposals = iter(range(10**6))
+
+    def answers(messages: list[dict[str, Any]]) -> str:
+        system, last = str(messages[0]["content"]), str(messages[-1]["content"])
+        claim = field_of(last, "claim")
+        if "`instruction`" in system:
+            number = next(proposals)
+            note = f" Note: {LEAK}" if number % every == 0 else ""
+            return f"[[ ## instruction ## ]]\nRule {number}: be strict.{note}\n\n[[ ## completed ## ]]"
+        right = "be strict" in system or hashed(claim) % 100 < 55
+        factual = ("cancel" in claim or "refuses" in claim) != right
+        return f"[[ ## factual ## ]]\n{factual}\n\n[[ ## completed ## ]]"
+
+    return answers
+
+
+def argv(server: Any, *more: object) -> tuple[object, ...]:
+    named = ("--model", "openai/x", "--api-base", server.url, "--max-calls", "400", "--concurrency", "1")
+    return ("compile", "fect", "--gold", "gold.jsonl", *SEARCH, *named, *more)
+
+
+def test_a_prompt_with_text_of_the_test_does_not_win_and_is_not_chosen(serve: Callable[..., Any]) -> None:
+    assert LEAK in {case.inputs["claim"] for case in Gold.load("gold.jsonl", FECT).split(0).test}
+    server = serve(leaking(2))
+    done = cli(*argv(server, "--json"))
+    assert done.code == 0, done.err
+    history = read_jsonl(Path("compiled/fect/1/history.jsonl"))
+    holding = [row["candidate"] for row in history if LEAK in json.dumps(row["prompt"])]
+    assert len(holding) == 2
+    assert "left out of the choice: 2 candidates whose prompts hold text of a test case" in done.err
+    assert (
+        "be strict" in Path("compiled/fect/1/program.json").read_text()
+    )  # the next best, not the basic prompt
+    assert done.json["optimizer"]["candidate"] not in holding
+    assert not {point["candidate"] for point in done.json["pareto"]} & {*holding}
+    asked = server.count
+    refused = cli("artifacts", "choose", "fect@1", holding[0], "--gold", "gold.jsonl", "--force", "--yes")
+    assert (refused.code, len(refused.lines)) == (1, 1)
+    assert "error: leak: the instruction of 'self' holds" in refused.err
+    assert server.count == asked
+    assert not Path("compiled/.checkpoints").exists()
+
+
+def test_where_every_new_prompt_leaks_the_basic_one_stays(serve: Callable[..., Any]) -> None:
+    done = cli(*argv(serve(leaking(1)), "--json"))
+    assert done.code == 0, done.err
+    assert "left out of the choice: 4 candidates" in done.err
+    history = read_jsonl(Path("compiled/fect/1/history.jsonl"))
+    assert done.json["optimizer"]["candidate"] == history[0]["candidate"]
+
+
+def test_other_labels_on_the_same_rows_are_refused() -> None:
+    done = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--json")
+    candidate = done.json["pareto"][0]["candidate"]
+    rows = [{**row, "factual": not row["factual"]} for row in read_jsonl(Path("gold.jsonl"))]
+    write_jsonl(Path("gold.jsonl"), rows)
+    refused = cli("artifacts", "choose", "fect@1", candidate, "--gold", "gold.jsonl")
+    assert (refused.code, len(refused.lines)) == (1, 1)
+    assert "has other labels or rows than when fect@1 was compiled on it; compile again" in refused.err
+    assert not Path("compiled/fect/2").exists()
+
+
+def test_compiling_again_on_an_opened_test_is_corrected() -> None:
+    for opened, sets in ((1, 2), (2, 3), (3, 4)):
+        more = ("--set", f"sets={sets}")
+        done = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, *more, "--json")
+        assert done.code == 0, done.err
+        decision = done.json["decision"]
+        assert done.json["test_openings"] == decision["openings"] == opened
+        assert decision["p"] == pytest.approx(min(1, opened * decision["p_uncorrected"]))
+        assert (f"opened {opened} times" in decision["words"]) == (opened > 1)
+    other = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--seed", 1, "--json")
+    assert other.json["decision"]["openings"] == 1  # another seed, another test
+
+
+def test_what_came_with_the_package_opened_nothing_for_its_user(tmp_path: Path) -> None:
+    card = {"gold": {"test_ids_sha256": "abc"}}
+    whole = Store(tmp_path / "shipped", shipped=tmp_path / "none")
+    shipped = whole.save(FECT, PromptState.of(FECT.basic()), card, [], make_latest=True)
+    store = Store(tmp_path / "own", shipped=tmp_path / "shipped")
+    assert openings(store, "fect", "abc") == 0
+    assert openings(store, "fect", "abc", shipped.path) == 1  # its proof has been seen by who chooses from it
+    store.save(FECT, PromptState.of(FECT.basic()), card, [], make_latest=True)
+    assert openings(store, "fect", "abc") == 1
+    assert openings(store, "fect", "other") == 0
+
+
+def test_the_front_shows_scores_under_the_thresholds_that_it_keeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One vote of three finds what is wrong: under the majority every score is 0, under its threshold 1."""
+
+    def answer(request: Request) -> str:
+        claim = field_of(user_of(request), "claim")
+        return reply("chat", factual="cancel" not in claim or request.config.seed != 0)
+
+    def connect(model: Model, desk: Desk, purpose: str = "judge") -> Any:
+        return lm_of(Scripted(answer), desk, purpose, temperature=model.temperature)
+
+    monkeypatch.setattr("jurist.compiling.connect", connect)
+    plan = Plan(
+        judge=FECT,
+        gold=Gold.load("gold.jsonl", FECT),
+        optimizer="fewshot",
+        options={"sizes": (2,), "sets": 2, "first": 4, "sample": 6},
+        sampling=Sampling(samples=3),
+    )
+    card = compile_judge(plan, store=Store(tmp_path / "store", shipped=tmp_path / "none")).artifact.card
+    assert card["thresholds"]["threshold"] == 1
+    assert [(point["score"], point["threshold"]) for point in card["pareto"]] == [(1.0, 1)]
