@@ -38,7 +38,7 @@ examples:
 The default model, "offline", is an evidence reader that needs no key and no network. It is not a language model.
 A limit holds for the whole job, the proof included. Calls, tokens and cost are estimated first; with a real model
 and more than 1000 calls or 1 USD, you are asked, or have said --yes. After Ctrl-C or a crash, --resume continues
-and pays nothing twice.
+and pays for no answer twice that had arrived.
 """
 _RUN = "Judge new rows, one JSON line each: id, verdict, votes, reasoning, error, usage, artifact hash."
 _RUN_EXAMPLES = """\

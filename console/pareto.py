@@ -21,7 +21,7 @@ def pareto_table(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> T
     Args:
         ref: the artifact, for the command in the title.
         front: the card's ``pareto``.
-        chosen: the candidate that became the artifact; a star marks it.
+        chosen: the candidate that became the artifact; a star marks it, and the title says so if it is not there.
     """
     if not front:
         return Text("no front of cost and score: no candidate was scored on all of dev")
@@ -39,4 +39,9 @@ def pareto_table(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> T
     title = (
         f"front of cost and score on dev (jurist artifacts choose {ref} CANDIDATE makes a point the artifact)"
     )
+    if chosen not in [point["candidate"] for point in front]:
+        title += (
+            f"\n{chosen}, the artifact, is not on it: the choice is made by a lower bound on train and dev, and "
+            "others have a higher score or a lower cost here"
+        )
     return plain_table(title, ["candidate", "score", unit, "threshold", "source"], rows)

@@ -94,6 +94,9 @@ class Chain:
         return start
 
 
+_MOST = {"accept": 1.0, "temperature": 2.0, "temperatures": 2.0}
+
+
 def make(name: str, options: Mapping[str, Any] | None = None) -> Optimizer:
     """Return the optimizer (or chain) called ``name`` with its settings.
 
@@ -142,7 +145,8 @@ def _one(name: str, options: Mapping[str, Any], left: dict[str, Any]) -> Optimiz
 
 
 def _as(kind: Any, default: Any, value: Any, where: str) -> Any:
-    """Return a setting's value as its field's type; numbers are finite and not below 0."""
+    """Return a setting's value as its field's type; numbers are finite, at least 0, and in range where there is one."""
+    most = _MOST.get(where.rpartition(".")[2], math.inf)
     try:
         if get_origin(kind) is tuple:
             items = value.split(",") if isinstance(value, str) else value
@@ -153,9 +157,12 @@ def _as(kind: Any, default: Any, value: Any, where: str) -> Any:
             raise ValueError("below 0")
         if not all(math.isfinite(item) for item in _each(found) if isinstance(item, float)):
             raise ValueError("not finite")
+        if any(item > most for item in _each(found) if isinstance(item, float)):
+            raise ValueError("too high")
         return found
     except (TypeError, ValueError, OverflowError) as error:
         hint = f"give a value like {default!r}" if default != () else "give values joined by commas"
+        hint += f", from 0 to {most:g}" if most < math.inf else ""
         raise OptimizerError(f"{where} cannot be {value!r}", hint=hint) from error
 
 

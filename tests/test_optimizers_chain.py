@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from fakes import Scripted, desk_with, lm_of
+from rich.table import Table
 
 from jurist.compiling import Plan
 from jurist.console.pareto import pareto_table
@@ -153,3 +154,29 @@ def test_an_estimate_asks_what_a_chain_needs_and_promises_its_first_part_only() 
         seen = outlook(dataclasses.replace(plan, budget=Budget(calls=calls)))
         assert seen.payable is payable
         assert seen.optimizing.least == make("opro").minimum(job) < make("opro+fewshot").minimum(job)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value"),
+    [("mipro", "accept", "1.5"), ("gepa", "temperature", "9"), ("optuna", "temperatures", "0,2.5")],
+)
+def test_a_setting_out_of_its_range_is_refused(name: str, setting: str, value: str) -> None:
+    with pytest.raises(OptimizerError, match=rf"{name}\.{setting} cannot be '{value}'.* from 0 to [12]$"):
+        make(name, {setting: value})
+    assert make(name, {setting: "1"})
+
+
+def test_an_artifact_that_is_not_on_the_front_is_said() -> None:
+    point = {
+        "candidate": "a",
+        "score": 0.5,
+        "cost": 1.0,
+        "unit": "tokens",
+        "threshold": None,
+        "source": "basic",
+    }
+    on, off = (pareto_table("fect@1", [point], chosen) for chosen in "ab")
+    assert isinstance(on, Table)
+    assert isinstance(off, Table)
+    assert "is not on it" not in str(on.title)
+    assert "b, the artifact, is not on it" in str(off.title)
