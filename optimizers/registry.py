@@ -94,7 +94,7 @@ class Chain:
         return start
 
 
-_MOST = {"accept": 1.0, "temperature": 2.0, "temperatures": 2.0}
+_MOST = {"accept": 1.0, "temperature": 2.0}
 
 
 def make(name: str, options: Mapping[str, Any] | None = None) -> Optimizer:
