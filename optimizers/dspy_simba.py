@@ -118,7 +118,7 @@ def _told(strategy: Callable[..., bool], job: Job) -> Callable[..., bool]:
                 return strategy(*given, **more)
             except SystemError:
                 continue
-            except Exception as lost:
+            except Exception as lost:  # SIMBA swallows every one of them: none may go by unseen
                 job.note(f"simba: one prompt less: {type(lost).__name__}: {lost}"[:300])
                 raise
         return strategy(*given, **more)

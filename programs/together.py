@@ -63,8 +63,14 @@ async def together(
                 raise over[0]
             try:
                 return await _contained(work(item))
-            except (BudgetExhausted, _Stopped) as stop:
+            except BudgetExhausted as stop:
                 over.append(stop)
+                raise
+            except _Stopped as stop:
+                over.append(stop)
+                for other in tasks:  # now: whoever is about to send a request must not
+                    if other is not asyncio.current_task():
+                        other.cancel()
                 raise
 
     tasks = [asyncio.ensure_future(one(item)) for item in items]
