@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import compare, compile, evaluate, judge, load
-    from .artifacts import Artifact, Store
     from .cases import Case
-    from .comparing import Comparison
-    from .compiling import Compiled, Interrupted
     from .engines.meter import Budget
     from .engines.models import Model
     from .errors import JuristError
     from .evaluation.proof import Proof
-    from .gold import Gold
-    from .loading import LoadedJudge
+    from .gold.goldset import Gold
+    from .jobs.comparing import Comparison
+    from .jobs.compiling import Compiled, Interrupted
+    from .keeping.artifacts import Artifact, Store
+    from .keeping.loading import LoadedJudge
     from .programs.asking import Sampling, Verdict
     from .programs.judge import Judge
 
@@ -41,18 +41,18 @@ _HOMES = {
     "evaluate": "api",
     "judge": "api",
     "load": "api",
-    "Artifact": "artifacts",
-    "Store": "artifacts",
+    "Artifact": "keeping.artifacts",
+    "Store": "keeping.artifacts",
     "Case": "cases",
-    "Comparison": "comparing",
-    "Compiled": "compiling",
-    "Interrupted": "compiling",
+    "Comparison": "jobs.comparing",
+    "Compiled": "jobs.compiling",
+    "Interrupted": "jobs.compiling",
     "Budget": "engines.meter",
     "Model": "engines.models",
     "JuristError": "errors",
     "Proof": "evaluation.proof",
-    "Gold": "gold",
-    "LoadedJudge": "loading",
+    "Gold": "gold.goldset",
+    "LoadedJudge": "keeping.loading",
     "Sampling": "programs.asking",
     "Verdict": "programs.asking",
     "Judge": "programs.judge",

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .artifacts import Store
-from .comparing import Comparison, Pairs
-from .comparing import compare as compared
-from .compiling import Compiled, Plan, compile_judge
 from .engines.meter import Budget
 from .engines.models import Model
 from .evaluation.measured import Measured, measure
-from .experiment import Experiment, running
-from .gold import Gold
-from .loading import LoadedJudge, find_judge, fitting, load_judge, locate
+from .gold.goldset import Gold
+from .jobs.comparing import Comparison, Pairs
+from .jobs.comparing import compare as compared
+from .jobs.compiling import Compiled, Plan, compile_judge
+from .jobs.experiment import Experiment, running
+from .keeping.artifacts import Store
+from .keeping.loading import LoadedJudge, find_judge, fitting, load_judge, locate
 from .optimizers.base import Sink
 from .optimizers.objective import row_of
 from .optimizers.registry import DEFAULT

@@ -100,7 +100,7 @@ def add_gold(commands: Any) -> None:
         "How far raters agree, how well each does against the rest, and what merging leaves ambiguous.",
         handler("gold", "agreement"),
     )
-    sheet = add(actions, "sheet", _SHEET, handler("sheets", "run"), _SHEET_EXAMPLES)
+    sheet = add(actions, "sheet", _SHEET, handler("review", "sheet"), _SHEET_EXAMPLES)
     add_dynamics(actions)
     review = add(actions, "review", _REVIEW, handler("review", "run"), _REVIEW_EXAMPLES)
     for action in (check, imports, split, agreement, sheet, review):

@@ -31,14 +31,14 @@ from jurist.engines.models import Model, connect
 from jurist.evaluation.paired import holm
 from jurist.evaluation.proof import Proof, prove
 from jurist.evaluation.rows import Row
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
+from jurist.gold.splits import Split
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective, Outcome, row_of
 from jurist.optimizers.registry import OPTIMIZERS, make
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
-from jurist.splits import Split
 
 MODEL = Model(temperature=0.0)
 FIRST = "opro"

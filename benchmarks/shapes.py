@@ -28,9 +28,10 @@ import jurist
 from jurist.cases import Case
 from jurist.engines.channel import Desk
 from jurist.engines.models import ADAPTERS, connect
-from jurist.evaluation import measure, prove
-from jurist.gold import Gold
-from jurist.loading import suited
+from jurist.evaluation.measured import measure
+from jurist.evaluation.proof import prove
+from jurist.gold.goldset import Gold
+from jurist.keeping.loading import suited
 from jurist.optimizers.objective import row_of
 from jurist.programs.asking import Asker
 

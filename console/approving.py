@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from ..costing import Estimate
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError
-from ..forecast import Span
+from ..jobs.estimate import Estimate
+from ..jobs.forecast import Span
 from .common import human
 
 __all__ = ["ASK_CALLS", "ASK_COST", "Bill", "NotApprovedError", "announce", "approve", "bill"]

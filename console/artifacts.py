@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.text import Text
 
-from ..artifacts import Artifact, Store, Summary, prompt_text
 from ..errors import ArtifactError
 from ..exports import export
-from ..loading import find_judge, load_judge
+from ..keeping.artifacts import Artifact, Store, Summary, prompt_text
+from ..keeping.loading import find_judge, load_judge
 from .common import human, print_json, store_of, write_text
 from .history import chart, curve, history_json, history_table, plot, prompt_diff
 from .tables import metric_cell, plain_table

@@ -10,7 +10,14 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ..assessing import (
+from ..engines.meter import Budget
+from ..engines.models import Model
+from ..errors import UsageError
+from ..generating.plans import range_of
+from ..gold.goldset import Gold
+from ..gold.writing import write_jsonl
+from ..keeping.loading import suited
+from ..papers.cognibench.assess import (
     MEASURES,
     Assessed,
     Assessment,
@@ -19,14 +26,7 @@ from ..assessing import (
     foresee_assessment,
     read_prompts,
 )
-from ..engines.meter import Budget
-from ..engines.models import Model
-from ..errors import UsageError
-from ..generating.dataset import response_rows
-from ..generating.plans import range_of
-from ..gold import Gold
-from ..loading import suited
-from ..reading.writing import write_jsonl
+from ..papers.cognibench.dataset import response_rows
 from .common import human, print_json, write_text
 from .generate import below, judge_of_options, spend_line
 from .started import Started

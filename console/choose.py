@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from rich.text import Text
 
-from ..choosing import Choosing, Opening, choose
-from ..costing import estimate
 from ..engines.meter import Budget
-from ..forecast import free
+from ..jobs.choosing import Choosing, Opening, choose
+from ..jobs.estimate import estimate
+from ..jobs.forecast import free
 from .approving import announce, approve, bill
 from .common import Bar, human, print_json, store_of
 from .tables import scores_table

@@ -21,10 +21,10 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from ..artifacts import Store
 from ..engines.models import Model
 from ..errors import UsageError
-from ..loading import LoadedJudge, load_judge, suited
+from ..keeping.artifacts import Store
+from ..keeping.loading import LoadedJudge, load_judge, suited
 from ..programs.asking import Sampling
 
 __all__ = [

@@ -10,18 +10,18 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ..artifacts import Store
-from ..comparing import Comparison, compare
 from ..engines.meter import Budget
 from ..errors import UsageError
-from ..experiment import Answers, Experiment, Running, running
-from ..forecast import Forecast, foresee
-from ..gold import Gold
-from ..loading import load_judge
+from ..gold.goldset import Gold
+from ..jobs.comparing import Comparison, compare
+from ..jobs.experiment import Answers, Experiment, Running, running
+from ..jobs.forecast import Forecast, foresee
+from ..keeping.artifacts import Store
+from ..keeping.loading import load_judge
 from .approving import Bill, approve
 from .common import human, open_model_of, print_json, progress, store_of, write_text
 from .compared import cost_line, sheets
-from .people import People
+from .strata import People
 from .tables import OFFLINE, show_sheets
 
 __all__ = ["run"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..comparing import Comparison, Contender
 from ..evaluation.contrasts import Contrast
 from ..evaluation.repeats import Spread
+from ..jobs.comparing import Comparison, Contender
 from .tables import Sheet
 
 __all__ = ["cost_line", "sheets"]

@@ -9,24 +9,24 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ..artifacts import Store
-from ..checkpoints import Checkpoint
-from ..compiling import Compiled, Interrupted, Plan, compile_judge
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.means import MEANS
 from ..evaluation.metrics import METRICS
-from ..gold import Gold
-from ..loading import fitting, locate
+from ..gold.goldset import Gold
+from ..gold.strata import Strata, ceiling_of, strata
+from ..jobs.compiling import Compiled, Interrupted, Plan, compile_judge
+from ..jobs.outlook import Outlook, models_of, outlook
+from ..keeping.artifacts import Store
+from ..keeping.checkpoints import Checkpoint
+from ..keeping.loading import fitting, locate
 from ..optimizers.registry import DEFAULT
-from ..outlook import Outlook, models_of, outlook
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
-from ..strata import Strata, ceiling_of, strata
 from .approving import Bill, approve
 from .common import human, model_of, print_json, sampling_of, settings_of, shares_of, store_of
-from .pareto import pareto_table
+from .history import pareto_table
 from .raters import ceiling_card
 from .strata import ceiling_line, strata_lines
 from .tables import OFFLINE, counts_line, scores_table

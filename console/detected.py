@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..evaluation.hallucination import Cell, Detection, Kind, Statistic, Weighting
-from ..tables.result import Line, Table
+from ..papers.cognibench.detection import Cell, Detection, Kind, Statistic, Weighting
+from ..papers.cognibench.result import Line, Table
 from .tables import Sheet
 
 __all__ = ["sheets"]

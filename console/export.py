@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from ..exports import export
-from ..loading import load_judge
+from ..keeping.loading import load_judge
 from .common import store_of, write_text
 
 __all__ = ["run"]

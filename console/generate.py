@@ -14,16 +14,17 @@ from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError
 from ..generating.answers import check_judge, labelled_gold
-from ..generating.describing import describe_labelled
 from ..generating.documents import read_documents
-from ..generating.dynamics import Dynamics, plot_dynamics
-from ..generating.dynamics import dynamics as dynamics_of
-from ..generating.forecasting import foresee_dataset, foresee_dialogues
 from ..generating.generation import Generation, Made
-from ..generating.making import Dataset, make_dataset, make_dialogues, rejects_path
+from ..generating.making import make_dialogues, rejects_path
 from ..generating.plans import Wish, range_of
-from ..gold import Gold
-from ..loading import LoadedJudge, load_judge
+from ..gold.goldset import Gold
+from ..jobs.forecasting import foresee_dataset, foresee_dialogues
+from ..keeping.loading import LoadedJudge, load_judge
+from ..papers.cognibench.describing import describe_labelled
+from ..papers.cognibench.dynamics import Dynamics, plot_dynamics
+from ..papers.cognibench.dynamics import dynamics as dynamics_of
+from ..papers.cognibench.making import Dataset, make_dataset
 from ..programs.cognibench import COGNIBENCH
 from ..programs.strictness import BELOW, DEFAULT
 from .common import human, print_json, store_of, write_text

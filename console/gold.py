@@ -12,11 +12,11 @@ from rich.text import Text
 from ..errors import GoldError
 from ..evaluation.agreement import rater_agreement
 from ..evaluation.ceiling import human_ceiling
-from ..gold import Gold, describe, import_gold, write_split
-from ..leaks import check_leaks
-from ..loading import find_judge
-from ..merging import RULES, Merged, merge_gold
-from ..strata import rating_columns, strata
+from ..gold.goldset import Gold, describe, import_gold, write_split
+from ..gold.leaks import check_leaks
+from ..gold.merging import RULES, Merged, merge_gold
+from ..gold.strata import rating_columns, strata
+from ..keeping.loading import find_judge
 from .common import human, print_json, shares_of, store_of
 from .raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table
 from .strata import strata_lines

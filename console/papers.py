@@ -12,20 +12,20 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ..artifacts import Store
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError
-from ..experiment import Paying, paying
-from ..gold import Gold
-from ..loading import LoadedJudge, find_judge, load_judge
+from ..gold.goldset import Gold
+from ..keeping.artifacts import Store
+from ..keeping.loading import LoadedJudge, find_judge, load_judge
+from ..keeping.paying import Paying, paying
 from ..optimizers.base import Event
+from ..papers.cognibench.ablation import Ablation
+from ..papers.cognibench.detectors import Detectors
+from ..papers.cognibench.result import Table
 from ..programs.cognibench import COGNIBENCH
 from ..programs.judge import Judge
 from ..programs.strictness import DEFAULT, with_strictness
-from ..tables.ablation import Ablation
-from ..tables.detectors import Detectors
-from ..tables.result import Table
 from .approving import announce, approve, bill
 from .common import (
     human,

@@ -11,7 +11,7 @@ from rich.table import Table
 from ..evaluation.agreement import Agreement
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.raters import Estimate
-from ..merging import CATEGORIES, Ambiguous, Merged
+from ..gold.merging import CATEGORIES, Ambiguous, Merged
 from .tables import plain_table
 
 __all__ = [

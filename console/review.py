@@ -9,15 +9,15 @@ from pathlib import Path
 from rich.text import Text
 
 from ..errors import GoldError, UsageError
-from ..gold import Gold
-from ..loading import find_judge
+from ..gold.goldset import Gold
+from ..gold.merging import Rule
+from ..gold.review import Judged, candidates, read_judged, review_lines, sources_of
+from ..gold.sheets_out import Written, format_of, open_lines, write_sheet
+from ..keeping.loading import find_judge
 from ..programs.judge import Judge
-from ..review import Judged, candidates, read_judged, review_lines, sources_of
-from ..sheets import format_of, write_sheet
 from .common import human, store_of
-from .sheets import say
 
-__all__ = ["run"]
+__all__ = ["run", "sheet"]
 
 
 def run(arguments: Namespace) -> None:
@@ -42,7 +42,7 @@ def run(arguments: Namespace) -> None:
         return
     rows = _rows(arguments, judged, judge, gold)
     lines = review_lines(found[: arguments.top], {case.id: case for case in rows.cases})
-    say(
+    _say(
         write_sheet(lines, rows, path, rater=arguments.rater, format_=format_),
         arguments.judge,
         gold=arguments.gold or "",
@@ -75,3 +75,32 @@ def _rows(arguments: Namespace, judged: Sequence[Judged], judge: Judge, gold: Go
 def _source(file: str) -> str:
     """Return what to read for a file named in a run: a bundled set is named by its own file there."""
     return file if Path(file).exists() else file.removesuffix("/gold.jsonl")
+
+
+def sheet(arguments: Namespace) -> None:
+    """Write the units that people should label."""
+    path = Path(arguments.output)
+    format_ = format_of(path, arguments.format)
+    gold = Gold.load(arguments.gold, find_judge(arguments.judge, store_of(arguments)), labelled=False)
+    lines = open_lines(gold, rater=arguments.rater, every=arguments.all)
+    _say(write_sheet(lines, gold, path, rater=arguments.rater, format_=format_), arguments.judge)
+
+
+def _say(written: Written, judge: str, *, gold: str = "", merge: Rule = "unanimous") -> None:
+    """Say what was written, and how it becomes gold: together with the set ``gold``, by the rule ``merge``."""
+    console, first = human(), written.files[0]
+    files = ", ".join(map(str, written.files))
+    console.print(Text(f"{written.units} units of {written.cases} cases written to {files}"))
+    if written.long:
+        console.print(
+            Text(
+                f"{written.long} cells are longer than Excel keeps, which cuts them: use another program, "
+                "or --format labelstudio"
+            )
+        )
+    sources = " ".join(
+        part for part in (gold, str(first if len(written.files) == 1 else "export.json")) if part
+    )
+    console.print(
+        Text(f"when it is filled in: jurist gold import {judge} {sources} --merge {merge} --output NEW.jsonl")
+    )

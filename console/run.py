@@ -11,13 +11,13 @@ from pathlib import Path
 from rich.text import Text
 
 from ..cases import Case
-from ..costing import Questions, estimate
 from ..engines.channel import Desk
 from ..engines.meter import Budget
 from ..errors import UsageError
-from ..forecast import free
-from ..loading import LoadedJudge
-from ..runs.rows import read_rows
+from ..gold.new_rows import read_rows
+from ..jobs.estimate import Questions, estimate
+from ..jobs.forecast import free
+from ..keeping.loading import LoadedJudge
 from ..runs.runner import Summary, run_cases
 from .approving import announce, approve, bill
 from .common import Bar, human, judge_of, print_json, store_of

@@ -9,9 +9,9 @@ from types import TracebackType
 from rich.text import Text
 
 from ..engines.models import Model
-from ..forecast import free
-from ..generating.estimates import Estimate
-from ..generating.jobs import Start
+from ..jobs.estimates import Estimate
+from ..jobs.forecast import free
+from ..keeping.paid import Start
 from .approving import Bill, approve
 from .common import Bar, human, store_of
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from ..evaluation.ceiling import Ceiling
-from ..merging import CATEGORIES
-from ..strata import Strata
-from .raters import estimate_cell
+from ..gold.merging import CATEGORIES
+from ..gold.strata import Strata, ceiling_of, strata
+from ..jobs.experiment import Answers, Experiment
+from .raters import ceiling_card, estimate_cell
 
-__all__ = ["ceiling_line", "strata_lines"]
+__all__ = ["People", "ceiling_line", "strata_lines"]
 
 
 def strata_lines(found: Mapping[str, Strata] | Strata) -> list[str]:
@@ -52,3 +55,38 @@ def ceiling_line(found: Ceiling | None) -> str:
         f"human ceiling: {found.metric} {estimate_cell(found.mean[found.metric])}, "
         f"each rater against the majority of the others (units: {units})"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class People:
+    """Raters beside judges.
+
+    Attributes:
+        strata: by contender, how its first repeat went where raters agree, differ, or are ambiguous.
+        ceiling: each rater against the rest; ``None`` with fewer than two.
+    """
+
+    strata: Mapping[str, Strata]
+    ceiling: Ceiling | None
+
+    @classmethod
+    def of(cls, experiment: Experiment, answers: Sequence[Answers], seed: int) -> People:
+        """Sort the rows of an experiment."""
+        only = {case.id for case in (*experiment.cases, *experiment.gold.aside)}
+        return cls(
+            strata={
+                one.name: strata(experiment.gold, [*one.repeats[0], *one.aside], only=only) for one in answers
+            },
+            ceiling=ceiling_of(experiment.gold, only=only, seed=seed),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``strata`` by contender and ``ceiling`` as plain JSON types."""
+        return {
+            "strata": {name: one.to_json() for name, one in self.strata.items()},
+            "ceiling": self.ceiling and ceiling_card(self.ceiling),
+        }
+
+    def lines(self) -> list[str]:
+        """Return the lines to print; none where a gold set has one rater."""
+        return [line for line in (ceiling_line(self.ceiling), *strata_lines(self.strata)) if line]

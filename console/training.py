@@ -8,9 +8,9 @@ from rich.text import Text
 
 from ..errors import GoldError
 from ..exports.training import LEAST_EXAMPLES, Selection, make_training
-from ..gold import Gold
-from ..loading import load_judge
-from ..reading.writing import json_text
+from ..gold.goldset import Gold
+from ..gold.writing import json_text
+from ..keeping.loading import load_judge
 from .common import human, print_json, progress, shares_of, store_of, write_text
 
 __all__ = ["run"]

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from ..engines.meter import Meter
 from ..optimizers.base import Event, Job
-from .standing import Gain, Pace, Part, Sight, Standing, Standings
+from ..optimizers.progress import Gain, Pace, Part, Sight, Standing, Standings
 
 __all__ = ["Watch", "one_line"]
 

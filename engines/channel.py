@@ -22,11 +22,10 @@ from dspy.lm15 import Message, Request, Response, Usage
 from dspy.utils.exceptions import LMError
 
 from ..errors import BudgetExhausted, CheckpointError
-from .estimating import Estimate, size_of
 from .failures import backoff, brief, fatal, retryable
 from .journal import Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
-from .meter import Budget, Meter, Patience, Promise
+from .meter import Budget, Estimate, Meter, Patience, Promise, size_of
 
 __all__ = [
     "AsyncChannel",

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..merging import majority
 from .confusion import Floats, Ints, Units, encode
 from .intervals import group_weights
 from .measured import Measured, measure
 from .measures import Measure
 from .metrics import MetricLike, resolve
 from .raters import Estimate, encode_ratings, percentiles
-from .rows import Row
+from .rows import Row, majority
 from .scoring import applicable
 
 __all__ = ["Ceiling", "RaterScore", "human_ceiling"]

@@ -21,14 +21,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from ..errors import UsageError
-from .completions import (
-    Completion,
-    all_right,
-    all_wrong,
-    best_kappa,
-    worst_kappa,
-    worst_macro_f1,
-)
+from .completions import Completion, all_right, all_wrong, best_kappa, worst_kappa, worst_macro_f1
 from .confusion import Bools, Floats, Ints, Units, encode
 from .means import MEANS
 from .measures import CustomMetric, LabelFunction, Measure, weighted_sums, with_predicted

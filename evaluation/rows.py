@@ -6,12 +6,14 @@ sentence of a response, or the single claim of a case.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..cases import Label
 from ..errors import JuristError
 
-__all__ = ["Counts", "Row", "Tally", "matched", "tally"]
+__all__ = ["Counts", "Row", "Tally", "majority", "matched", "tally"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,3 +148,9 @@ def matched(first: Sequence[Row], second: Sequence[Row]) -> list[tuple[Row, Row]
                 hint="score both systems against the same gold set",
             )
     return [(row, right[key]) for key, row in left.items()]
+
+
+def majority(labels: Iterable[Label | None]) -> Label | None:
+    """Return the label that more than half of the given labels are; ``None`` entries are not given."""
+    given = Counter(label for label in labels if label is not None)
+    return next((label for label, votes in given.items() if 2 * votes > given.total()), None)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ..artifacts import Artifact
 from ..errors import ArtifactError, UsageError
+from ..keeping.artifacts import Artifact
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter
 from .target import Exporter, Subject

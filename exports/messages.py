@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from ..hostile import defuse
+from ..text.escaping import defuse
 from .target import Subject
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def fill(
         inputs: the case's inputs, as in a gold row; other keys are ignored.
         judge: needed only for a judge whose inputs are rendered by its own code.
 
-    Values are defused (see ``jurist.hostile``) and inserted in a single pass, so nothing in a
+    Values are defused (see ``jurist.text.escaping``) and inserted in a single pass, so nothing in a
     judged text is taken for a placeholder, a field or an instruction of the format.
 
     Raises:

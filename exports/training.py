@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..cases import Case
 from ..errors import UsageError
-from ..splits import Part, Shares, part_of
+from ..gold.splits import Part, Shares, part_of
 
 if TYPE_CHECKING:
     import dspy
 
-    from ..loading import LoadedJudge
+    from ..keeping.loading import LoadedJudge
 
 __all__ = ["LEAST_EXAMPLES", "Example", "Message", "Selection", "Training", "make_training"]
 
@@ -192,7 +192,7 @@ def _example(
     import dspy
     from dspy.utils.exceptions import AdapterParseError
 
-    from ..engines.offline.text import count_tokens
+    from ..text.terms import count_tokens
 
     judge, signature = loaded.judge, predictor.signature
     assert case.gold is not None

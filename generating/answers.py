@@ -14,12 +14,12 @@ from typing import Any
 
 from ..cases import Case, Labels
 from ..errors import GoldError, UsageError
-from ..gold import Gold
-from ..loading import LoadedJudge
+from ..gold.goldset import Gold
+from ..keeping.loading import LoadedJudge
 from ..programs.asking import Verdict
 from ..programs.cognibench import COGNIBENCH
 from ..programs.judge import Judge
-from ..sentences import split
+from ..text.sentences import split
 
 __all__ = ["Answer", "Labelled", "answers_of", "check_judge", "label", "labelled_gold"]
 

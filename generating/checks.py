@@ -13,8 +13,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ..engines.offline.evidence import index_evidence, term_set
-from ..wording import count_words, is_chinese
+from ..text.evidence import index_evidence, term_set
+from ..text.wording import count_words, is_chinese
 from .plans import Plan
 
 __all__ = ["COPIED", "NEW", "USED", "complaints", "coverage", "reply_complaints"]

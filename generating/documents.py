@@ -15,9 +15,9 @@ from typing import Any
 
 from ..cases import text_hash
 from ..errors import GoldError
-from ..reading.readers import Reading, bundled_names, read
-from ..reading.rowfiles import text_of
-from ..wording import is_chinese
+from ..gold.readers import Reading, bundled_names, read
+from ..gold.rowfiles import text_of
+from ..text.wording import is_chinese
 
 __all__ = ["Document", "read_documents"]
 

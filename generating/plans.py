@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ..errors import UsageError
-from ..wording import chinese_share
+from ..text.wording import chinese_share
 from .documents import Document
 
 __all__ = ["Language", "Plan", "Range", "Wish", "plans", "range_of"]

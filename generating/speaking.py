@@ -17,8 +17,8 @@ from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 from ..engines.channel import sample_draws, sample_number
 from ..engines.failures import brief, fatal, model_error, our_own
 from ..errors import UsageError
-from ..hostile import well_formed
 from ..programs.together import asking_of, collect, together
+from ..text.escaping import well_formed
 
 __all__ = ["Heard", "Speaker", "each"]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..cases import Case
-from ..leaks import normalised
+from ..text.folding import normalised
 
 __all__ = ["CHARACTERS", "WORDS", "CopyGuard", "shingles"]
 

@@ -17,9 +17,9 @@ from dspy.utils.exceptions import AdapterParseError, LMError
 
 from ..cases import Case
 from ..engines.failures import fatal, model_error, our_own
-from ..hostile import defuse
 from ..programs.state import PromptState
 from ..programs.together import asking_of, collect, together
+from ..text.escaping import defuse
 from .base import Job
 from .board import Board, Candidate
 from .copying import CopyGuard

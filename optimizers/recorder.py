@@ -24,9 +24,9 @@ import dspy
 from dspy.utils.callback import BaseCallback
 
 from ..cases import Case
-from ..hostile import defuse
 from ..programs.asking import Sampling, Verdict
 from ..programs.state import PromptState
+from ..text.escaping import defuse
 from .base import Job
 from .board import Board, Candidate
 from .objective import Outcome

@@ -14,8 +14,8 @@ from typing import Any, Literal, Self
 import pydantic
 
 from ..cases import Case, Label, text_hash
-from ..sentences import locate, split
 from ..signatures.cognibench import LABELS, SentenceLabel, TagResponse
+from ..text.sentences import locate, split
 from .judge import Judge
 from .shapes import Sentences
 from .strictness import BELOW, DEFAULT
@@ -58,7 +58,7 @@ class CogniBenchRow(pydantic.BaseModel):
     """One response: its reference, the dialogue before it, its sentences and their labels.
 
     ``labels`` is as long as ``sentences``; ``null`` stands for an unlabelled sentence. A row may give the
-    ``response`` as it is in place of its ``sentences``: then :func:`jurist.sentences.split` makes them.
+    ``response`` as it is in place of its ``sentences``: then :func:`jurist.text.sentences.split` makes them.
     """
 
     model_config = pydantic.ConfigDict(extra="ignore")

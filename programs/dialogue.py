@@ -11,8 +11,8 @@ from typing import Any
 
 import dspy
 
-from ..hostile import defuse
 from ..signatures.dialogue import NextTurn, Reply
+from ..text.escaping import defuse
 
 __all__ = ["Converse", "Respond", "rendered"]
 

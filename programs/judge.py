@@ -19,7 +19,7 @@ import pydantic
 
 from ..cases import Case, Label
 from ..errors import GoldError, JudgeError
-from ..hostile import defuse
+from ..text.escaping import defuse
 from .shapes import Answer, OneLabel, Repeatable, Shape
 from .state import Demo
 
@@ -108,6 +108,11 @@ class Judge:
     def input_fields(self) -> tuple[str, ...]:
         """The signature's input fields, in order."""
         return tuple(self.signature.input_fields)
+
+    @property
+    def unit_field(self) -> str:
+        """The input field that holds what gets the labels; every other input is evidence."""
+        return str(getattr(self.answer_shape, "unit", "") or self.unit or self.input_fields[-1])
 
     @property
     def negative(self) -> frozenset[Label]:

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Protocol, Self, get_args, runtime_checka
 
 from ..cases import Label, Labels
 from ..errors import JudgeError
-from ..hostile import one_line
+from ..text.escaping import one_line
 
 __all__ = [
     "Answer",

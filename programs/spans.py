@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..cases import Label
-from ..hostile import one_line
+from ..text.escaping import one_line
 from .shapes import Answer, Quoted, shown
 
 __all__ = ["Spans", "folded", "lines_of"]

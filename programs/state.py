@@ -18,7 +18,7 @@ from typing import Any
 
 import dspy
 
-from ..hostile import well_formed
+from ..text.escaping import well_formed
 
 __all__ = ["Demo", "PredictorPrompt", "PromptState", "jsonable", "settled"]
 

@@ -14,8 +14,8 @@ from typing import Any
 import pydantic
 
 from ..cases import Case, Label, text_hash
-from ..sentences import locate
 from ..signatures.cognibench import LABELS, FactIsFaithful, Faithfulness, StatementType, TypeOfStatement
+from ..text.sentences import locate
 from .cognibench import CogniBenchRow, dialogue_of, statement_type
 from .judge import Judge
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 import dspy
 
 from ..cases import Case, Label
-from ..hostile import one_line
 from ..signatures.cognibench import TIERS, IsGrounded, IsIrrefutable, IsRational, Tier, TierOfStatement
+from ..text.escaping import one_line
 from .judge import Judge
 from .state import Demo
 from .statements import BySentence, SentenceRow, case_of

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import dspy
 
-from jurist.artifacts import Artifact, Store
 from jurist.cases import Case
+from jurist.keeping.artifacts import Artifact, Store
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState

@@ -12,7 +12,7 @@ from fakes import reply, system_of, user_of
 from loopback import field_of
 from scripted_runs import ScriptedRun, fect_split, gold, hashed
 
-from jurist.gold import Split
+from jurist.gold.splits import Split
 
 __all__ = ["OWN", "Run", "judged", "proposed", "split", "whole"]
 

@@ -11,7 +11,8 @@ from fakes import Scripted, desk_with, lm_of
 
 from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
-from jurist.gold import Gold, Split
+from jurist.gold.goldset import Gold
+from jurist.gold.splits import Split
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.board import Board
 from jurist.optimizers.registry import make

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from jurist.errors import UsageError
-from jurist.evaluation import human_ceiling, measure
+from jurist.evaluation.ceiling import human_ceiling
+from jurist.evaluation.measured import measure
 from jurist.evaluation.rows import Row
 
 LABELS = ("yes", "no")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 from statsmodels.stats import inter_rater
 
-from jurist.evaluation import rater_agreement
+from jurist.evaluation.agreement import rater_agreement
 from jurist.evaluation.chance import coincidences, krippendorff_nominal, krippendorff_ordinal
 from jurist.evaluation.raters import encode_ratings, summed
 

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from jurist.errors import GoldError
-from jurist.gold import Gold, import_gold
+from jurist.gold.goldset import Gold, import_gold
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 

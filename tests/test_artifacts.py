@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import POLITE, Polite, TwoSteps, basic, changed, save
 
-from jurist.artifacts import Store
 from jurist.errors import ArtifactError, UsageError
+from jurist.keeping.artifacts import Store
 from jurist.programs.judge import Judge
 
 
@@ -232,7 +232,7 @@ def test_other_folders_in_the_store_are_left_alone(store: Store) -> None:
 
 
 def test_reading_a_store_does_not_import_dspy() -> None:
-    code = "import sys, jurist.artifacts as a; a.Store('nowhere').list(); sys.exit('dspy' in sys.modules)"
+    code = "import sys, jurist.keeping.artifacts as a; a.Store('nowhere').list(); sys.exit('dspy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd="/", check=False).returncode == 0
 
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judges import JUDGES, POLITE, Polite, basic, changed, save
 
-from jurist.artifacts import Store
 from jurist.errors import ArtifactError
+from jurist.keeping.artifacts import Store
 from jurist.keeping.dspy_state import dump, state_of
 from jurist.programs.judge import Judge
 from jurist.programs.state import PredictorPrompt, PromptState

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jurist.artifacts import Store
+from jurist.keeping.artifacts import Store
 from jurist.keeping.redaction import HIDDEN, public_address, publishable
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState

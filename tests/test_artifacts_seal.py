@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jurist.artifacts import Artifact, Store
 from jurist.errors import ArtifactError
+from jurist.keeping.artifacts import Artifact, Store
 from jurist.keeping.sealing import CARD, FILES, HISTORY, PROGRAM, canonical, inspect, seal
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState

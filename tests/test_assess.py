@@ -13,13 +13,13 @@ from judges import changed
 from small import cli, read_jsonl, write_jsonl
 from talks import docs
 
-from jurist.artifacts import Store
-from jurist.assessing import MEASURES, Assessment, assess, read_prompts
 from jurist.engines.models import Model
 from jurist.errors import GoldError
-from jurist.generating.jobs import Start
-from jurist.gold import Gold
-from jurist.loading import load_judge
+from jurist.gold.goldset import Gold
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import load_judge
+from jurist.keeping.paid import Start
+from jurist.papers.cognibench.assess import MEASURES, Assessment, assess, read_prompts
 from jurist.programs.cognibench import COGNIBENCH
 
 START = Start(root=Path("checkpoints"))
@@ -74,7 +74,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, answer: str, wrong: int = 0) -> Sc
         return reply("chat", labels=labels)
 
     engine = Scripted(said)
-    for place in ("jurist.loading.connect", "jurist.assessing.connect"):
+    for place in ("jurist.keeping.loading.connect", "jurist.papers.cognibench.assess.connect"):
         monkeypatch.setattr(place, lambda model, desk, purpose="judge": lm_of(engine, desk, purpose))
     return engine
 

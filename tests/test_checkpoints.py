@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from jurist.checkpoints import Checkpoint
 from jurist.errors import CheckpointError
+from jurist.keeping.checkpoints import Checkpoint
 
 JOB = {"judge": "fect:basic", "seed": 1, "options": {"steps": "2"}}
 
@@ -89,7 +89,7 @@ def test_another_job_may_remove_the_parent_first(tmp_path: Path, monkeypatch: py
 HOLDER = """
 import sys
 from pathlib import Path
-from jurist.checkpoints import Checkpoint
+from jurist.keeping.checkpoints import Checkpoint
 Checkpoint.open(Path(sys.argv[1]), {"seed": 1}, resume=True)
 print("held", flush=True)
 sys.stdin.read()

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from small import FAST, Done, claims, cli, tree, write_jsonl
 
-from jurist.artifacts import Artifact, Store
 from jurist.engines.ledger import Spend
 from jurist.errors import ArtifactError
 from jurist.evaluation.proof import prove
 from jurist.evaluation.rows import Row
+from jurist.keeping.artifacts import Artifact, Store
 from jurist.keeping.sealing import MATRIX
 from jurist.optimizers.matrix import bounded, spent
 from jurist.optimizers.setting import Setting

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from small import claims, cli, read_jsonl, start, write_jsonl
 
-from jurist.artifacts import Store
 from jurist.engines.models import Model
 from jurist.errors import UsageError
+from jurist.keeping.artifacts import Store
 from jurist.keeping.locking import alone
 
 ROWS = 24

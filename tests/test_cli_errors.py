@@ -13,7 +13,7 @@ import pytest
 from judges import changed
 from small import FAST, OWN, claims, cli, tree, write_jsonl
 
-from jurist.artifacts import Store
+from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 
 FECT = find("fect")

@@ -9,7 +9,7 @@ import pytest
 from judges import changed
 from small import FAST, claims, cli, write_jsonl
 
-from jurist.artifacts import Store
+from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 
 

@@ -11,9 +11,9 @@ from judges import changed
 from loopback import field_of
 from small import FAST, OWN, claims, cli, write_jsonl
 
-from jurist.artifacts import Store
 from jurist.evaluation.power import smallest_net
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
+from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 
 FECT = find("fect")

@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from jurist.errors import UsageError
-from jurist.evaluation import METRICS, Row, measure, objective_score, prove, scores
 from jurist.evaluation.confusion import encode
 from jurist.evaluation.contrasts import contrast, corrected
 from jurist.evaluation.intervals import group_weights, measure_interval
+from jurist.evaluation.measured import measure
+from jurist.evaluation.metrics import METRICS
+from jurist.evaluation.proof import prove
 from jurist.evaluation.repeats import MeanMeasure, spread, stack, t_quantile
+from jurist.evaluation.rows import Row
+from jurist.evaluation.scoring import objective_score, scores
 
 LABELS, POSITIVE = ("x", "y"), frozenset({"y"})
 

@@ -12,7 +12,7 @@ import pytest
 from loopback import field_of
 from small import FAST, THINGS, cli, write_jsonl
 
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
 from jurist.programs.asking import room_for
 from jurist.programs.catalogue import find
 

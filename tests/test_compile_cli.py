@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from small import FAST, Done, claims, cli, read_jsonl, write_jsonl
 
-from jurist.gold import Gold, Split
+from jurist.gold.goldset import Gold
+from jurist.gold.splits import Split
 from jurist.programs.catalogue import find
 
 FECT = find("fect")
@@ -181,7 +182,7 @@ def cli_ok(*argv: object) -> Done:
 def test_diff_with_the_basic_prompt_shows_what_compiling_changed() -> None:
     from judges import changed
 
-    from jurist.artifacts import Store
+    from jurist.keeping.artifacts import Store
 
     Store("compiled").save(FECT, changed(FECT, "Be strict."), {}, [], make_latest=True)
     text = cli_ok("artifacts", "diff", "fect:basic", "fect").out

@@ -15,7 +15,7 @@ import pytest
 from loopback import answer, field_of
 from small import Done, claims, cli, read_jsonl, start, write_jsonl
 
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
 from jurist.programs.catalogue import find
 
 SEARCH = (

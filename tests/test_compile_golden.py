@@ -18,11 +18,11 @@ from fakes import Scripted, lm_of, reply, system_of, user_of
 from loopback import field_of
 from small import claims
 
-from jurist.artifacts import Store
-from jurist.compiling import Compiled, Plan, compile_judge
 from jurist.engines.channel import Desk
 from jurist.engines.models import Model
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
+from jurist.jobs.compiling import Compiled, Plan, compile_judge
+from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 
 GOLDEN = Path(__file__).parent / "golden" / "fect.json"
@@ -50,7 +50,7 @@ def compiled(folder: Path, patch: pytest.MonkeyPatch) -> tuple[Compiled, Scripte
     def connect(model: Model, desk: Desk, purpose: str = "judge") -> Any:
         return lm_of(engine, desk, purpose, temperature=model.temperature)
 
-    patch.setattr("jurist.compiling.connect", connect)
+    patch.setattr("jurist.jobs.compiling.connect", connect)
     plan = Plan(judge=FECT, gold=Gold.of(claims(60, 4), FECT, "golden"), options=OPTIONS, seed=7)
     return compile_judge(plan, store=Store(folder, shipped=folder / "none")), engine
 

@@ -14,15 +14,15 @@ from loopback import field_of
 from scripted_runs import hashed
 from small import FAST, claims, cli, read_jsonl, write_jsonl
 
-from jurist.artifacts import Store
-from jurist.compiling import Plan, compile_judge
 from jurist.engines.channel import Desk
 from jurist.engines.models import Model
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
+from jurist.jobs.compiling import Plan, compile_judge
+from jurist.jobs.proving import openings
+from jurist.keeping.artifacts import Store
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState
-from jurist.proving import openings
 
 FECT = find("fect")
 LEAK = "The customer reports that kettle 10 arrived broken."
@@ -137,7 +137,7 @@ def test_the_front_shows_scores_under_the_thresholds_that_it_keeps(
     def connect(model: Model, desk: Desk, purpose: str = "judge") -> Any:
         return lm_of(Scripted(answer), desk, purpose, temperature=model.temperature)
 
-    monkeypatch.setattr("jurist.compiling.connect", connect)
+    monkeypatch.setattr("jurist.jobs.compiling.connect", connect)
     plan = Plan(
         judge=FECT,
         gold=Gold.load("gold.jsonl", FECT),

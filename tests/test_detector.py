@@ -12,11 +12,11 @@ from fakes import Scripted, desk_with, lm_of, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jurist.artifacts import Store
 from jurist.exports import export
 from jurist.exports.messages import fill
-from jurist.gold import Gold, import_gold
-from jurist.loading import load_judge
+from jurist.gold.goldset import Gold, import_gold
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import load_judge
 from jurist.programs.asking import Asker, Verdict
 from jurist.programs.catalogue import find
 from jurist.programs.spans import Spans, folded, lines_of

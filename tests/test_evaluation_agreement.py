@@ -9,7 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from jurist.errors import JuristError, UsageError
-from jurist.evaluation import Agreement, Estimate, rater_agreement
+from jurist.evaluation.agreement import Agreement, rater_agreement
+from jurist.evaluation.raters import Estimate
 
 Unit = tuple[str | None, ...]
 

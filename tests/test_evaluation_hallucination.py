@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from jurist.errors import JuristError
-from jurist.evaluation import by_words, count_words, detection, interval, kind_metric, tier_confusion
-from jurist.evaluation.hallucination import KINDS, STATISTICS
+from jurist.evaluation.intervals import interval
 from jurist.evaluation.rows import Row
+from jurist.papers.cognibench.detection import KINDS, STATISTICS, detection, kind_metric, tier_confusion
+from jurist.papers.cognibench.words import by_words, count_words
 from jurist.programs.cognibench import statement_type
 from jurist.programs.strictness import BELOW
 from jurist.signatures.cognibench import LABELS

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.errors import JuristError
-from jurist.evaluation import METRICS, Row, difference_interval, interval, objective_score, scores
-from jurist.evaluation.intervals import group_weights
+from jurist.evaluation.intervals import difference_interval, group_weights, interval
+from jurist.evaluation.metrics import METRICS
+from jurist.evaluation.rows import Row
+from jurist.evaluation.scoring import objective_score, scores
 
 LABELS = "abc"
 

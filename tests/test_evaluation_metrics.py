@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from jurist.errors import JuristError, UsageError
-from jurist.evaluation import METRICS, Row, objective_score, scores
+from jurist.evaluation.metrics import METRICS
+from jurist.evaluation.rows import Row
+from jurist.evaluation.scoring import objective_score, scores
 
 LABELS = "abcd"
 Pair = tuple[str, str | None]

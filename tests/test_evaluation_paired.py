@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from jurist.errors import UsageError
-from jurist.evaluation import METRICS, Row, holm, mcnemar, mcnemar_rows, objective_score, permutation_test
+from jurist.evaluation.metrics import METRICS
+from jurist.evaluation.paired import holm, mcnemar, mcnemar_rows, permutation_test
+from jurist.evaluation.rows import Row
+from jurist.evaluation.scoring import objective_score
 
 Floats = NDArray[np.float64]
 

@@ -8,17 +8,11 @@ from collections.abc import Sequence
 import pytest
 
 from jurist.errors import JuristError, UsageError
-from jurist.evaluation import (
-    METRICS,
-    Proof,
-    Row,
-    Verdict,
-    difference_interval,
-    interval,
-    mcnemar_rows,
-    permutation_test,
-    prove,
-)
+from jurist.evaluation.intervals import difference_interval, interval
+from jurist.evaluation.metrics import METRICS
+from jurist.evaluation.paired import mcnemar_rows, permutation_test
+from jurist.evaluation.proof import Proof, Verdict, prove
+from jurist.evaluation.rows import Row
 
 
 def rows_of(answers: Sequence[str], *, gold: str = "ab") -> list[Row]:

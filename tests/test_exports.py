@@ -16,11 +16,11 @@ from dspy.utils.exceptions import AdapterParseError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jurist.artifacts import Artifact, Store
 from jurist.cases import Case
 from jurist.errors import ArtifactError, UsageError
 from jurist.exports import EXPORTERS, export
 from jurist.exports.messages import fill
+from jurist.keeping.artifacts import Artifact, Store
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.shapes import OneLabel

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import FAST, claims, cli, read_jsonl, write_jsonl
 
-from jurist.artifacts import Store
 from jurist.cases import Case
-from jurist.compiling import Plan, compile_judge
 from jurist.engines.models import adapter as adapter_named
 from jurist.exports import export
 from jurist.exports.messages import fill
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
+from jurist.jobs.compiling import Plan, compile_judge
+from jurist.keeping.artifacts import Store
 from jurist.programs.asking import Asker, Sampling, Verdict
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.fect import settling
@@ -289,7 +289,7 @@ def test_the_card_counts_contradictions_on_the_sealed_test(
         return reply("chat", units=[unit(False)], factual=True)
 
     monkeypatch.setattr(
-        "jurist.compiling.connect",
+        "jurist.jobs.compiling.connect",
         lambda model, desk, purpose="judge": lm_of(Scripted(contradict), desk, purpose),
     )
     judge = settling("units")

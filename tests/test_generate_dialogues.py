@@ -19,7 +19,7 @@ from jurist.generating.documents import Document
 from jurist.generating.plans import Plan, Range, Wish, plans
 from jurist.generating.speaking import Speaker
 from jurist.programs.dialogue import Converse
-from jurist.wording import count_words, is_chinese
+from jurist.text.wording import count_words, is_chinese
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from jurist.errors import GoldError, UsageError
 from jurist.generating.checks import complaints, coverage
 from jurist.generating.documents import Document, read_documents
 from jurist.generating.plans import Range, Wish, plans, range_of
-from jurist.reading.readers import read
+from jurist.gold.readers import read
 
 
 @pytest.fixture(autouse=True)

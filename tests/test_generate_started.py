@@ -16,12 +16,12 @@ from talks import conversing, docs
 
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
-from jurist.forecast import Rate, Span
 from jurist.generating.documents import read_documents
-from jurist.generating.estimates import Estimate, Part
-from jurist.generating.forecasting import foresee_dialogues
 from jurist.generating.generation import Generation
 from jurist.generating.plans import Range, Wish
+from jurist.jobs.estimates import Estimate, Part
+from jurist.jobs.forecast import Rate, Span
+from jurist.jobs.forecasting import foresee_dialogues
 
 DIALOGUE = ("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--turns", "2")
 DATASET = ("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d", "--turns", "2")

@@ -11,7 +11,7 @@ from judges import changed
 from small import cli, read_jsonl, write_jsonl
 from talks import docs
 
-from jurist.artifacts import Store
+from jurist.keeping.artifacts import Store
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.strictness import BELOW, with_strictness
 

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from jurist.cases import Case
 from jurist.errors import GoldError
-from jurist.gold import Gold, check_leaks
-from jurist.leaks import MIN_CHARACTERS, _Index, normalised
+from jurist.gold.goldset import Gold
+from jurist.gold.leaks import MIN_CHARACTERS, _Index, check_leaks
+from jurist.gold.splits import Split
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.judge import Judge
 from jurist.programs.state import Demo, PredictorPrompt, PromptState
-from jurist.splits import Split
+from jurist.text.folding import normalised
 
 
 class Check(dspy.Signature):

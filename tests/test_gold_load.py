@@ -16,11 +16,11 @@ import pytest
 
 from jurist.cases import Case, case_id
 from jurist.errors import GoldError
-from jurist.gold import Gold, describe
+from jurist.gold.goldset import Gold, describe
+from jurist.gold.readers import bundled_names
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
-from jurist.reading.readers import bundled_names
 
 
 class Check(dspy.Signature):
@@ -389,5 +389,5 @@ def test_the_bundled_gold_sets_load_and_split(judge: Judge) -> None:
 
 def test_the_gold_modules_import_no_dspy_and_no_datasets() -> None:
     heavy = {"dspy", "datasets", "pyarrow", "numpy", "sklearn"}
-    code = f"import sys, jurist.gold; assert not {heavy} & set(sys.modules)"
+    code = f"import sys, jurist.gold.goldset; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)

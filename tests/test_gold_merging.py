@@ -14,8 +14,9 @@ from small import cli
 
 from jurist.cases import Case
 from jurist.errors import GoldError
-from jurist.gold import Gold, import_gold, write_jsonl
-from jurist.merging import CATEGORIES, RULES, Rule, merge_cases
+from jurist.gold.goldset import Gold, import_gold
+from jurist.gold.merging import CATEGORIES, RULES, Rule, merge_cases
+from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from jurist.cases import Case
 from jurist.errors import GoldError
-from jurist.gold import Gold, import_gold, write_jsonl, write_split
+from jurist.gold.goldset import Gold, import_gold, write_split
+from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge

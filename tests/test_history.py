@@ -12,8 +12,8 @@ import pytest
 from judges import changed
 from small import Done, claims, cli, read_jsonl, write_jsonl
 
-from jurist.artifacts import Store
 from jurist.console.history import Curve, chart, curve
+from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from jurist.cases import Case
 from jurist.engines.models import ADAPTERS, Model, connect
-from jurist.hostile import defuse, one_line
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
+from jurist.text.escaping import defuse, one_line
 
 FIELDS = ("conversation", "claim", "factual", "labels", "sentences", "reference", "dialogue", "response")
 HOSTILE = {

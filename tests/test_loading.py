@@ -9,10 +9,10 @@ from judges import changed
 from small import OWN, cli
 
 import jurist
-from jurist.artifacts import Store
 from jurist.engines.models import Model
 from jurist.errors import ArtifactError, JudgeError, JuristError, UsageError
-from jurist.loading import find_judge, fitting, load_judge, locate, suited
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import find_judge, fitting, load_judge, locate, suited
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 

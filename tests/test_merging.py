@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from jurist.cases import Case
 from jurist.errors import GoldError
-from jurist.gold import Gold, import_gold, write_jsonl
-from jurist.merging import CATEGORIES, RULES, Rule, majority, merge, merge_cases, merge_gold, unit_ratings
+from jurist.evaluation.rows import majority
+from jurist.gold.goldrows import canonical_row
+from jurist.gold.goldset import Gold, import_gold
+from jurist.gold.merging import CATEGORIES, RULES, Rule, merge, merge_cases, merge_gold, unit_ratings
+from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
-from jurist.reading.goldrows import canonical_row
 
 LABEL = st.sampled_from(["a", "b", "c", None])
 RATINGS = st.dictionaries(st.sampled_from(["ann", "bob", "cem", "dan"]), LABEL)

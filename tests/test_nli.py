@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from fakes import desk_with, lm_of
 
-from jurist.artifacts import Store
 from jurist.cli import main
 from jurist.engines import nli
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.engines.nli import Chunk, NliEngine, parted, relate, relations
 from jurist.errors import BudgetExhausted, ModelError, UsageError
-from jurist.loading import load_judge
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import load_judge
 from jurist.programs.asking import Asker, Sampling
 from jurist.programs.nli import nli_judge
 

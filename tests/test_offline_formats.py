@@ -172,7 +172,7 @@ def test_async_gives_the_same_answer() -> None:
     ("text", "tokens"), [("", 0), ("abcd", 1), ("abcde", 2), ("中文", 2), ("中文abcd", 3)]
 )
 def test_tokens_are_counted_as_documented(text: str, tokens: int) -> None:
-    from jurist.engines.offline.text import count_tokens
+    from jurist.text.terms import count_tokens
 
     assert count_tokens(text) == tokens
 

@@ -17,9 +17,9 @@ from jurist.engines.offline.criteria import BANK, active, shifts_for
 from jurist.engines.offline.features import GROUPS, NAMES, Scene, read_units
 from jurist.engines.offline.labels import AXES, meaning_of, meanings
 from jurist.engines.offline.learning import fit, softmax
-from jurist.engines.offline.lexicons import hits
 from jurist.engines.offline.prior import BIAS, DIRECTIONS, prior_weights
-from jurist.engines.offline.text import neutralise, numbers, sentences, shorten, stem, terms
+from jurist.text.lexicons import hits
+from jurist.text.terms import neutralise, numbers, sentences, shorten, stem, terms
 
 CALL = """Agent: Hello, this is Dana. How can I help?
 Customer: My router stopped working after the storm. I want a replacement.

@@ -10,16 +10,16 @@ import pytest
 from fakes import Scripted, desk_with, lm_of
 from rich.table import Table
 
-from jurist.compiling import Plan
-from jurist.console.pareto import pareto_table
+from jurist.console.history import pareto_table
 from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted, OptimizerError
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
+from jurist.jobs.compiling import Plan
+from jurist.jobs.outlook import outlook
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective
 from jurist.optimizers.registry import Chain, make
-from jurist.outlook import outlook
 from jurist.programs.asking import Verdict, room_for
 from jurist.programs.catalogue import find
 

@@ -9,7 +9,7 @@ from dspy.lm15 import Request
 from fakes import Scripted, desk_with, lm_of, reply, user_of
 from loopback import field_of
 
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board
 from jurist.optimizers.contrastive import Contrastive, confusions

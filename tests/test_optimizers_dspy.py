@@ -22,7 +22,7 @@ import jurist
 from jurist.cases import Case
 from jurist.engines.meter import Budget
 from jurist.errors import ModelError, OptimizerError
-from jurist.gold import Split
+from jurist.gold.splits import Split
 from jurist.optimizers.dspy_copro import Copro
 from jurist.optimizers.dspy_gepa import Gepa
 from jurist.optimizers.dspy_mipro import Mipro

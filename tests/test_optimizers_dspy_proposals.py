@@ -26,7 +26,7 @@ from jurist.cases import Case
 from jurist.engines.meter import Budget
 from jurist.engines.models import adapter
 from jurist.errors import OptimizerError
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
 from jurist.optimizers.dspy_mipro import Mipro
 from jurist.optimizers.dspy_search import Purse
 from jurist.optimizers.registry import make

@@ -14,14 +14,14 @@ from loopback import field_of
 from small import claims
 from worlds import World, board_of, job_of, simulator
 
-from jurist.artifacts import Store
-from jurist.compiling import Plan, compile_judge
 from jurist.engines.channel import Desk
 from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import BudgetExhausted, OptimizerError
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
+from jurist.jobs.compiling import Plan, compile_judge
+from jurist.keeping.artifacts import Store
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.optuna_joint import Optuna
 from jurist.optimizers.optuna_space import Scope, settings_of, space_of
@@ -340,7 +340,7 @@ def test_another_model_that_wins_is_proven_and_on_the_card(
 
         return lm_of(Scripted(answer, cost=0.03 if model.name == "good/model" else 0.01), desk, purpose)
 
-    monkeypatch.setattr("jurist.compiling.connect", connected)
+    monkeypatch.setattr("jurist.jobs.compiling.connect", connected)
     fect = find("fect")
     plan = Plan(
         judge=fect,

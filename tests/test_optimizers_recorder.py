@@ -16,7 +16,7 @@ from scripted_runs import FECT, ScriptedRun, hashed
 
 from jurist.cases import Case
 from jurist.engines.meter import Budget
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board
 from jurist.optimizers.objective import Objective

@@ -13,7 +13,7 @@ from jurist.cases import Case
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, Optimizer, Result, optimize
 from jurist.optimizers.cfaith import CFaith
 from jurist.optimizers.contrastive import Contrastive

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from small import FAST, claims, cli, write_jsonl
 
-from jurist.compiling import Plan
 from jurist.console.approving import Bill
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
-from jurist.gold import Gold
-from jurist.outlook import outlook
+from jurist.gold.goldset import Gold
+from jurist.jobs.compiling import Plan
+from jurist.jobs.outlook import outlook
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jurist.errors import JuristError, UsageError
-from jurist.plotting import Series, draw
+from jurist.report.plotting import Series, draw
 
 ROOT = "{http://www.w3.org/2000/svg}"
 LINE = Series(

@@ -8,9 +8,9 @@ import pytest
 from dspy.lm15 import Request
 from fakes import Scripted, desk_with, lm_of, reply
 
+from jurist.jobs.proving import proven
 from jurist.programs.asking import Asker, Sampling
 from jurist.programs.catalogue import find
-from jurist.proving import proven
 
 FECT = find("fect")
 CASES = [

@@ -10,7 +10,7 @@ import pytest
 from small import cli, read_jsonl, write_jsonl
 
 from jurist.errors import GoldError
-from jurist.gold import Gold, import_gold
+from jurist.gold.goldset import Gold, import_gold
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 

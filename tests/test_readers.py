@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jurist.errors import GoldError
-from jurist.reading import hubsets
-from jurist.reading.readers import bundled_names, read
-from jurist.reading.rowfiles import parse
+from jurist.gold import hubsets
+from jurist.gold.readers import bundled_names, read
+from jurist.gold.rowfiles import parse
 
 ROWS = [{"a": "one, two", "b": 'said "no"'}, {"a": "第一行\nsecond line", "b": "–"}]
 
@@ -172,7 +172,7 @@ def test_every_way_to_write_the_same_rows_is_read_alike(
 
 
 def test_a_missing_file_lists_the_bundled_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.reading.readers.bundled_names", lambda: ("one-mini", "two-mini"))
+    monkeypatch.setattr("jurist.gold.readers.bundled_names", lambda: ("one-mini", "two-mini"))
     with pytest.raises(GoldError, match=r"no-such-gold: there is no such file.*one-mini, two-mini"):
         read("no-such-gold")
 

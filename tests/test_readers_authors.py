@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from jurist.errors import GoldError
-from jurist.gold import Gold, check_leaks, describe, import_gold
+from jurist.gold.goldset import Gold, describe, import_gold
+from jurist.gold.leaks import check_leaks
+from jurist.gold.readers import read
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
-from jurist.reading.readers import read
 
 PUBLIC = Path(__file__).parents[2] / "shared" / "data"
 

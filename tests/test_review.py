@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from small import cli
 
 from jurist.errors import GoldError
-from jurist.gold import Gold, write_jsonl
+from jurist.gold.goldset import Gold
+from jurist.gold.review import candidates, read_judged, review_lines, rows_of, split_of
+from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
-from jurist.review import candidates, read_judged, review_lines, rows_of, split_of
 
 TRUE, FALSE = "factual", "non_factual"
 CLAIMS = ["even", "close", "sure", "open", "failed", "wrong"]

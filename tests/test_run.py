@@ -18,7 +18,7 @@ from judges import changed
 from loopback import field_of, truth_of
 from small import claims, cli, read_jsonl, start, write_jsonl
 
-from jurist.artifacts import Store
+from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 
 FECT, COGNIBENCH = find("fect"), find("cognibench")

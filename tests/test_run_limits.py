@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import FAST, Done, claims, cli, read_jsonl, write_jsonl
 
-from jurist.artifacts import Artifact, Store
 from jurist.cases import Case
 from jurist.engines.meter import Budget
+from jurist.keeping.artifacts import Artifact, Store
 from jurist.programs.asking import Asker, Sampling
 from jurist.programs.catalogue import find
 from jurist.programs.votes import settled

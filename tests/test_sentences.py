@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import jurist.sentences
+import jurist.text.sentences
 from jurist.errors import UsageError
-from jurist.sentences import Sentence, model_used, split
+from jurist.text.sentences import Sentence, model_used, split
 
 TABLE = [
     ("titles", "Dr. Ames met Mr. He. They spoke.", ["Dr. Ames met Mr. He.", "They spoke."]),
@@ -254,11 +254,11 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     known.abbrev_types = {"zqx"}
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
     save_punkt_params(known, dir=str(folder))
-    jurist.sentences._installed.cache_clear()
-    jurist.sentences._tokenizer.cache_clear()
+    jurist.text.sentences._installed.cache_clear()
+    jurist.text.sentences._tokenizer.cache_clear()
     yield tmp_path
-    jurist.sentences._installed.cache_clear()
-    jurist.sentences._tokenizer.cache_clear()
+    jurist.text.sentences._installed.cache_clear()
+    jurist.text.sentences._tokenizer.cache_clear()
 
 
 def test_the_official_model_is_used_where_it_is_installed(
@@ -276,7 +276,7 @@ def test_without_the_official_model(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     import nltk.data
 
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
-    jurist.sentences._installed.cache_clear()
+    jurist.text.sentences._installed.cache_clear()
     monkeypatch.delenv("JURIST_PUNKT")
     assert model_used() == "own"
     with pytest.raises(UsageError, match="not installed"):
@@ -284,7 +284,7 @@ def test_without_the_official_model(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setenv("JURIST_PUNKT", "neither")
     with pytest.raises(UsageError, match="'neither' is no Punkt model"):
         split("A.")
-    jurist.sentences._installed.cache_clear()
+    jurist.text.sentences._installed.cache_clear()
 
 
 @pytest.mark.parametrize(

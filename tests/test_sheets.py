@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 from jurist.cases import Case
 from jurist.errors import GoldError, UsageError
-from jurist.gold import Gold, write_jsonl
-from jurist.merging import CATEGORIES
+from jurist.gold.cells import plain, safe
+from jurist.gold.goldset import Gold
+from jurist.gold.merging import CATEGORIES
+from jurist.gold.sheets_out import format_of, open_lines, write_sheet
+from jurist.gold.writing import write_jsonl
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
-from jurist.reading.cells import plain, safe
-from jurist.sheets import format_of, open_lines, write_sheet
 
 HOSTILE = [
     *("=1+1", "+1", "-2", "@SUM(A1)", "\t=x", " =x", "'", "''=1", "'=cmd|' /C calc'!A0", "＝1", "\r\n=1"),
@@ -381,7 +382,7 @@ def test_a_group_no_csv_can_hold_and_cells_excel_would_cut_are_said(tmp_path: Pa
 
 
 def test_the_notes_are_not_read_back(tmp_path: Path) -> None:
-    from jurist.sheets import SheetLine
+    from jurist.gold.sheets_out import SheetLine
 
     gold = Gold.of([{"conversation": "c", "claim": "x"}], FECT, labelled=False)
     line = SheetLine(case=gold.cases[0], unit=0, notes={"why": "=split"})

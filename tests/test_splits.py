@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import GoldError, UsageError
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
+from jurist.gold.splits import PARTS, Split, part_of
 from jurist.programs.judge import Judge
-from jurist.splits import PARTS, Split, part_of
 
 
 class Check(dspy.Signature):

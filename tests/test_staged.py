@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loopback import field_of
 
-from jurist.artifacts import Store
 from jurist.errors import UsageError
 from jurist.exports import export
-from jurist.gold import Gold
-from jurist.loading import load_judge
+from jurist.gold.goldset import Gold
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import load_judge
 from jurist.programs.asking import Asker, Verdict
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState

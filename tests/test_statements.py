@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from small import cli
 
 from jurist.errors import GoldError
-from jurist.gold import Gold, describe, import_gold
+from jurist.gold.goldset import Gold, describe, import_gold
+from jurist.gold.new_rows import read_rows
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import statement_type
 from jurist.programs.judge import Judge
-from jurist.runs.rows import read_rows
 from jurist.signatures.cognibench import LABELS, TIERS
 
 REFERENCE = "The mill was built in 1802. It closed in 1911."

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from jurist.console.strata import ceiling_line, strata_lines
 from jurist.evaluation.rows import Row
-from jurist.gold import Gold
-from jurist.merging import RULES, Rule, merge_cases
+from jurist.gold.goldset import Gold
+from jurist.gold.merging import RULES, Rule, merge_cases
+from jurist.gold.strata import ceiling_of, rating_columns, strata
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
-from jurist.strata import ceiling_of, rating_columns, strata
 
 TRUE, FALSE = "factual", "non_factual"
 

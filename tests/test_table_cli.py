@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from small import FAST, cli, read_jsonl, write_jsonl
 
-import jurist.tables.ablation
-from jurist.artifacts import Store
+import jurist.papers.cognibench.ablation
 from jurist.engines.models import Model
 from jurist.evaluation.rows import Row
-from jurist.gold import Gold
-from jurist.loading import load_judge
+from jurist.gold.goldset import Gold
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import load_judge
+from jurist.papers.cognibench.ablation import Ablation
+from jurist.papers.cognibench.asked import ask, one_by_one, planned, rows_at, sentences_of
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.signatures.cognibench import LABELS
-from jurist.tables.ablation import Ablation
-from jurist.tables.asked import ask, one_by_one, planned, rows_at, sentences_of
 
 POSITIVE = COGNIBENCH.positive
 SHARES = ("--split", "40/20/40")
@@ -29,7 +29,12 @@ SETTINGS = ("--set", "sample=6", "--set", "most=1", "--set", "draws=1", "--set",
 
 def small_gold() -> list[dict[str, Any]]:
     """Every third response of the bundled gold, its last three sentences."""
-    path = Path(jurist.tables.ablation.__file__).parents[1] / "datasets" / "cognibench-mini" / "gold.jsonl"
+    path = (
+        Path(jurist.papers.cognibench.ablation.__file__).parents[2]
+        / "datasets"
+        / "cognibench-mini"
+        / "gold.jsonl"
+    )
     return [
         {**row, "sentences": row["sentences"][-3:], "labels": row["labels"][-3:]}
         for row in read_jsonl(path)[::3]

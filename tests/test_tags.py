@@ -215,7 +215,7 @@ def reply_text(adapter: str, text: str) -> str:
 
 @pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
 def test_the_offline_engine_echoes_and_learns_alike_in_both_shapes(adapter: str) -> None:
-    from jurist.gold import Gold
+    from jurist.gold.goldset import Gold
 
     gold = Gold.load("cognibench-mini", COGNI).cases
     found = []

@@ -11,10 +11,10 @@ import pytest
 from fakes import Scripted, desk_with, lm_of, reply, system_of
 from small import FAST, cli
 
-from jurist.artifacts import Store
 from jurist.errors import UsageError
-from jurist.gold import Gold
-from jurist.loading import load_judge
+from jurist.gold.goldset import Gold
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import load_judge
 from jurist.programs.asking import Asker, Verdict
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.state import PromptState

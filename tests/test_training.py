@@ -15,12 +15,12 @@ import pytest
 from fakes import Scripted, desk_with, lm_of, system_of
 from openai.types.chat import ChatCompletionMessageParam
 
-from jurist.artifacts import Store
 from jurist.cli import main
 from jurist.errors import UsageError
 from jurist.exports.training import LEAST_EXAMPLES, Selection, Training, make_training
-from jurist.gold import Gold
-from jurist.loading import LoadedJudge, load_judge
+from jurist.gold.goldset import Gold
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import LoadedJudge, load_judge
 
 ALL = Selection(part="all")
 SCRIPT = Path(__file__).parents[1] / "docs" / "finetune_detector.py"

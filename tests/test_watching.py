@@ -18,12 +18,12 @@ import pytest
 from rich.console import Console
 from small import claims, cli, write_jsonl
 
-from jurist.console.standing import Pace, Standings
 from jurist.console.watching import Watch, one_line
 from jurist.engines.meter import Budget, Meter
-from jurist.gold import Gold
+from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Event
 from jurist.optimizers.board import luck
+from jurist.optimizers.progress import Pace, Standings
 from jurist.programs.catalogue import find
 
 FECT = find("fect")
@@ -39,8 +39,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def finished() -> tuple[Any, Any]:
     """Return the job and the board of a finished search, as the events named them."""
-    from jurist.artifacts import Store
-    from jurist.compiling import Plan, compile_judge
+    from jurist.jobs.compiling import Plan, compile_judge
+    from jurist.keeping.artifacts import Store
 
     seen: list[Event] = []
     plan = Plan(judge=FECT, gold=Gold.load("gold.jsonl", FECT), optimizer="opro", options={"steps": "3"})
@@ -92,7 +92,7 @@ def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     first = standings.look()
     for name in ("aggregate", "resampled"):
         monkeypatch.setattr(type(board.objective), name, lambda *_: pytest.fail("computed again"))
-    monkeypatch.setattr("jurist.console.standing.interval", lambda *_, **__: pytest.fail("computed again"))
+    monkeypatch.setattr("jurist.optimizers.progress.interval", lambda *_, **__: pytest.fail("computed again"))
     assert standings.look() == first
 
 
@@ -140,7 +140,7 @@ def test_a_fault_in_the_display_does_not_touch_the_work(
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("no\x1b luck")
 
-    monkeypatch.setattr(f"jurist.console.standing.{where}", broken)
+    monkeypatch.setattr(f"jurist.optimizers.progress.{where}", broken)
     monkeypatch.setattr("jurist.console.watching._REFRESH", 0.001)
     out = io.StringIO()
     monkeypatch.setattr(

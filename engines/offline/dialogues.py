@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from ...wording import count_words, is_chinese
-from .evidence import Evidence, index_evidence, term_set
-from .lexicons import STOP_WORDS
+from ...text.evidence import Evidence, index_evidence, term_set
+from ...text.lexicons import STOP_WORDS
+from ...text.terms import neutralise, sentences
+from ...text.wording import count_words, is_chinese
 from .phrasing import cognitive, question_about, reworded, subject_of
 from .request import Ask
-from .text import neutralise, sentences
 
 __all__ = ["INVENTED", "UNGROUNDED", "converse", "is_conversation"]
 

@@ -10,6 +10,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ...text.terms import count_tokens, neutralise
 from .dialogues import converse, is_conversation
 from .features import GROUPS
 from .judge import Decision, Manner, decide, scene_of
@@ -18,7 +19,6 @@ from .proposer import advice, propose, propose_raw
 from .request import Ask, Field, parse_request
 from .roles import Roles, assign_roles
 from .shapes import Shape
-from .text import count_tokens, neutralise
 from .writer import pieces_value, text_value, value_of, write_reply
 
 if TYPE_CHECKING:

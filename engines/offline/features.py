@@ -15,10 +15,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .evidence import Evidence, Side, index_evidence, side_of, term_set
-from .lexicons import AGENT_WORDS, ANTONYMS, CUSTOMER_WORDS, REPORTING, hits, lexicons_of
-from .memory import by_length
-from .text import content_terms, is_cjk, latin_names, number_words, numbers, sentences, terms
+from ...text.evidence import Evidence, Side, index_evidence, side_of, term_set
+from ...text.lexicons import AGENT_WORDS, ANTONYMS, CUSTOMER_WORDS, REPORTING, hits, lexicons_of
+from ...text.memory import by_length
+from ...text.terms import content_terms, is_cjk, latin_names, number_words, numbers, sentences, terms
 
 __all__ = ["GROUPS", "NAMES", "Reading", "Scene", "read_units"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from ...text.lexicons import hits
+from ...text.terms import latin_names, numbers
 from .criteria import BANK, Criterion, instruction_sentences
 from .labels import meaning_of
-from .lexicons import hits
-from .text import latin_names, numbers
 
 __all__ = ["Scored", "Story", "bank_sentence", "extra_sentences", "needs", "normal", "read_story"]
 

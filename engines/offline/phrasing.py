@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from .lexicons import NUMBER_WORDS, STOP_WORDS
+from ...text.lexicons import NUMBER_WORDS, STOP_WORDS
 
 __all__ = ["cognitive", "question_about", "reworded", "subject_of"]
 

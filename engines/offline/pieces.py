@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from .evidence import Evidence, index_evidence, side_of, term_set
-from .lexicons import LEXICONS, REPORTING, STOP_WORDS, hits, lexicons_of
-from .text import CJK, CJK_STOP, is_cjk, shorten
+from ...text.evidence import Evidence, index_evidence, side_of, term_set
+from ...text.lexicons import LEXICONS, REPORTING, STOP_WORDS, hits, lexicons_of
+from ...text.terms import CJK, CJK_STOP, is_cjk, shorten
 
 __all__ = ["Piece", "PieceKind", "pieces", "wording_kind"]
 

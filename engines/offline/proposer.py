@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from ...text.terms import is_cjk
 from .criteria import BANK, RIVALS, active, instruction_sentences
 from .history import Story, bank_sentence, extra_sentences, needs, normal, read_story
 from .request import Ask
-from .text import is_cjk
 
 __all__ = ["advice", "propose", "propose_raw"]
 

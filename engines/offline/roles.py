@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from ...text.terms import sentences
 from .echo import unwrapped
 from .request import Ask, Field
-from .text import sentences
 
 __all__ = ["Roles", "Unit", "assign_roles", "split_lines", "split_units"]
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ...text.terms import neutralise, shorten
 from .echo import echoed
 from .judge import Decision
 from .pieces import Piece, wording_kind
 from .request import Adapter, Field
 from .shapes import Shape
-from .text import neutralise, shorten
 
 __all__ = ["NO_TEXT", "explain", "pieces_value", "value_of", "write_reply"]
 

@@ -1,0 +1,1 @@
+"""Labelled cases: read from anywhere, checked, split, merged, written."""

@@ -1,0 +1,274 @@
+"""Between a row as a file holds it and a case: labels in other spellings, absent cells, ratings, groups.
+
+What a row must look like is the judge's to say; this module only brings files
+of different kinds into that form, and back into one canonical form.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+
+import pydantic
+
+from ..cases import Case, Labels, text_hash
+from ..errors import GoldError
+from ..text.folding import normalised
+from .rowfiles import Kind, Row
+
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
+
+__all__ = ["all_ratings", "canonical_row", "cell", "label_keys", "make_case", "prepared"]
+
+_BOOLS: dict[str, bool] = {"true": True, "false": False}
+_RATER = "rater:"  # the start of a column that holds one rater's labels
+
+
+def prepared(judge: Judge, row: Mapping[str, Any], kind: Kind = "json") -> Row:
+    """Return a row whose values are JSON values as the judge's row model reads them.
+
+    Args:
+        judge: whose rows they are.
+        row: the row as it was read; it is not changed.
+        kind: in ``"text"``, empty cells of optional fields are absent and cells of list fields are
+            JSON; in ``"columns"``, ``None`` in an optional field is absent. Columns ``rater:NAME`` are
+            put into ``ratings`` in every kind, and empty ones are left out.
+    """
+    result = dict(row)
+    for name, info in judge.row_model.model_fields.items():
+        for key in _keys(name, info):
+            if key not in result:
+                continue
+            value = result[key]
+            absent = (value is None and (kind != "json" or key == "group")) or (
+                value == "" and kind == "text"
+            )
+            if absent and not info.is_required():
+                del result[key]
+            elif kind == "text" and not _textual(info.annotation):
+                result[key] = cell(value)
+    ratings = all_ratings(result, kind)
+    if ratings:
+        result["ratings"] = ratings
+    if kind == "text" and "ambiguity" not in judge.row_model.model_fields and "ambiguity" in result:
+        result["ambiguity"] = cell(result["ambiguity"])
+    if judge.rows is None:
+        _spell_label(judge, result)
+    return result
+
+
+def make_case(judge: Judge, row: Mapping[str, Any], *, path: str, line: int | None) -> Case:
+    """Validate a prepared row and return its case, with its group and ratings.
+
+    A row without a group gets the hash of its evidence (all inputs but the unit) as its group, so that
+    rows about one document stay together.
+
+    Raises:
+        GoldError: a field or label is wrong, with its place.
+    """
+    keys, ratings = label_keys(judge), row.get("ratings", {})
+    if not keys:
+        case = _case(judge, row, path, line)
+        return case if case.group else replace(case, group=_evidence_group(judge, case))
+    if not isinstance(ratings, Mapping):
+        hint = "write {rater: label, ...}"
+        raise GoldError("ratings must be an object", path=path, line=line, field="ratings", hint=hint)
+    _check_columns(row, ratings, path, line)
+    plain = _without_ratings(row)
+    case = _case(judge, plain, path, line)
+    found: dict[str, Labels] = {}
+    for rater, value in ratings.items():
+        column = next((key for key in row if _rater(key) == rater), f"ratings.{rater}")
+        labels = _rating(judge, {**plain, keys[0]: value}, column, path, line)
+        if labels is not None:
+            found[str(rater)] = labels
+    return replace(case, group=case.group or _evidence_group(judge, case), ratings=found)
+
+
+def label_keys(judge: Judge) -> list[str]:
+    """Return the names a row may hold its labels under, the preferred one first.
+
+    Empty if the judge's own row model has no field of that name: then ratings are its own business.
+    """
+    name = judge.answer_shape.field
+    for field, info in judge.row_model.model_fields.items():
+        if name in (field, *(keys := _keys(field, info))):
+            return keys
+    return []
+
+
+def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
+    """Return the JSON row from which the same case is read again: the judge's fields only, in their order.
+
+    Raises:
+        GoldError: the judge's row model does not read back what it writes.
+    """
+    try:
+        parsed = judge.row_model.model_validate(_without_ratings(row))
+    except pydantic.ValidationError as error:  # it was read, so only its label can be gone
+        keys = label_keys(judge)
+        raise GoldError(
+            f"the row cannot be written without a label: {judge.row_model.__name__} demands one",
+            path=case.source,
+            field=keys[0] if keys else "",
+            hint="let the judge's rows model take None for the label",
+        ) from error
+    dumped = parsed.model_dump(mode="json")
+    result: Row = {}
+    for name, info in judge.row_model.model_fields.items():
+        if name in dumped and name != "ratings" and (dumped[name] is not None or info.is_required()):
+            keys = _keys(name, info)
+            result[name if name in keys else keys[0]] = dumped[name]
+    if "group" in judge.row_model.model_fields:
+        result["group"] = case.group
+    if row.get("ratings"):
+        result["ratings"] = dict(row["ratings"])
+    if row.get("ambiguity") and "ambiguity" not in judge.row_model.model_fields:
+        result["ambiguity"] = row["ambiguity"]
+    again = make_case(judge, result, path=case.source, line=None)
+    if (again.id, again.group, again.gold, again.ratings) != (case.id, case.group, case.gold, case.ratings):
+        hint = "make the judge's rows model accept the values it holds under the names it has"
+        raise GoldError(
+            "the row cannot be written so that it reads back the same", path=case.source, hint=hint
+        )
+    return result
+
+
+def _case(judge: Judge, row: Mapping[str, Any], path: str, line: int | None) -> Case:
+    try:
+        return judge.case(row, path=path, line=line)
+    except GoldError as error:
+        raise _unknown_label(judge, row, error) or error from error
+
+
+def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> GoldError | None:
+    """Say "unknown label" where the fault is one, instead of what the type checker of the rows says."""
+    key, *rest = error.field.split(".")
+    fields = judge.row_model.model_fields
+    name = next((name for name, info in fields.items() if key in _keys(name, info)), "")
+    if not name or key not in label_keys(judge) or key not in row:
+        return None
+    value: Any = row[key]
+    if isinstance(value, list) and rest and rest[0].isdigit() and int(rest[0]) < len(value):
+        value, key = value[int(rest[0])], f"{key}[{rest[0]}]"
+    if isinstance(value, list | Mapping):
+        return None
+    hint = f"use one of: {', '.join(judge.labels)}"
+    return GoldError(f"unknown label {value!r}", path=error.path, line=error.line, field=key, hint=hint)
+
+
+def _rating(judge: Judge, row: Row, column: str, path: str, line: int | None) -> Labels | None:
+    if judge.rows is None:
+        _spell_label(judge, row)
+    try:
+        return _case(judge, row, path, line).gold
+    except GoldError as error:
+        given, hint = row[label_keys(judge)[0]], f"use the labels {', '.join(judge.labels)}"
+        raise GoldError(
+            f"the rating {given!r} does not fit the row",
+            path=path,
+            line=line,
+            field=column,
+            hint=hint,
+        ) from error
+
+
+def _rater(column: Any) -> str | None:
+    """Return the rater whose labels a column holds, or None if it is no such column."""
+    return column[len(_RATER) :].strip() if isinstance(column, str) and column.startswith(_RATER) else None
+
+
+def _without_ratings(row: Mapping[str, Any]) -> Row:
+    return {key: value for key, value in row.items() if key != "ratings" and _rater(key) is None}
+
+
+def all_ratings(row: Row, kind: Kind) -> Any:
+    """Return the ratings of the object ``ratings`` and of columns ``rater:NAME``; drop those without a label.
+
+    The columns stay in the row: a fault is reported under the name the file has.
+    """
+    given = cell(row.pop("ratings", None))
+    if given and not isinstance(given, Mapping):
+        return given
+    columns: dict[str, Any] = {}
+    for key in [key for key in row if _rater(key) is not None]:
+        value = row[key] = cell(row[key]) if kind == "text" else row[key]
+        if value in (None, ""):
+            del row[key]
+        else:
+            columns[str(_rater(key))] = value
+    return {k: v for k, v in {**columns, **(given or {})}.items() if v is not None}
+
+
+def _check_columns(row: Mapping[str, Any], ratings: Mapping[str, Any], path: str, line: int | None) -> None:
+    for key in row if ratings else ():  # a row is also read without its ratings
+        rater = _rater(key)
+        if rater is None:
+            continue
+        if not rater:
+            hint = f"write {_RATER}NAME"
+            raise GoldError("the column names no rater", path=path, line=line, field=key, hint=hint)
+        if ratings.get(rater) != row[key]:
+            raise GoldError(
+                f"rater {rater!r} has two labels, {row[key]!r} and {ratings.get(rater)!r}",
+                path=path,
+                line=line,
+                field=key,
+                hint="give each rater's label once, in a column or under ratings",
+            )
+
+
+def _evidence_group(judge: Judge, case: Case) -> str:
+    unit = judge.unit_field
+    evidence = {name: _folded(value) for name, value in case.inputs.items() if name != unit}
+    if not evidence:
+        return case.id
+    return text_hash(json.dumps(evidence, sort_keys=True, ensure_ascii=False))[:12]
+
+
+def _folded(value: Any) -> Any:
+    if isinstance(value, str):
+        return normalised(value)
+    return [_folded(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _keys(name: str, info: Any) -> list[str]:
+    """Return the names under which pydantic reads a field, the preferred one first."""
+    alias = info.validation_alias
+    choices = [choice for choice in getattr(alias, "choices", [alias]) if isinstance(choice, str)]
+    return choices or [name]
+
+
+def _textual(annotation: Any) -> bool:
+    # list[str] is no text: only the members of a union count
+    if get_origin(annotation) in (Union, UnionType):
+        return any(_textual(part) for part in get_args(annotation))
+    return annotation is str
+
+
+def cell(value: Any) -> Any:
+    """Return what a cell of a field that is no text holds: JSON, or a word without the spaces around it."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text[:1] in ("[", "{"):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return value
+    return text
+
+
+def _spell_label(judge: Judge, row: Row) -> None:
+    """Let a row of the plain model give its label as the answer's value: true for "true", as in JSON."""
+    field = judge.answer_shape.field
+    values: Mapping[str, Any] = getattr(judge.answer_shape, "values", {})
+    given = row.get(field)
+    if given is None or (isinstance(given, str) and given in values):
+        return
+    meant = _BOOLS.get(given.strip().lower(), given) if isinstance(given, str) else given
+    row[field] = next((label for label, value in values.items() if value is meant), given)

@@ -1,0 +1,268 @@
+"""Gold sets: labelled cases with their card, read from anywhere, checked, split and written.
+
+A gold set is refused as a whole when any row of it is wrong: a judge compiled
+on half of a file would be proved on the wrong thing. It knows nothing of models.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..cases import Case
+from ..errors import GoldError
+from .expanding import nothing_for, own_rows
+from .goldrows import canonical_row, label_keys, make_case
+from .joining import joined
+from .leaks import check_leaks
+from .merging import Rule, merge_gold, named_ambiguity
+from .readers import Reading, bundled_names, read
+from .rowfiles import Row
+from .rows import GoldData
+from .sheets_in import answered, is_sheet
+from .splits import PARTS, Split, split_gold
+from .writing import write_jsonl, write_whole
+
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
+
+__all__ = [
+    "Gold",
+    "Split",
+    "bundled_names",
+    "check_leaks",
+    "describe",
+    "import_gold",
+    "write_jsonl",
+    "write_split",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gold(GoldData):
+    """A gold set: its data, how it is read, and how it is split."""
+
+    @classmethod
+    def load(cls, source: str | Path | Sequence[str | Path], judge: Judge, *, labelled: bool = True) -> Gold:
+        """Read and check a gold set.
+
+        Args:
+            source: see :func:`jurist.gold.readers.read`; several are read as one, equal rows joined with the
+                ratings of all of them. Annotation sheets are recognised; see :mod:`jurist.gold.sheets_out`.
+            judge: whose rows they are.
+            labelled: True leaves out rows without any label and demands both classes;
+                False is for new data, where labels are optional.
+
+        Raises:
+            GoldError: the source or one of its rows cannot be used, with file, line and field.
+        """
+        sources = [source] if isinstance(source, str | Path) else list(source)
+        return _build([read(one) for one in sources], judge, " ".join(map(str, sources)), labelled)
+
+    @classmethod
+    def of(
+        cls, rows: Iterable[Mapping[str, Any]], judge: Judge, name: str = "rows", *, labelled: bool = True
+    ) -> Gold:
+        """Make a gold set from rows in Python; messages count them from 1.
+
+        Raises:
+            GoldError: a row cannot be used, or there is none.
+        """
+        numbered = [(number, dict(row)) for number, row in enumerate(rows, 1)]
+        return _build([Reading(name=name, path=name, rows=numbered)], judge, name, labelled)
+
+    def split(self, seed: int, shares: tuple[float, float, float] = (0.5, 0.2, 0.3)) -> Split:
+        """Split by group into train, dev and test.
+
+        The part of a group depends on seed and group alone: adding rows never moves a case.
+
+        Raises:
+            UsageError: the shares are not three positive numbers with the sum 1.
+            GoldError: a part would come out empty or without one of the classes.
+        """
+        return split_gold(self, seed, shares)
+
+
+def describe(gold: Gold) -> dict[str, Any]:
+    """Return what a gold set holds, as JSON values.
+
+    ``cases``, ``groups`` and ``units`` are counts, ``labels`` counts units by label, ``unlabelled``
+    counts units without a label, ``positive`` is the positive share of the labelled units (None if there
+    are none), ``raters`` counts the cases each rater rated, ``skipped`` and ``merged`` count rows left out.
+    """
+    judge = gold.judge
+    units = [
+        label
+        for case in gold.cases
+        for label in (case.gold or (None,) * len(judge.answer_shape.units(case.inputs)))
+    ]
+    counts = Counter(label for label in units if label is not None)
+    total = sum(counts.values())
+    raters = Counter(rater for case in gold.cases for rater in case.ratings)
+    return {
+        "name": gold.name,
+        "source": gold.source,
+        "sha256": gold.sha256,
+        "judge": judge.name,
+        "cases": len(gold.cases),
+        "groups": len({case.group for case in gold.cases}),
+        "units": len(units),
+        "labels": {label: counts[label] for label in judge.labels},
+        "unlabelled": len(units) - total,
+        "positive": sum(counts[label] for label in judge.positive) / total if total else None,
+        "raters": dict(sorted(raters.items())),
+        "skipped": gold.skipped,
+        "merged": gold.merged,
+    }
+
+
+def import_gold(
+    source: str | Path | Sequence[str | Path],
+    judge: Judge,
+    path: str | Path,
+    *,
+    labelled: bool = True,
+    merge: Rule | None = None,
+) -> Gold:
+    """Read any source and write it as canonical JSONL: the judge's own fields, groups and ratings.
+
+    Reading the file gives a gold set with the same ``sha256``.
+
+    Args:
+        source: as :meth:`Gold.load` takes it.
+        judge: whose rows they are.
+        path: the file to write.
+        labelled: as :meth:`Gold.load` takes it; without ``merge`` only.
+        merge: make the gold label of each unit from its ratings by this rule. Ambiguous units are written too:
+            with their ratings, without a label, and with their category in the field ``ambiguity``. Rows
+            that nobody labelled are left out. ``adjudicated`` then says of the file what ``merge`` said.
+
+    Returns:
+        What was written; cases without any label are in ``aside``.
+
+    Raises:
+        GoldError: the source cannot be used, no row in it has a label or a rating, or the file cannot be written.
+    """
+    gold = Gold.load(source, judge, labelled=labelled and merge is None)
+    if merge is not None:
+        gold = _by_rule(gold, merge)
+    known = {case.id: case for case in (*gold.cases, *gold.aside)}
+    order = [known[id_] for id_ in gold.rows if id_ in known] if merge is not None else gold.cases
+    write_jsonl((canonical_row(judge, gold.rows[case.id], case) for case in order), path)
+    return gold
+
+
+def _by_rule(gold: Gold, rule: Rule) -> Gold:
+    """Return the gold set after a rule, without the rows that nobody labelled."""
+    if not label_keys(gold.judge):
+        hint = f"give its rows model the field {gold.judge.answer_shape.field!r}"
+        raise GoldError(f"the rows of judge {gold.judge.name!r} have no field for a label", hint=hint)
+    after, merged = merge_gold(gold, rule)
+    cases = tuple(case for case in after.cases if _labels([case]))
+    aside = tuple(case for case in after.cases if not _labels([case]) and _rated(case))
+    if not cases and not aside:
+        raise GoldError(
+            f"none of the {len(after.cases)} rows has a label or a rating",
+            path=gold.source,
+            hint="fill in the column rater:NAME of a sheet, or give rows with labels or ratings",
+        )
+    rows = named_ambiguity(after.rows, merged, several=not hasattr(gold.judge.answer_shape, "values"))
+    left_out = len(after.cases) - len(cases)
+    return replace(after, cases=cases, aside=aside, rows=rows, skipped=gold.skipped + left_out)
+
+
+def write_split(split: Split, folder: str | Path) -> None:
+    """Write ``train.jsonl``, ``dev.jsonl``, ``test.jsonl`` and ``split.json`` into a folder.
+
+    ``split.json`` holds the seed, the shares, the number of cases of each part and the test hash.
+
+    Raises:
+        GoldError: a file cannot be written.
+    """
+    place = Path(folder)
+    for name in PARTS:
+        cases = split.part(name)
+        write_jsonl(
+            (canonical_row(split.judge, split.rows[case.id], case) for case in cases), place / f"{name}.jsonl"
+        )
+    sizes = {name: len(split.part(name)) for name in PARTS}
+    about = {"seed": split.seed, "shares": list(split.shares), "sizes": sizes, "test_hash": split.test_hash}
+    write_whole(json.dumps(about, indent=2, sort_keys=True) + "\n", place / "split.json")
+
+
+def _build(readings: Sequence[Reading], judge: Judge, source: str, labelled: bool) -> Gold:
+    found: dict[str, tuple[Case, Row]] = {}
+    skipped = merged = 0
+    for reading in readings:
+        for held in _cases(reading, judge):
+            skipped += not held
+            for case, row in held:
+                if labelled and not _labels([case]) and not _rated(case):
+                    skipped += 1
+                elif case.id in found:
+                    merged += 1
+                    found[case.id] = joined(found[case.id], (case, row))
+                else:
+                    found[case.id] = case, row
+    if not found and not labelled:
+        raise nothing_for(judge, skipped, source)
+    aside = tuple(case for case, _ in found.values() if labelled and not _labels([case]))
+    out = {case.id for case in aside}
+    gold = Gold(
+        name=" ".join(reading.name for reading in readings),
+        judge=judge,
+        cases=tuple(case for case, _ in found.values() if case.id not in out),
+        source=source,
+        card=readings[0].card if len(readings) == 1 else {},
+        rows={key: row for key, (_, row) in found.items()},
+        aside=aside,
+        skipped=skipped + len(aside),
+        merged=merged,
+    )
+    if labelled:
+        _check_classes(gold, " ".join(reading.path for reading in readings))
+    return gold
+
+
+def _cases(reading: Reading, judge: Judge) -> Iterator[list[tuple[Case, Row]]]:
+    """Yield what each row of the source holds: one case, or any number where the judge expands rows."""
+    if not reading.rows:
+        raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
+    if is_sheet(reading):
+        reading = answered(judge, reading)
+    for number, (line, _) in enumerate(reading.rows):
+        rows = own_rows(judge, reading, number)
+        yield [(make_case(judge, row, path=reading.path, line=line), row) for row in rows]
+
+
+def _rated(case: Case) -> bool:
+    return any(label is not None for labels in case.ratings.values() for label in labels)
+
+
+def _labels(cases: Iterable[Case]) -> set[str]:
+    return {label for case in cases for label in case.gold or () if label is not None}
+
+
+def _check_classes(gold: Gold, path: str) -> None:
+    labels = _labels(gold.cases)
+    judge = gold.judge
+    if not labels:
+        key = (label_keys(judge) or [judge.answer_shape.field])[0]
+        raise GoldError(
+            f"none of the {gold.skipped} rows has a label",
+            path=path,
+            field=key,
+            hint=f"add the column {key!r} with one of: {', '.join(judge.labels)}"
+            + ("; or make gold of the ratings with jurist gold import --merge" if gold.aside else ""),
+        )
+    for missing, kind in ((judge.positive, "positive"), (judge.negative, "negative")):
+        if not labels & missing:
+            raise GoldError(
+                f"all labels are {' or '.join(sorted(labels))}: there is no {kind} one",
+                path=path,
+                hint=f"add rows labelled {' or '.join(sorted(missing))}",
+            )

@@ -1,0 +1,40 @@
+"""New rows to judge: every row of the source is a case of its own, in its order, equal ones too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..cases import Case
+from ..errors import GoldError
+from ..programs.judge import Judge
+from .expanding import nothing_for, own_rows
+from .goldrows import make_case
+from .readers import read
+
+__all__ = ["read_rows"]
+
+
+def read_rows(source: str | Path, judge: Judge) -> tuple[list[Case], int]:
+    """Read rows; labels are optional. A row of another layout gives as many cases as concern the judge.
+
+    Returns:
+        The cases, and the number of rows in which nothing concerns the judge.
+
+    Args:
+        source: what :func:`jurist.gold.readers.read` takes.
+        judge: whose rows they are.
+
+    Raises:
+        GoldError: the source or one of its rows cannot be used, with file, line and field.
+    """
+    reading = read(source)
+    if not reading.rows:
+        raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
+    held = [
+        [make_case(judge, row, path=reading.path, line=line) for row in own_rows(judge, reading, number)]
+        for number, (line, _) in enumerate(reading.rows)
+    ]
+    cases = [case for found in held for case in found]
+    if not cases:
+        raise nothing_for(judge, len(held), reading.path)
+    return cases, sum(not found for found in held)

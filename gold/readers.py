@@ -1,0 +1,218 @@
+"""From what a user names to rows: files, folders, bundled gold sets, standard input, Hugging Face names.
+
+What a source is, is told from its content: the suffix only decides which broken
+content is an error of which format. Readers know no judge; see ``gold`` for that.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.resources
+import io
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from ..errors import GoldError
+from .authors import FECT_COLUMNS, cognibench_rows, is_cognibench
+from .hubsets import read_hub
+from .rowfiles import Kind, Row, Rows, Table, parse, parse_json, text_of
+
+__all__ = ["Reading", "bundled_names", "read"]
+
+_DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a source holds.
+
+    Attributes:
+        name: a short name: the bundled name, the file's stem, the folder's name.
+        path: the file (or source) to name in messages.
+        rows: (line or record number, row).
+        kind: how values are to be understood.
+        card: the card of the gold set; empty if it has none.
+        second: index of a row, counted from 0 -> the second rater's row, with its line.
+        second_path: the file of the second rater.
+    """
+
+    name: str
+    path: str
+    rows: Rows
+    kind: Kind = "json"
+    card: Mapping[str, Any] = field(default_factory=dict)
+    second: Mapping[int, tuple[int, Row]] = field(default_factory=dict)
+    second_path: str = ""
+
+
+def read(source: str | Path) -> Reading:
+    """Read a source.
+
+    Args:
+        source: a file (JSONL, JSON array, CSV, Parquet), a folder (a bundled gold set's layout, the
+            CogniBench or FECT authors' files, or files that ``datasets`` loads), a bundled name,
+            ``-`` for standard input, or ``hf:org/name`` with an optional ``:split``.
+
+    Raises:
+        GoldError: there is no such source, or it cannot be read, with file and line.
+    """
+    name = str(source)
+    if name == "-":
+        return _file(sys.stdin.buffer.read(), "stdin", "<stdin>")
+    if name.startswith("hf:"):
+        dataset, _, split = name.removeprefix("hf:").partition(":")
+        return Reading(name=dataset, path=name, rows=read_hub(dataset, split, name), kind="columns")
+    path = Path(name)
+    try:
+        folder, file = bool(name) and path.is_dir(), path.exists()
+    except OSError as error:
+        raise GoldError(
+            f"it cannot be read: {error.strerror}", path=name[:80], hint="check the path"
+        ) from error
+    if folder:
+        return _folder(path, path.resolve().name, name)
+    if file and name:
+        return _dialogues(_file(_bytes(path, name), path.stem, name), path.parent)
+    if name in bundled_names():
+        return _folder(_bundled() / name, name, name)
+    known = ", ".join(bundled_names()) or "none are installed"
+    raise GoldError(
+        "there is no such file or folder",
+        path=name or "''",
+        hint=f"check the path, or use a bundled name ({known}) or hf:org/name",
+    )
+
+
+def bundled_names() -> tuple[str, ...]:
+    """Return the names of the gold sets that come with jurist, sorted."""
+    folder = _bundled()
+    if not folder.is_dir():
+        return ()
+    return tuple(sorted(entry.name for entry in folder.iterdir() if (entry / "gold.jsonl").is_file()))
+
+
+def _bundled() -> Traversable:
+    # the folder has no __init__.py, so it is reached through the package that holds it
+    return importlib.resources.files((__package__ or "jurist.gold").rpartition(".")[0]).joinpath("datasets")
+
+
+def _bytes(file: Traversable, path: str) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise GoldError(
+            f"the file cannot be read: {error.strerror or error}", path=path, hint="check it"
+        ) from error
+
+
+def _file(data: bytes, name: str, path: str) -> Reading:
+    table = parse(data, path)
+    return Reading(name=name, path=path, rows=table.rows, kind=table.kind)
+
+
+def _folder(folder: Traversable, name: str, path: str) -> Reading:
+    if (folder / "gold.jsonl").is_file():
+        return _card_folder(folder, name, path)
+    for place, where in ((folder, path), (folder / "data", f"{path}/data")):
+        if not place.is_dir():
+            continue
+        if (place / "dialogues.json").is_file():
+            return _cognibench(place, name, where)
+        if (fect := _fect_file(place, where)) is not None:
+            return _file(_bytes(fect, f"{where}/{fect.name}"), name, f"{where}/{fect.name}")
+    files = [
+        entry for entry in folder.iterdir() if entry.is_file() and Path(entry.name).suffix.lower() in _DATA
+    ]
+    if len(files) == 1:
+        return _file(_bytes(files[0], f"{path}/{files[0].name}"), name, f"{path}/{files[0].name}")
+    return Reading(name=name, path=path, rows=read_hub(path, "", path), kind="columns")
+
+
+def _card_folder(folder: Traversable, name: str, path: str) -> Reading:
+    gold, card_file, second_file = folder / "gold.jsonl", folder / "CARD.json", folder / "second.jsonl"
+    table = parse(_bytes(gold, f"{path}/gold.jsonl"), f"{path}/gold.jsonl")
+    card: Any = {}
+    if card_file.is_file():
+        where = f"{path}/CARD.json"
+        card = parse_json(text_of(_bytes(card_file, where), where), where)
+        if not isinstance(card, dict):
+            raise GoldError(
+                "a card must be a JSON object", path=where, hint='write {"name": ..., "licence": ...}'
+            )
+    where = f"{path}/second.jsonl"
+    second = (
+        _second(parse(_bytes(second_file, where), where), len(table.rows), where)
+        if second_file.is_file()
+        else {}
+    )
+    return Reading(
+        name=name,
+        path=f"{path}/gold.jsonl",
+        rows=table.rows,
+        kind=table.kind,
+        card=card,
+        second=second,
+        second_path=where,
+    )
+
+
+def _second(table: Table, count: int, path: str) -> dict[int, tuple[int, Row]]:
+    found: dict[int, tuple[int, Row]] = {}
+    for line, row in table.rows:
+        number = row.get("row")
+        if (
+            not isinstance(number, int)
+            or isinstance(number, bool)
+            or not 0 <= number < count
+            or number in found
+        ):
+            raise GoldError(
+                f"row is {number!r}",
+                path=path,
+                line=line,
+                field="row",
+                hint=f"name each of the {count} rows of gold.jsonl at most once, counting from 0",
+            )
+        found[number] = (line, {key: value for key, value in row.items() if key != "row"})
+    return found
+
+
+def _fect_file(folder: Traversable, path: str) -> Traversable | None:
+    found = [
+        entry
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.lower().endswith(".csv") and _columns(entry) >= FECT_COLUMNS
+    ]
+    if len(found) > 1:
+        names = ", ".join(entry.name for entry in found)
+        raise GoldError(f"several files are FECT gold: {names}", path=path, hint="name one of the files")
+    return found[0] if found else None
+
+
+def _columns(file: Traversable) -> frozenset[str]:
+    with file.open("rb") as stream:
+        head = stream.readline(65536).decode("utf-8-sig", "replace")
+    return frozenset(name.strip() for name in next(csv.reader(io.StringIO(head)), []))
+
+
+def _cognibench(folder: Traversable, name: str, path: str) -> Reading:
+    dialogues = _file(
+        _bytes(folder / "dialogues.json", f"{path}/dialogues.json"), name, f"{path}/dialogues.json"
+    )
+    return _dialogues(dialogues, folder)
+
+
+def _dialogues(reading: Reading, folder: Traversable) -> Reading:
+    """Join CogniBench dialogues with the ``labels.json`` beside them; leave other rows as they are."""
+    if not is_cognibench(reading.rows[0][1]):
+        return reading
+    file, path = folder / "labels.json", str(Path(reading.path).with_name("labels.json"))
+    labels = parse_json(text_of(_bytes(file, path), path), path) if file.is_file() else {}
+    if not isinstance(labels, dict):
+        raise GoldError("labels must be a JSON object", path=path, hint="write {dialogue id: {...}, ...}")
+    rows = cognibench_rows(reading.rows, labels, path=reading.path, labels_path=path)
+    return Reading(name=reading.name, path=reading.path, rows=rows, kind="json")

@@ -1,0 +1,250 @@
+"""What people should look at next: the units on which a judge's own votes split, and where it differs from gold.
+
+Reads the output of ``jurist run`` with several samples. A unit's *split* is the entropy of its votes, divided by
+that of a vote spread evenly over all labels: 0 if all samples say the same, 1 at most. A unit on which the judge has
+no verdict counts as split altogether. Equal splits are ordered by how far the positive votes are from the threshold
+that decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ..cases import Case, Label
+from ..errors import GoldError
+from ..evaluation.rows import Row
+from .rowfiles import parse
+from .sheets_out import SheetLine
+
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
+
+__all__ = [
+    "Candidate",
+    "Judged",
+    "Reason",
+    "candidates",
+    "read_judged",
+    "review_lines",
+    "rows_of",
+    "sources_of",
+    "split_of",
+]
+
+Reason: TypeAlias = Literal["split", "no verdict", "differs from gold"]
+_LINE = {"id", "status", "units"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """One line of a run.
+
+    Attributes:
+        id: of the case.
+        labels: the verdict of each unit; ``None`` where there is none.
+        votes: label -> samples, of each unit.
+        failed: the machinery failed.
+        samples: how many were asked for.
+        threshold: positive votes that make a positive verdict.
+        source: ``file:line`` of the row.
+        line: of the run's file.
+    """
+
+    id: str
+    labels: tuple[Label | None, ...]
+    votes: tuple[Mapping[Label, int], ...]
+    failed: bool
+    samples: int
+    threshold: int
+    source: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A unit to review.
+
+    Attributes:
+        case: the id of its case.
+        unit: its place in the case, from 0.
+        label: the judge's verdict.
+        votes: label -> samples.
+        split: 0 to 1.
+        margin: how many votes the positive side is away from the point between the two verdicts, at least 0.5.
+        reasons: why it is one.
+    """
+
+    case: str
+    unit: int
+    label: Label | None
+    votes: Mapping[Label, int]
+    split: float
+    margin: float
+    reasons: tuple[Reason, ...]
+
+
+def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
+    """Read the output of ``jurist run``.
+
+    Raises:
+        GoldError: it is no such file, or one of another judge's labels; with its line.
+    """
+    name = str(path)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise GoldError(f"it cannot be read: {error.strerror}", path=name, hint="check the path") from error
+    return [_judged(row, judge, name, line) for line, row in parse(data, name).rows]
+
+
+def split_of(votes: Mapping[Label, int], labels: int) -> float:
+    """Return the entropy of votes over that of an even spread over ``labels`` labels, 0 to 1."""
+    total = sum(votes.values())
+    shares = [count / total for count in votes.values() if count]
+    return abs(sum(share * math.log(share) for share in shares)) / math.log(labels)
+
+
+def candidates(
+    judged: Iterable[Judged], judge: Judge, gold: Mapping[str, Case] | None = None
+) -> list[Candidate]:
+    """Return the units to review, the most split first.
+
+    Args:
+        judged: the lines of a run. Of several lines of a case the first counts; failed ones are passed over.
+        judge: whose they are.
+        gold: case id -> case; units whose label differs from the verdict are candidates too.
+
+    Raises:
+        GoldError: a case has another number of units in ``gold``.
+    """
+    found: dict[tuple[str, int], Candidate] = {}
+    for line in judged:
+        known = (gold or {}).get(line.id)
+        labels = (known.gold if known else None) or (None,) * len(line.labels)
+        if len(labels) != len(line.labels):
+            raise GoldError(
+                f"case {line.id} has {len(line.labels)} units here and {len(labels)} in the gold set",
+                hint="give the gold set of the rows that were judged",
+            )
+        for unit, label in enumerate(labels if not line.failed else ()):
+            one = _candidate(line, unit, judge, label)
+            found.setdefault((line.id, unit), one)
+    wanted = [one for one in found.values() if one.reasons]
+    return sorted(wanted, key=lambda one: (-round(one.split, 9), one.margin))
+
+
+def review_lines(found: Iterable[Candidate], cases: Mapping[str, Case]) -> list[SheetLine]:
+    """Return candidates as lines of a sheet, with the columns ``why``, ``split`` and ``votes``.
+
+    ``votes`` says how the samples fell apart (``3:2``), and not for which labels: the person who labels should
+    not be led.
+
+    Raises:
+        GoldError: the case of a candidate is not among ``cases``.
+    """
+    found = list(found)
+    missing = sorted({one.case for one in found} - cases.keys())
+    if missing:
+        raise GoldError(
+            f"{len(missing)} of the cases to review are not in the rows, such as {missing[0]}",
+            hint="name the rows that were judged with --input",
+        )
+    return [
+        SheetLine(
+            case=cases[one.case],
+            unit=one.unit,
+            notes={
+                "why": ", ".join(one.reasons),
+                "split": f"{one.split:.3f}",
+                "votes": " to ".join(str(count) for count in sorted(one.votes.values(), reverse=True)),
+            },
+        )
+        for one in found
+    ]
+
+
+def rows_of(judged: Iterable[Judged], cases: Mapping[str, Case]) -> list[Row]:
+    """Return the lines of a run as rows of the evaluation; those of other cases are left out."""
+    return [
+        Row(
+            id=line.id,
+            group=cases[line.id].group,
+            gold=cases[line.id].gold or (None,) * len(line.labels),
+            predicted=line.labels,
+            failed=line.failed,
+        )
+        for line in judged
+        if line.id in cases
+    ]
+
+
+def sources_of(judged: Iterable[Judged], without: Collection[str]) -> list[str]:
+    """Return the files that the rows of a run came from, but for the cases that are known."""
+    files = (line.source.rpartition(":")[0] for line in judged if line.id not in without)
+    return list(dict.fromkeys(file for file in files if file))
+
+
+def _candidate(line: Judged, unit: int, judge: Judge, gold: Label | None) -> Candidate:
+    label, votes = line.labels[unit], line.votes[unit]
+    split = 1.0 if label is None else split_of(votes, len(judge.labels)) if votes else 0.0
+    positive = sum(count for name, count in votes.items() if name in judge.positive)
+    reasons: list[Reason] = []
+    if label is None:
+        reasons.append("no verdict")
+    elif split > 0:
+        reasons.append("split")
+    if None not in (gold, label) and gold != label:
+        reasons.append("differs from gold")
+    return Candidate(
+        case=line.id,
+        unit=unit,
+        label=label,
+        votes=votes,
+        split=split,
+        margin=abs(positive - (line.threshold - 0.5)),
+        reasons=tuple(reasons),
+    )
+
+
+def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judged:
+    hint = "give the file that jurist run wrote"
+    if not row.keys() >= _LINE or not isinstance(row["units"], list):
+        raise GoldError("not a line of a run", path=path, line=line, hint=hint)
+    units: Sequence[Any] = row["units"]
+    for unit in units:
+        if not isinstance(unit, Mapping) or not isinstance(unit.get("votes", {}), Mapping):
+            raise GoldError("not a line of a run", path=path, line=line, field="units", hint=hint)
+        for label in (unit.get("label"), *unit.get("votes", {})):
+            if label is not None and label not in judge.labels:
+                raise GoldError(
+                    f"judge {judge.name!r} has no label {label!r}",
+                    path=path,
+                    line=line,
+                    field="units",
+                    hint="name the judge that wrote the file",
+                )
+    sampling = row.get("sampling") if isinstance(row.get("sampling"), Mapping) else {}
+    samples = _count(sampling, "samples", max((_total(unit) for unit in units), default=1))
+    return Judged(
+        id=str(row["id"]),
+        labels=tuple(unit.get("label") for unit in units),
+        votes=tuple(dict(unit.get("votes", {})) for unit in units),
+        failed=row["status"] == "failed",
+        samples=samples,
+        threshold=_count(sampling, "threshold", samples // 2 + 1),
+        source=str(row.get("source") or ""),
+        line=line,
+    )
+
+
+def _total(unit: Mapping[str, Any]) -> int:
+    return sum(count for count in unit.get("votes", {}).values() if isinstance(count, int))
+
+
+def _count(sampling: Any, name: str, default: int) -> int:
+    value = sampling.get(name)
+    return value if isinstance(value, int) and value > 0 else max(default, 1)

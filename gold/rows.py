@@ -1,0 +1,52 @@
+"""What a gold set is made of, without how it is read: what splitting and merging need to know of one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..cases import Case, text_hash
+from .rowfiles import Row
+
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
+
+__all__ = ["GoldData"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldData:
+    """The data of a gold set.
+
+    Attributes:
+        name: a short name for cards and reports.
+        judge: whose cases they are.
+        cases: in the order of the source; no two with equal inputs.
+        source: where it was read from, as the user named it.
+        card: source, licence, how labelled, by how many raters; empty if there is none.
+        rows: case id -> the row it was read from, those of ``aside`` included.
+        aside: cases that raters labelled and that have no gold label, such as ambiguous ones: they are in no
+            part of a split and in no score, and are reported beside it.
+        skipped: rows left out because they carry no gold label, those of ``aside`` included, or nothing that
+            concerns the judge (a response without cognitive sentences, for the judge of their tiers).
+        merged: rows left out because an equal row came before.
+    """
+
+    name: str
+    judge: Judge = field(repr=False)
+    cases: tuple[Case, ...] = field(repr=False)
+    source: str = ""
+    card: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    rows: Mapping[str, Row] = field(default_factory=dict, repr=False)
+    aside: tuple[Case, ...] = field(default=(), repr=False)
+    skipped: int = 0
+    merged: int = 0
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of ids, groups and gold labels, in any order of rows and from any file format."""
+        content = sorted([case.id, case.group, list(case.gold or ())] for case in self.cases)
+        return text_hash(json.dumps(content, ensure_ascii=False, separators=(",", ":")))

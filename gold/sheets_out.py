@@ -1,0 +1,248 @@
+"""Annotation sheets: the units that people should label, as a CSV for a spreadsheet or as Label Studio tasks.
+
+One line (or task) a unit, with everything needed to label it and to read it back: ``Gold.load`` and
+:func:`~jurist.gold.goldset.import_gold` recognise a filled sheet by content. No gold label, rating of another person or
+verdict of a judge is ever in a sheet: who labels should not see them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from ..cases import Case
+from ..errors import GoldError, UsageError
+from ..text.escaping import well_formed
+from .cells import CELL_LIMIT, safe
+from .goldrows import canonical_row, label_keys, make_case
+from .rowfiles import Row
+from .sheets_in import CASE, GROUP, ID_MARK, INPUT, JSON_INPUT, RATER, TEXT, UNIT
+from .tasks import LABEL
+from .units import AMBIGUITY, CATEGORIES
+from .writing import json_text, write_whole
+
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
+    from .goldset import Gold
+
+__all__ = ["FORMATS", "Format", "SheetLine", "Written", "format_of", "open_lines", "write_sheet"]
+
+Format: TypeAlias = Literal["csv", "labelstudio"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+_REASONS = [category for category in CATEGORIES if category != "unknown"]
+_RATER_NAME = re.compile(r"""[^,;"'\s\x00-\x1f](?:[^,;"\x00-\x1f]*[^,;"\s\x00-\x1f])?""")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SheetLine:
+    """One unit to label.
+
+    Attributes:
+        case: its case.
+        unit: its place in the case, from 0.
+        notes: further columns, for the person who labels; they are not read back.
+    """
+
+    case: Case
+    unit: int
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        files: the sheet, and the labelling configuration where there is one.
+        units: lines (or tasks).
+        cases: different cases in them.
+        long: cells over 32,767 characters, which Excel cuts; reading the sheet back then names them.
+    """
+
+    files: tuple[Path, ...]
+    units: int
+    cases: int
+    long: int = 0
+
+
+def format_of(path: Path, given: str | None = None) -> Format:
+    """Return the format that was named, else the one of the suffix: ``.csv``, or ``.json`` for Label Studio.
+
+    Raises:
+        UsageError: neither says it.
+    """
+    named = next((one for one in FORMATS if one == given), None)
+    by_suffix: dict[str, Format] = {".csv": "csv", ".json": "labelstudio"}
+    found = named or by_suffix.get(path.suffix.lower())
+    if found is None:
+        raise UsageError(
+            f"{path} does not say which kind of sheet it is",
+            hint="name it .csv or .json (Label Studio), or give --format",
+        )
+    return found
+
+
+def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[SheetLine]:
+    """Return the units to label, in order.
+
+    Args:
+        gold: cases with or without labels.
+        rater: who is going to label: units that this rater labelled before are left out.
+        every: also units that have a gold label.
+    """
+    lines = []
+    for case in (*gold.cases, *gold.aside):
+        count = len(gold.judge.answer_shape.units(case.inputs))
+        labels, own = case.gold or (None,) * count, case.ratings.get(rater, (None,) * count)
+        lines += [
+            SheetLine(case=case, unit=unit)
+            for unit in range(count)
+            if own[unit] is None and (every or labels[unit] is None)
+        ]
+    return lines
+
+
+def write_sheet(
+    lines: Sequence[SheetLine], gold: Gold, path: Path, *, rater: str, format_: Format = "csv"
+) -> Written:
+    """Write units as a sheet for one rater.
+
+    The CSV is in UTF-8 with a byte order mark and has the columns ``case``, ``unit`` (from 1), ``group``, one
+    ``input:NAME`` or ``json:NAME`` a field of the row, ``text``, ``labels`` (those allowed), the empty columns
+    ``rater:NAME`` and ``ambiguity``, and the notes. Texts are escaped as :mod:`jurist.gold.cells` says.
+    Label Studio gets its import file and, beside it as ``.xml``, the labelling configuration.
+
+    Args:
+        lines: the units.
+        gold: the set they are from.
+        path: the file to write; it must not exist, because it may hold somebody's work.
+        rater: the name in the column's head; Label Studio knows its annotators itself.
+        format_: which of the two.
+
+    Raises:
+        UsageError: there are no units, the name cannot head a column, or the file exists.
+        GoldError: a row cannot be written so that it reads back, or the file cannot be written.
+    """
+    if not lines:
+        raise UsageError("there is no unit to label", hint="every unit has a label; --all takes them all")
+    if not _RATER_NAME.fullmatch(rater):
+        raise UsageError(
+            f"the rater's name {rater!r} cannot head a column",
+            hint="use a name without commas, semicolons, quotes and line breaks",
+        )
+    config = path.with_suffix(".xml")
+    files = (path,) if format_ == "csv" else (path, config)
+    for file in files:
+        if file.exists():
+            raise UsageError(f"{file} exists and may hold labels", hint="name another file, or move it away")
+    rows = {line.case.id: line.case for line in lines}
+    inputs = {id_: _inputs(gold, case) for id_, case in rows.items()}
+    if format_ == "csv":
+        text, long = _csv(lines, inputs, gold.judge, rater)
+        write_whole("\ufeff" + text, path)
+        return Written(files=files, units=len(lines), cases=len(rows), long=long)
+    names = list(dict.fromkeys(name for row in inputs.values() for name in row))
+    tasks = ",\n".join(json_text({"data": _task(line, inputs[line.case.id], gold, names)}) for line in lines)
+    write_whole(f"[\n{tasks}\n]\n", path)
+    write_whole(_config(gold.judge, names), config)
+    return Written(files=files, units=len(lines), cases=len(rows))
+
+
+def _inputs(gold: Gold, case: Case) -> Row:
+    """Return the fields of a case's row that people need, from which the same case is read again."""
+    judge, keys = gold.judge, label_keys(gold.judge)
+    if not keys:
+        raise GoldError(f"the rows of judge {judge.name!r} have no field for a label")
+    unlabelled = {
+        key: value for key, value in gold.rows[case.id].items() if key not in ("ratings", AMBIGUITY)
+    }
+    plain = Case(inputs=case.inputs, group=case.group, gold=case.gold, source=case.source)
+    row = canonical_row(judge, unlabelled, plain)
+    left = {key: value for key, value in row.items() if key not in (*keys, GROUP)}
+    again = make_case(judge, left, path=case.source, line=None)
+    if again.id != case.id:
+        raise GoldError("the row is another case without its label", path=case.source)
+    return left
+
+
+def _csv(lines: Iterable[SheetLine], inputs: Mapping[str, Row], judge: Judge, rater: str) -> tuple[str, int]:
+    lines = list(lines)
+    names = list(dict.fromkeys(name for row in inputs.values() for name in row))
+    # a column of texts is text; in every other one cells are JSON, and an empty cell is an absent field
+    texts = {name for name in names if all(_is_text(row.get(name)) for row in inputs.values())}
+    columns = [f"{INPUT if name in texts else JSON_INPUT}{name}" for name in names]
+    notes = list(dict.fromkeys(name for line in lines for name in line.notes))
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow([CASE, UNIT, GROUP, *columns, TEXT, "labels", RATER + rater, AMBIGUITY, *notes])
+    allowed, long = " | ".join(judge.labels), 0
+    for line in lines:
+        row, case = inputs[line.case.id], line.case
+        cells = [
+            row[name] if name in texts else json_text(row[name]) if name in row else "" for name in names
+        ]
+        shown = well_formed(judge.answer_shape.units(case.inputs)[line.unit]).replace("\0", "\ufffd")
+        told = [line.notes.get(name, "") for name in notes]
+        if not _is_text(case.group):
+            hint = "rename the group, or write a Label Studio file with --format labelstudio"
+            raise GoldError("no CSV can hold this name", path=case.source, field=GROUP, hint=hint)
+        texts_of = (case.group, *cells, shown, allowed, "", "", *told)
+        whole = [ID_MARK + case.id, str(line.unit + 1), *map(safe, texts_of)]
+        writer.writerow(whole)
+        long += sum(len(cell) > CELL_LIMIT for cell in whole)
+    return stream.getvalue(), long
+
+
+def _is_text(value: Any) -> bool:
+    """Say whether a CSV can hold a value as it is: no NUL, no half of a surrogate pair."""
+    return isinstance(value, str) and "\0" not in value and well_formed(value) == value
+
+
+def _task(line: SheetLine, row: Row, gold: Gold, names: Sequence[str]) -> dict[str, Any]:
+    case = line.case
+    shown = {
+        _key(number): value if isinstance(value := row.get(name, ""), str) else json_text(value)
+        for number, name in enumerate(names, 1)
+    }
+    return {
+        CASE: case.id,
+        UNIT: line.unit + 1,
+        GROUP: case.group,
+        TEXT: gold.judge.answer_shape.units(case.inputs)[line.unit],
+        **shown,
+        "notes": "; ".join(f"{name}: {text}" for name, text in line.notes.items()),
+        "row": row,
+    }
+
+
+def _key(number: int) -> str:
+    return f"input_{number}"
+
+
+def _config(judge: Judge, names: Sequence[str]) -> str:
+    """Return Label Studio's labelling configuration: the inputs, the unit, one choice of label, one of reason."""
+    view = ElementTree.Element("View")
+
+    def add(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
+        return ElementTree.SubElement(parent, tag, attributes)
+
+    for number, name in enumerate(names, 1):
+        add(view, "Header", value=name, size="5")
+        add(view, "Text", name=_key(number), value=f"${_key(number)}")
+    add(view, "Header", value="What to label")
+    add(view, "Text", name=TEXT, value=f"${TEXT}")
+    labels = add(view, "Choices", name=LABEL, toName=TEXT, choice="single", showInLine="true")
+    for label in judge.labels:
+        add(labels, "Choice", value=label)
+    add(view, "Header", value="If careful readers could differ here: about what?", size="5")
+    reasons = add(view, "Choices", name=AMBIGUITY, toName=TEXT, choice="single", showInLine="true")
+    for reason in _REASONS:
+        add(reasons, "Choice", value=reason)
+    ElementTree.indent(view)
+    return ElementTree.tostring(view, encoding="unicode") + "\n"

@@ -1,0 +1,147 @@
+"""Train, dev and test: drawn by group, so that no conversation or document is in two of them.
+
+A group's part depends on the seed and the group's name alone. So a split does
+not depend on the order of rows, and no case ever moves when rows are added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ..cases import Case, text_hash
+from ..errors import GoldError, UsageError
+from .rows import GoldData
+
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
+
+__all__ = ["PARTS", "Part", "Shares", "Split", "part_of", "split_gold"]
+
+Part: TypeAlias = Literal["train", "dev", "test"]
+PARTS: tuple[Part, ...] = ("train", "dev", "test")
+Shares: TypeAlias = tuple[float, float, float]
+"""The shares of train, dev and test: each positive, with the sum 1."""
+
+_TRIED_SEEDS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """Cases in three parts.
+
+    Attributes:
+        train: what the optimizer sees.
+        dev: what it selects on.
+        test: sealed; opened once a compile, for the proof.
+        seed: the seed of the draw.
+        shares: the shares asked for; those of the cases differ, because groups stay whole.
+        judge: whose cases they are.
+        rows: case id -> the row it was read from.
+    """
+
+    train: tuple[Case, ...]
+    dev: tuple[Case, ...]
+    test: tuple[Case, ...]
+    seed: int
+    shares: Shares
+    judge: Judge = field(repr=False)
+    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def test_hash(self) -> str:
+        """The sha256 of the sorted test ids, one to a line: names the test set without showing it."""
+        return text_hash("\n".join(sorted(case.id for case in self.test)))
+
+    def part(self, name: Part) -> tuple[Case, ...]:
+        """Return one part by its name."""
+        return {"train": self.train, "dev": self.dev, "test": self.test}[name]
+
+
+def part_of(group: str, seed: int, shares: Shares) -> Part:
+    """Return the part a group belongs to: a hash of seed and group, held against the cumulative shares."""
+    point = int(text_hash(f"{seed}:{group}")[:13], 16) / 16**13
+    if point < shares[0]:
+        return "train"
+    return "dev" if point < shares[0] + shares[1] else "test"
+
+
+def split_gold(gold: GoldData, seed: int, shares: Sequence[float]) -> Split:
+    """Split the labelled cases of a gold set by group.
+
+    Raises:
+        UsageError: the shares are not three positive numbers with the sum 1.
+        GoldError: there is one group only, or a part would come out empty or with one class.
+    """
+    checked = _checked(shares)
+    cases = [
+        case for case in gold.cases if case.gold is not None and any(label is not None for label in case.gold)
+    ]
+    groups = {case.group for case in cases}
+    if len(groups) < len(PARTS):
+        raise GoldError(
+            f"the {len(cases)} labelled cases are in {len(groups)} group(s), too few for train, dev and test",
+            path=gold.source,
+            field="group",
+            hint="give each row the name of its conversation or document as group",
+        )
+    split = _draw(gold, cases, seed, checked)
+    if (problem := _problem(split)) is not None:
+        raise GoldError(
+            f"with seed {seed}, {problem}", path=gold.source, hint=_advice(gold, cases, seed, checked)
+        )
+    return split
+
+
+def _checked(shares: Sequence[float]) -> Shares:
+    try:
+        train, dev, test = (float(share) for share in shares)
+    except (TypeError, ValueError):
+        train = dev = test = math.nan
+    # a comparison with nan is False, so nan is refused too
+    if not (min(train, dev, test) > 0 and abs(train + dev + test - 1) < 1e-6):
+        raise UsageError(
+            f"the shares {tuple(shares)} are not usable", hint="give three positive numbers, sum 1"
+        )
+    return train, dev, test
+
+
+def _draw(gold: GoldData, cases: Sequence[Case], seed: int, shares: Shares) -> Split:
+    parts: dict[Part, list[Case]] = {part: [] for part in PARTS}
+    for case in cases:
+        parts[part_of(case.group, seed, shares)].append(case)
+    return Split(
+        train=tuple(parts["train"]),
+        dev=tuple(parts["dev"]),
+        test=tuple(parts["test"]),
+        seed=seed,
+        shares=shares,
+        judge=gold.judge,
+        rows=gold.rows,
+    )
+
+
+def _problem(split: Split) -> str | None:
+    for name in PARTS:
+        labels = {label for case in split.part(name) for label in case.gold or ()} - {None}
+        if not labels:
+            return f"{name} comes out empty"
+        if not labels & split.judge.positive:
+            return f"{name} comes out without a positive label ({_or(split.judge.positive)})"
+        if not labels & split.judge.negative:
+            return f"{name} comes out without a negative label ({_or(split.judge.negative)})"
+    return None
+
+
+def _or(labels: frozenset[str]) -> str:
+    return " or ".join(sorted(labels))
+
+
+def _advice(gold: GoldData, cases: Sequence[Case], seed: int, shares: Shares) -> str:
+    for other in range(_TRIED_SEEDS):
+        if other != seed and _problem(_draw(gold, cases, other, shares)) is None:
+            return f"use another seed (--seed {other} works) or other shares"
+    return f"no seed below {_TRIED_SEEDS} works: use other shares, or label more groups"

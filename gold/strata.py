@@ -1,0 +1,281 @@
+"""What people did not agree on, beside the score: units by how their raters agree, and how a judge voted on them.
+
+The authors of FECT left out the claims on which people could not agree, and report how many and why (section
+2.3, Table 1: sentiment and relation). Here such units keep their ratings and stay in no score either, and they
+are counted with their category wherever a score is shown. This module knows no model and no file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ..cases import Case, Label
+from ..evaluation.ceiling import Ceiling, human_ceiling
+from ..evaluation.rows import Row
+from .goldset import Gold
+from .merging import CATEGORIES, Category, Rule, ambiguity, merge, unit_ratings
+
+__all__ = ["AmbiguousUnit", "Contested", "Strata", "ceiling_of", "rating_columns", "strata"]
+
+_Kind: TypeAlias = Literal["agreed", "single", "contested", "ambiguous", "unlabelled"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmbiguousUnit:
+    """A unit that raters labelled and that has no label.
+
+    Attributes:
+        case: the id of its case.
+        unit: its place in the case, from 0.
+        labels: rater -> label.
+        category: why, as people said.
+        source: ``file:line`` of its case.
+        votes: label -> how many of the judge's rows say so.
+        unanswered: rows in which the judge abstained or failed on it.
+    """
+
+    case: str
+    unit: int
+    labels: Mapping[str, Label]
+    category: Category = "unknown"
+    source: str = ""
+    votes: Mapping[Label, int] = field(default_factory=dict)
+    unanswered: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contested:
+    """Units that have a label although their raters differ: they count in the score.
+
+    Attributes:
+        units: how many.
+        right: answers of the judge that are the label.
+        wrong: answers that are another.
+        unanswered: abstained or failed.
+    """
+
+    units: int = 0
+    right: int = 0
+    wrong: int = 0
+    unanswered: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strata:
+    """Units by how their raters agree. Each unit is in one of the five; rows judged twice count twice in votes.
+
+    Attributes:
+        rule: by which a unit has a label.
+        agreed: units with two ratings or more, all the same.
+        single: labelled units with one rating or none.
+        contested: labelled units whose raters differ.
+        ambiguous: units without a label that somebody rated.
+        unlabelled: units that nobody labelled.
+    """
+
+    rule: Rule
+    agreed: int
+    single: int
+    contested: Contested
+    ambiguous: tuple[AmbiguousUnit, ...] = field(repr=False)
+    unlabelled: int = 0
+
+    @property
+    def by_category(self) -> dict[Category, int]:
+        """How many units are ambiguous, by category."""
+        found = Counter(one.category for one in self.ambiguous)
+        return {category: found[category] for category in CATEGORIES}
+
+    @property
+    def judged(self) -> int:
+        """Ambiguous units that the judge was asked about."""
+        return sum(1 for one in self.ambiguous if one.votes or one.unanswered)
+
+    def votes(self, category: Category | None = None) -> dict[Label, int]:
+        """Return the judge's answers on ambiguous units, of one category or of all: label -> how many."""
+        found: Counter[Label] = Counter()
+        for one in self.ambiguous:
+            if category in (None, one.category):
+                found.update(one.votes)
+        return dict(sorted(found.items()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types; ``units`` lists the ambiguous ones."""
+        return {
+            "rule": self.rule,
+            "agreed": self.agreed,
+            "single": self.single,
+            "unlabelled": self.unlabelled,
+            "contested": {
+                "units": self.contested.units,
+                "right": self.contested.right,
+                "wrong": self.contested.wrong,
+                "unanswered": self.contested.unanswered,
+            },
+            "ambiguous": {
+                "units": [_unit(one) for one in self.ambiguous],
+                "total": len(self.ambiguous),
+                "by_category": self.by_category,
+                "judged": self.judged,
+                "votes": self.votes(),
+                "votes_by_category": {name: self.votes(name) for name in CATEGORIES},
+                "unanswered": sum(one.unanswered for one in self.ambiguous),
+            },
+        }
+
+
+def strata(
+    gold: Gold,
+    rows: Iterable[Row] = (),
+    *,
+    rule: Rule = "adjudicated",
+    only: Collection[str] | None = None,
+) -> Strata:
+    """Sort the units of a gold set by how their raters agree.
+
+    Args:
+        gold: the set; its cases ``aside`` are taken too.
+        rows: what a judge said, in any order, of any of the cases; several rows of a case are several votes.
+        rule: by which a unit has a label; the default takes the set's own labels, and calls ambiguous what has
+            ratings and no label, as ``gold import --merge`` writes it.
+        only: the ids of the cases to count, such as those of a test part; cases ``aside`` always count.
+
+    Raises:
+        GoldError: raters of a case labelled different numbers of units, or a category is unknown.
+    """
+    answers: dict[str, list[Row]] = {}
+    for row in rows:
+        answers.setdefault(row.id, []).append(row)
+    wanted = [case for case in gold.cases if only is None or case.id in only]
+    found = [
+        unit for case in (*wanted, *gold.aside) for unit in _units(gold, case, rule, answers.get(case.id, ()))
+    ]
+    kinds = Counter(unit.kind for unit in found)
+    contested = [unit for unit in found if unit.kind == "contested"]
+    right = sum(unit.votes[unit.label] for unit in contested if unit.label is not None)
+    return Strata(
+        rule=rule,
+        agreed=kinds["agreed"],
+        single=kinds["single"],
+        contested=Contested(
+            units=len(contested),
+            right=right,
+            wrong=sum(unit.votes.total() for unit in contested) - right,
+            unanswered=sum(unit.unanswered for unit in contested),
+        ),
+        ambiguous=tuple(_ambiguous(unit) for unit in found if unit.kind == "ambiguous"),
+        unlabelled=kinds["unlabelled"],
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Unit:
+    case: Case
+    unit: int
+    label: Label | None
+    ratings: Mapping[str, Label]
+    category: Category
+    votes: Counter[Label]
+    unanswered: int
+
+    @property
+    def kind(self) -> _Kind:
+        """Which of the strata it is in."""
+        if self.label is None:
+            return "ambiguous" if self.ratings else "unlabelled"
+        if len(self.ratings) < 2:
+            return "single"
+        return "agreed" if len(set(self.ratings.values())) == 1 else "contested"
+
+
+def _units(gold: Gold, case: Case, rule: Rule, rows: Sequence[Row]) -> Iterator[_Unit]:
+    ratings = unit_ratings(case)
+    why = ambiguity(gold.rows.get(case.id, {}), case)
+    for unit in range(len(gold.judge.answer_shape.units(case.inputs))):
+        own = ratings[unit] if ratings else {}
+        said = [row.predicted[unit] for row in rows]
+        yield _Unit(
+            case=case,
+            unit=unit,
+            label=merge(own, rule, case.gold[unit] if case.gold else None),
+            ratings=own,
+            category=why[unit] if why else "unknown",
+            votes=Counter(label for label in said if label is not None),
+            unanswered=said.count(None),
+        )
+
+
+def _ambiguous(unit: _Unit) -> AmbiguousUnit:
+    return AmbiguousUnit(
+        case=unit.case.id,
+        unit=unit.unit,
+        labels=unit.ratings,
+        category=unit.category,
+        source=unit.case.source,
+        votes=dict(unit.votes),
+        unanswered=unit.unanswered,
+    )
+
+
+def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Label | None]], list[str]]:
+    """Return rater -> labels, and the group, of every unit of the cases that somebody rated.
+
+    Raises:
+        GoldError: raters of a case labelled different numbers of units.
+    """
+    rated = [case for case in cases if case.ratings]
+    raters = sorted({name for case in rated for name in case.ratings})
+    units = [(case.group, labels) for case in rated for labels in unit_ratings(case)]
+    return {name: [labels.get(name) for _, labels in units] for name in raters}, [group for group, _ in units]
+
+
+def ceiling_of(
+    gold: Gold, *, only: Collection[str] | None = None, seed: int = 0, labelled: bool = True
+) -> Ceiling | None:
+    """Return how well each rater does against the rest, on the cases of a score.
+
+    Args:
+        gold: the set.
+        only: the ids of the cases, such as those of a test part.
+        seed: of the bootstrap.
+        labelled: units with a gold label only, as a judge's score has them; the ceiling is then as much too high
+            as the score is, because what people cannot agree on is in neither.
+
+    Returns:
+        ``None`` where no unit has two ratings, or no rater can be compared.
+
+    Raises:
+        GoldError: raters of a case labelled different numbers of units.
+    """
+    wanted = [case for case in gold.cases if case.ratings and (only is None or case.id in only)]
+    columns, groups = rating_columns(wanted)
+    if labelled:
+        known = [
+            case.gold[unit] is not None for case in wanted if case.gold for unit in range(len(case.gold))
+        ]
+        columns = {rater: _kept(given, known) for rater, given in columns.items()}
+        groups = _kept(groups, known)
+    both = sum(sum(label is not None for label in unit) > 1 for unit in zip(*columns.values(), strict=True))
+    if len(columns) < 2 or not both:
+        return None
+    judge = gold.judge
+    return human_ceiling(columns, judge.metric, judge.labels, judge.positive, groups=groups, seed=seed)
+
+
+def _kept(values: Sequence[Any], known: Sequence[bool]) -> list[Any]:
+    return [value for value, keep in zip(values, known, strict=True) if keep]
+
+
+def _unit(one: AmbiguousUnit) -> dict[str, Any]:
+    return {
+        "case": one.case,
+        "unit": one.unit + 1,
+        "labels": dict(one.labels),
+        "category": one.category,
+        "source": one.source,
+        "votes": dict(one.votes),
+        "unanswered": one.unanswered,
+    }

@@ -1,0 +1,366 @@
+"""Choosing another candidate of a compilation, seen on its front of cost and score, as the artifact.
+
+The candidate's prompt and setting are taken from the history, asked on the same
+sealed test beside the basic prompt, and kept as a new version. That test has
+been opened before: the new card says how often, and the p value of its decision
+is corrected for it (Bonferroni), so that choosing until something looks better
+proves nothing. Knows artifacts and judges, not commands.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ..engines.channel import Desk
+from ..engines.journal import Journal
+from ..engines.ledger import Ledger
+from ..engines.meter import Budget, Meter
+from ..engines.models import Model, connect
+from ..errors import ArtifactError, BudgetExhausted, GoldError
+from ..evaluation.proof import Proof
+from ..gold.goldset import Gold
+from ..gold.leaks import check_leaks
+from ..gold.splits import Split
+from ..keeping.artifacts import Artifact, Store
+from ..keeping.checkpoints import Checkpoint
+from ..keeping.loading import find_judge, fitting
+from ..optimizers.setting import Setting
+from ..programs.asking import Asker, Sampling
+from ..programs.judge import Judge
+from ..programs.state import PromptState
+from ..programs.strictness import with_strictness
+from .estimate import Questions
+from .proving import described, model_under, openings, proven
+
+__all__ = ["Choosing", "Chosen", "Opening", "choose"]
+
+_KEPT = ("judge_ref", "optimizer", "prompt_model", "gold", "pareto", "matrix", "job", "versions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """What opening a sealed test takes.
+
+    Attributes:
+        words: what is done, for people.
+        cases: of the test.
+        questions: who is asked, and how many times.
+        models: those asked.
+        paid: answers that are there already.
+    """
+
+    words: str
+    cases: int
+    questions: tuple[Questions, ...]
+    models: tuple[Model, ...]
+    paid: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choosing:
+    """Which candidate of which artifact, and how it is asked.
+
+    Attributes:
+        ref: the artifact, as ``JUDGE@VERSION``.
+        candidate: the id of one of its candidates, or an unambiguous beginning of it.
+        gold: where the gold set is; default: under the name on the card.
+        api_base: address of the model, where it is no longer the card's.
+        timeout: seconds one request may take.
+        budget: hard limits.
+        concurrency: cases in flight at once.
+        force: make the new version the latest even if it is not shown to be better.
+        resume, fresh: continue, or forget, an interrupted run of the same choice.
+        begin: receives what will be asked, before it is; what it raises ends the work.
+        tick: is called with each answer.
+    """
+
+    ref: str
+    candidate: str
+    gold: str | None = None
+    api_base: str | None = None
+    timeout: float = 120.0
+    budget: Budget = field(default_factory=Budget)
+    concurrency: int = 8
+    force: bool = False
+    resume: bool = False
+    fresh: bool = False
+    begin: Callable[[Opening], None] = lambda opening: None
+    tick: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """The new version, its proof, and whether it was made the latest."""
+
+    artifact: Artifact
+    proof: Proof
+    latest: bool
+
+
+def choose(choosing: Choosing, store: Store) -> Chosen:
+    """Make a candidate of an artifact's history the next version, proven on the same sealed test.
+
+    Raises:
+        ArtifactError: there is no such artifact or candidate, or its history is not the one that was sealed.
+        GoldError: the gold set does not give the same sealed test or has other labels, or the candidate's prompt
+            holds something of that test.
+        BudgetExhausted: as a ``JuristError``'s line by the command; what was paid is kept for ``resume``.
+        ModelError: the model cannot be used at all.
+    """
+    artifact = store.load(choosing.ref)
+    judge = _judge(artifact, store)
+    row = _row(artifact, choosing.candidate)
+    split = _split(artifact, judge, choosing)
+    check_leaks(split, [PromptState.from_json(row["prompt"])])
+    opened = openings(store, judge.name, split.test_hash, artifact.path) + 1
+    job = {"choose": artifact.sha256, "candidate": row["candidate"]}
+    checkpoint = Checkpoint.open(store.checkpoints, job, resume=choosing.resume, fresh=choosing.fresh)
+    desk = Desk(ledger=Ledger(), meter=Meter(choosing.budget), journal=Journal(checkpoint.journal))
+    work = _Work(artifact=artifact, judge=judge, row=row, split=split, desk=desk)
+    ended = False
+    try:
+        pair = _pair(choosing, work)
+        choosing.begin(_opening(work, pair, opened))
+        chosen = _proven(choosing, store, work, pair, opened)
+        ended = True
+    except BudgetExhausted as stop:
+        raise ArtifactError(
+            f"no proof: {stop}; all paid answers are kept in {checkpoint.folder}",
+            hint="raise the limit and start again with --resume",
+        ) from stop
+    finally:
+        desk.journal.close()
+        if ended or not len(desk.journal):
+            checkpoint.remove()
+        checkpoint.release()
+    return chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Work:
+    artifact: Artifact
+    judge: Judge
+    row: Mapping[str, Any]
+    split: Split
+    desk: Desk
+
+    @property
+    def state(self) -> PromptState:
+        return PromptState.from_json(self.row["prompt"])
+
+    @property
+    def setting(self) -> Setting:
+        return Setting.from_json(self.row.get("setting"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pair:
+    """Who is asked on the sealed test: the basic program as the job asked it, and the chosen one under its setting."""
+
+    basic: Asker
+    chosen: Asker
+    own: Model
+    model: Model
+
+    @property
+    def same(self) -> bool:
+        """Whether both would be asked the same."""
+        basic, chosen = self.basic, self.chosen
+        alike = (chosen.lm, chosen.sampling.samples, chosen.adapter) == (
+            *(basic.lm, basic.sampling.samples, basic.adapter),
+        )
+        return alike and PromptState.of(chosen.program).id == PromptState.of(basic.program).id
+
+
+def _pair(choosing: Choosing, work: _Work) -> _Pair:
+    card, judge, setting = work.artifact.card, work.judge, work.setting
+    job = card.get("job") or {
+        "model": card["model"],
+        "adapter": card.get("adapter", "chat"),
+        "samples": (card.get("thresholds") or {}).get("samples", 1),
+        "threshold": None,
+    }
+    own = _model(job["model"], choosing)
+    model = model_under(own, setting, job["samples"])
+    sampling = Sampling(samples=job["samples"], threshold=job["threshold"])
+    voting = fitting(model, dataclasses.replace(sampling, threshold=_threshold(work, sampling))).sampling
+    basic = Asker(
+        judge=judge,
+        program=judge.basic(),
+        lm=connect(own, work.desk),
+        sampling=sampling,
+        adapter=job["adapter"],
+        concurrency=choosing.concurrency,
+    )
+    chosen = dataclasses.replace(
+        basic,
+        program=work.state.apply(judge.basic()),
+        lm=basic.lm if model == own else connect(model, work.desk),
+        sampling=voting,
+        adapter=setting.adapter or job["adapter"],
+    )
+    return _Pair(basic=basic, chosen=chosen, own=own, model=model)
+
+
+def _opening(work: _Work, pair: _Pair, opened: int) -> Opening:
+    test, asked = work.split.test, [(pair.basic, pair.own)] + [(pair.chosen, pair.model)] * (not pair.same)
+    questions = [
+        Questions(
+            asker=partial(dataclasses.replace, one), model=model, cases=test, number=_draws(one, len(test))
+        )
+        for one, model in asked
+    ]
+    return Opening(
+        words=f"proving {work.row['candidate']} on {len(test)} sealed cases, opening {opened} of this test",
+        cases=len(test),
+        questions=tuple(questions),
+        models=tuple(model for _, model in asked),
+        paid=len(work.desk.journal),
+    )
+
+
+def _draws(asker: Asker, cases: int) -> tuple[int, int]:
+    return cases * asker.sampling.fewest, cases * asker.sampling.samples
+
+
+def _proven(choosing: Choosing, store: Store, work: _Work, pair: _Pair, opened: int) -> Chosen:
+    proof, counted = proven(
+        work.judge,
+        work.split.test,
+        pair.basic,
+        pair.chosen,
+        same=pair.same,
+        seed=int(work.artifact.card["optimizer"]["seed"]),
+        opened=opened,
+        tick=choosing.tick,
+    )
+    latest = proof.decision.verdict == "better" or choosing.force
+    kept = store.save(
+        work.judge,
+        work.state,
+        {**_card(work, pair), **proof.to_card(), **counted, "test_openings": opened},
+        work.artifact.history,
+        matrix=work.artifact.matrix() if "matrix" in work.artifact.card else None,
+        make_latest=latest,
+    )
+    return Chosen(artifact=kept, proof=proof, latest=latest)
+
+
+def _card(work: _Work, pair: _Pair) -> dict[str, Any]:
+    """Return the new version's card, without its proof: the old one's, but for what was chosen."""
+    card, meter, voting = work.artifact.card, work.desk.meter, pair.chosen.sampling
+    return {
+        **{key: card[key] for key in _KEPT if key in card},
+        "parent": work.artifact.version,
+        "optimizer": {
+            **card["optimizer"],
+            "candidate": work.row["candidate"],
+            "chosen_from": work.artifact.ref,
+        },
+        "model": described(pair.model),
+        "adapter": pair.chosen.adapter,
+        "setting": work.setting.to_json(),
+        "spend": {
+            "calls": meter.calls,
+            "tokens": meter.tokens,
+            "cost": round(meter.cost, 6),
+            "by_purpose": work.desk.ledger.to_json(),
+        },
+        "thresholds": {"samples": voting.samples, "threshold": voting.needed},
+    }
+
+
+def _judge(artifact: Artifact, store: Store) -> Judge:
+    """Return the judge, compiled for the metric that the artifact was compiled for."""
+    judge = find_judge(str(artifact.card.get("judge_ref") or artifact.judge), store)
+    artifact.check(judge)
+    if artifact.card.get("strictness"):
+        judge = with_strictness(judge, str(artifact.card["strictness"]))
+    if not artifact.card.get("decision") or not artifact.card.get("gold"):
+        raise ArtifactError(
+            f"{artifact.ref} has no proof on its card, so there is no sealed test to open",
+            hint="compile it again",
+        )
+    metric = artifact.card["decision"]["metric"]
+    return judge if callable(judge.metric) or judge.metric == metric else judge.with_metric(metric)
+
+
+def _row(artifact: Artifact, candidate: str) -> Mapping[str, Any]:
+    found = [
+        row for row in artifact.history if str(row.get("candidate", "")).startswith(candidate) and candidate
+    ]
+    if len(found) != 1:
+        ids = [str(row.get("candidate")) for row in artifact.history]
+        some = ", ".join(point["candidate"] for point in artifact.card.get("pareto") or ()) or ", ".join(
+            ids[:8]
+        )
+        raise ArtifactError(
+            f"{artifact.ref} has {'no candidate' if not found else f'{len(found)} candidates'} {candidate!r}",
+            hint=f"on its front of cost and score are {some}; jurist artifacts show {artifact.ref} --history has all",
+        )
+    row = found[0]
+    state = PromptState.from_json(row["prompt"])
+    if Setting.from_json(row.get("setting")).id_of(state.id) != row["candidate"]:
+        raise ArtifactError(
+            f"the prompt of {row['candidate']} in the history of {artifact.ref} is not the one that was scored",
+            hint="something in it was taken out as a credential; choose another candidate",
+        )
+    return row
+
+
+def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> Split:
+    """Return the split of the compilation, made again: its test must be the one that was sealed.
+
+    Ids are of inputs alone, so the same test may have other labels: then the old card would stand over new scores.
+    """
+    about = artifact.card["gold"]
+    source = choosing.gold or str(about["name"])
+    hint = "name the gold set it was compiled on with --gold"
+    try:
+        gold = Gold.load(source, judge)
+        split = gold.split(int(artifact.card["optimizer"]["seed"]), tuple(about["shares"]))
+    except GoldError as error:
+        if choosing.gold is not None:
+            raise
+        raise GoldError(
+            f"the gold set of {artifact.ref} cannot be read as {source!r}: {error}", hint=hint
+        ) from error
+    if split.test_hash != about["test_ids_sha256"]:
+        raise GoldError(
+            f"{source!r} does not give the sealed test of {artifact.ref}: {len(split.test)} cases with other ids "
+            f"than the {about['test']} it was proven on",
+            hint=hint,
+        )
+    if gold.sha256 != about["sha256"]:
+        raise GoldError(
+            f"{source!r} has other labels or rows than when {artifact.ref} was compiled on it",
+            hint="compile again on it, or name the gold set as it was with --gold",
+        )
+    return split
+
+
+def _threshold(work: _Work, sampling: Sampling) -> int | None:
+    """Return the vote threshold that goes with the candidate: its own, the user's, or the one fitted for its point."""
+    if work.setting.threshold is not None or sampling.threshold is not None or sampling.samples == 1:
+        return work.setting.threshold or sampling.threshold
+    front = work.artifact.card.get("pareto") or ()
+    fitted = [point.get("threshold") for point in front if point["candidate"] == work.row["candidate"]]
+    if fitted:
+        return int(fitted[0])
+    same = work.artifact.card["optimizer"].get("candidate") == work.row["candidate"]
+    return int(work.artifact.card["thresholds"]["threshold"]) if same else None
+
+
+def _model(card: Mapping[str, Any], choosing: Choosing) -> Model:
+    return Model(
+        name=card["name"],
+        api_base=choosing.api_base or card.get("api_base"),
+        temperature=card.get("temperature"),
+        max_tokens=card.get("max_tokens"),
+        seed=int(card.get("seed") or 0),
+        timeout=choosing.timeout,
+    )

@@ -1,0 +1,212 @@
+"""From the answers of an experiment to its result: scores with both kinds of interval, consistency, and tests.
+
+Per contender every metric is the mean over the repeats, with the t-interval over repeats (FECT Tables 2, 4, 5) and
+the bootstrap interval clustered by conversation or document. Contenders are tested in pairs on the same cases, the
+first against each other one or all against all, and corrected together (Holm).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from ..errors import UsageError
+from ..evaluation.confusion import encode
+from ..evaluation.consistency import Consistency, consistency
+from ..evaluation.contrasts import Contrast, contrast, corrected
+from ..evaluation.intervals import Interval, group_weights, measure_interval
+from ..evaluation.metrics import METRICS, resolve
+from ..evaluation.repeats import MeanMeasure, Spread, spread, stack
+from ..evaluation.rows import Counts, Row, Tally, tally
+from ..evaluation.scoring import Score, applicable
+from ..programs.judge import Judge
+from .experiment import Answers
+
+__all__ = ["Comparison", "Contender", "Pairs", "compare"]
+
+Pairs = Literal["first", "all"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """One contender's results.
+
+    Attributes:
+        name: its name in the experiment.
+        judge: ``JUDGE@VERSION`` or ``JUDGE:basic``.
+        model: the model's name.
+        temperature: of the draws; ``None`` is the provider's own.
+        scores: every metric over the answered units, mean over repeats, with worst and best cases.
+        intervals: the clustered 95 % interval of each.
+        repeats: each metric's values, mean, standard deviation and t-interval over repeats.
+        consistency: how far the repeats agree; ``None`` for one repeat.
+        counts: units and cases by how they ended, summed over repeats.
+        spend: calls, tokens and cost of all repeats.
+    """
+
+    name: str
+    judge: str
+    model: str
+    temperature: float | None
+    scores: Mapping[str, Score]
+    intervals: Mapping[str, Interval]
+    repeats: Mapping[str, Spread]
+    consistency: Consistency | None
+    counts: Tally
+    spend: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return {
+            "name": self.name,
+            "judge": self.judge,
+            "model": self.model,
+            "temperature": self.temperature,
+            "scores": {
+                name: {
+                    "value": score.value,
+                    "low": self.intervals[name].low,
+                    "high": self.intervals[name].high,
+                    "worst": score.worst,
+                    "best": score.best,
+                }
+                for name, score in self.scores.items()
+            },
+            "counts": {**asdict(self.counts), "coverage": self.counts.units.coverage},
+            "repeats": {name: one.to_json() for name, one in self.repeats.items()},
+            "consistency": self.consistency.to_json() if self.consistency else None,
+            "spend": dict(self.spend),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """All contenders on the same rows.
+
+    Attributes:
+        metric: the metric that is tested: the first judge's own.
+        gold: the gold's name.
+        cases: rows compared.
+        left_out: rows left out because an artifact was compiled on them.
+        repeats: times everything was asked.
+        contenders: in the order given.
+        tests: paired, corrected together; empty for a single contender.
+    """
+
+    metric: str
+    gold: str
+    cases: int
+    left_out: int
+    repeats: int
+    contenders: tuple[Contender, ...]
+    tests: tuple[Contrast, ...]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that are shown: the tested one, then F1, precision and recall of the positive class."""
+        own = self.contenders[0].scores
+        return tuple(
+            dict.fromkeys(name for name in (self.metric, "f1", "precision", "recall") if name in own)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return {
+            "metric": self.metric,
+            "gold": self.gold,
+            "cases": self.cases,
+            "left_out": self.left_out,
+            "repeats": self.repeats,
+            "judges": [one.to_json() for one in self.contenders],
+            "tests": [one.to_json() for one in self.tests],
+        }
+
+
+def compare(
+    answers: Sequence[Answers],
+    *,
+    gold: str = "gold",
+    left_out: int = 0,
+    pairs: Pairs = "first",
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> Comparison:
+    """Score and test what the contenders of one experiment said.
+
+    Args:
+        answers: of every contender, on the same cases with the same number of repeats.
+        gold: the gold's name, for reports.
+        left_out: rows left out before, for reports.
+        pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
+        seed: of the bootstrap and of the permutation test.
+        alpha: the level of all tests together.
+
+    Raises:
+        UsageError: there are no answers, or they do not fit each other.
+        JuristError: nothing is labelled.
+    """
+    if not answers:
+        raise UsageError("there is nothing to compare", hint="give the answers of one contender or more")
+    judge = answers[0].judge.judge
+    contenders = tuple(_contender(one, judge, seed) for one in answers)
+    every = itertools.combinations(answers, 2)
+    chosen = [(one, two) for one, two in every if pairs == "all" or one is answers[0]]
+    own = resolve(judge.metric, encode(answers[0].repeats[0], judge.labels, judge.positive))
+    return Comparison(
+        metric=own.name,
+        gold=gold,
+        cases=len(answers[0].repeats[0]),
+        left_out=left_out,
+        repeats=len(answers[0].repeats),
+        contenders=contenders,
+        tests=corrected([_contrast(one, two, seed, alpha) for one, two in chosen]),
+    )
+
+
+def _contrast(one: Answers, two: Answers, seed: int, alpha: float) -> Contrast:
+    judge = one.judge.judge
+    first, second = (one.name, one.repeats), (two.name, two.repeats)
+    return contrast(first, second, judge.metric, judge.labels, judge.positive, seed=seed, alpha=alpha)
+
+
+def _contender(answers: Answers, judge: Judge, seed: int) -> Contender:
+    parts = [encode(rows, judge.labels, judge.positive) for rows in answers.repeats]
+    units, weights = stack(parts), group_weights(parts[0].groups, seed=seed)
+    scores, intervals, repeats = {}, {}, {}
+    wanted = applicable(units)
+    if resolve(judge.metric, units).name not in METRICS:
+        wanted = [*wanted, judge.metric]
+    for metric in wanted:
+        one = resolve(metric, units)
+        mean = MeanMeasure(measure=one, repeats=len(parts))
+        worst, best = mean.bounds(units)
+        scores[one.name] = Score(value=mean.of(units), worst=worst, best=best)
+        intervals[one.name] = measure_interval(units, mean, weights)
+        repeats[one.name] = spread([one.of(part) for part in parts])
+    return Contender(
+        name=answers.name,
+        judge=answers.judge.name,
+        model=answers.judge.model.name,
+        temperature=answers.judge.model.temperature,
+        scores=scores,
+        intervals=intervals,
+        repeats=repeats,
+        consistency=consistency(answers.repeats) if len(parts) > 1 else None,
+        counts=_summed(answers.repeats),
+        spend=answers.spend.to_json(),
+    )
+
+
+def _summed(repeats: Sequence[Sequence[Row]]) -> Tally:
+    tallies = [tally(rows) for rows in repeats]
+    return Tally(
+        units=_total([one.units for one in tallies]),
+        cases=_total([one.cases for one in tallies]),
+    )
+
+
+def _total(counts: Sequence[Counts]) -> Counts:
+    names = ("total", "answered", "abstained", "failed", "unlabelled")
+    return Counts(**{name: sum(getattr(one, name) for one in counts) for name in names})

@@ -1,0 +1,191 @@
+"""An experiment: several judges on the same gold rows, each asked several times, and every paid answer kept.
+
+Rows on which one of the artifacts was trained or selected are left out, so that no judge is flattered. All
+contenders share one meter, so a limit holds for the whole experiment; each has its own ledger and its own journal
+in the checkpoint, which stays until the experiment has ended in a result. It knows nothing of scores.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from ..cases import Case
+from ..engines.ledger import Spend
+from ..engines.meter import Budget
+from ..errors import UsageError
+from ..evaluation.rows import Row
+from ..gold.goldset import Gold
+from ..keeping.checkpoints import Checkpoint
+from ..keeping.loading import LoadedJudge, told_apart
+from ..keeping.paying import Paying, paying
+from ..optimizers.objective import row_of
+
+__all__ = ["Answers", "Experiment", "Running", "running"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """What is asked of whom.
+
+    Attributes:
+        contenders: judges, each with its model; two or more, or one that is asked several times.
+        gold: labelled cases.
+        repeats: times everything is asked, each time with other draws (FECT section 3.1: 10).
+        budget: hard limits for all contenders together.
+
+    Raises:
+        UsageError: nothing to compare, different labels, positive labels or inputs, or no row is left.
+    """
+
+    contenders: tuple[LoadedJudge, ...]
+    gold: Gold
+    repeats: int = 1
+    budget: Budget = field(default_factory=Budget)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be compared."""
+        if not self.contenders or len(self.contenders) * self.repeats < 2 or self.repeats < 1:
+            raise UsageError(
+                "a comparison needs two judges and one repeat, or one judge and two repeats",
+                hint="name at least two, for example fect fect:basic, or add --repeats 10",
+            )
+        for what in ("labels", "positive", "input_fields"):
+            if len({getattr(one.judge, what) for one in self.contenders}) > 1:
+                raise UsageError(
+                    f"these judges have different {what.replace('_', ' ').replace('positive', 'positive labels')}",
+                    hint="give --strictness, so that all of them have the same one"
+                    if what == "positive" and all(one.judge.tiers for one in self.contenders)
+                    else "compare versions or variants of one judge",
+                )
+        if not self.cases:
+            raise UsageError(
+                f"all {len(self.gold.cases)} rows of {self.gold.name} were used to compile one of these judges",
+                hint="compare on rows that no artifact was compiled on",
+            )
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """The rows that no contender's artifact was compiled on."""
+        seen = {
+            id_
+            for one in self.contenders
+            if one.artifact
+            for id_ in (one.artifact.card.get("gold") or {}).get("seen", ())
+        }
+        return tuple(case for case in self.gold.cases if case.id not in seen)
+
+    @property
+    def desks(self) -> int:
+        """One ledger and one journal a contender."""
+        return len(self.contenders)
+
+    @property
+    def left_out(self) -> int:
+        """Rows left out."""
+        return len(self.gold.cases) - len(self.cases)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """One name a contender, told apart by model where there are several, and by number where need be."""
+        return told_apart(self.contenders)
+
+    def questions(self, one: LoadedJudge) -> int:
+        """Return how often the program of one contender is called: samples x (cases x repeats + ambiguous cases)."""
+        return one.sampling.samples * (len(self.cases) * self.repeats + len(self.gold.aside))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same experiment when it is started again, as JSON values."""
+        return {
+            "experiment": "compare",
+            "gold": self.gold.sha256,
+            "repeats": self.repeats,
+            "contenders": [
+                {
+                    **one.stamp(),
+                    "prompt": one.state.id,
+                    "variant": one.judge.variant,
+                    "adapter": one.adapter,
+                    "api_base": one.model.public_base,
+                    "max_tokens": one.model.max_tokens,
+                    "seed": one.model.seed,
+                }
+                for one in self.contenders
+            ],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """What one contender said.
+
+    Attributes:
+        name: its name in the experiment.
+        judge: the contender.
+        repeats: the rows of each repeat, in the order of the cases.
+        aside: rows of the cases whose raters did not agree, asked once; they are in no score.
+        spend: calls, tokens and cost of all repeats; answers paid by an earlier run count as ``replayed``.
+    """
+
+    name: str
+    judge: LoadedJudge
+    repeats: tuple[tuple[Row, ...], ...]
+    aside: tuple[Row, ...] = ()
+    spend: Spend
+
+
+class Running(Paying):
+    """An experiment with its desks. Made by :func:`running`."""
+
+    def __init__(self, experiment: Experiment, checkpoint: Checkpoint) -> None:
+        super().__init__(experiment, checkpoint)
+        self.experiment = experiment
+
+    def ask(self, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
+        """Ask every contender about every row, as often as there are repeats.
+
+        Args:
+            on_case: called after each row of each repeat of each contender.
+
+        Raises:
+            ModelError: a model cannot be used at all.
+            BudgetExhausted: a limit was reached; :func:`running` makes a :class:`StoppedError` of it.
+        """
+        experiment, found = self.experiment, []
+        named = zip(experiment.names, experiment.contenders, self.desks, strict=True)
+        for name, contender, desk in named:
+            judge = dataclasses.replace(contender, desk=desk)
+            repeats = [_rows(judge, experiment.cases, n, on_case) for n in range(experiment.repeats)]
+            aside = _rows(judge, experiment.gold.aside, 0, on_case)
+            found.append(
+                Answers(
+                    name=name, judge=judge, repeats=tuple(repeats), aside=aside, spend=desk.ledger.spend()
+                )
+            )
+        return found
+
+
+@contextmanager
+def running(
+    experiment: Experiment, root: Path, *, resume: bool = False, fresh: bool = False
+) -> Iterator[Running]:
+    """Open the checkpoint of an experiment, as :func:`paying` does.
+
+    Raises:
+        CheckpointError, StoppedError: as :func:`paying`.
+    """
+    with paying(experiment, root, partial(Running, experiment), resume=resume, fresh=fresh) as run:
+        yield run
+
+
+def _rows(
+    judge: LoadedJudge, cases: Sequence[Case], repeat: int, on_case: Callable[[], None]
+) -> tuple[Row, ...]:
+    asker = dataclasses.replace(judge.asker(), first_draw=repeat * judge.sampling.samples)
+    verdicts = asker.ask_all(cases, lambda index, verdict: on_case())
+    return tuple(row_of(case, verdict) for case, verdict in zip(cases, verdicts, strict=True))

@@ -1,0 +1,177 @@
+"""The proof on the sealed test: who is asked there, how, and how often it has been opened.
+
+Both ways to an artifact end here, compiling and choosing another point of a
+compilation's front. Knows artifacts and judges, not optimizers' work or commands.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..cases import Case
+from ..engines.models import Model
+from ..evaluation.proof import Proof, prove
+from ..evaluation.rows import Row
+from ..keeping.artifacts import Store
+from ..keeping.loading import suited
+from ..optimizers.base import Job
+from ..optimizers.board import Board, Candidate
+from ..optimizers.objective import row_of
+from ..optimizers.setting import Setting
+from ..programs.asking import Asker, Sampling, Verdict
+from ..programs.judge import Judge
+from ..programs.votes import majority
+
+__all__ = ["described", "fitted", "model_under", "openings", "placed", "proven"]
+
+
+def model_under(model: Model, setting: Setting, samples: int) -> Model:
+    """Return a job's model with what a setting changes.
+
+    Another model keeps the address, where it is of the same provider, and takes the temperature of the job
+    unless it refuses any but its own.
+
+    Raises:
+        UsageError: the model cannot be reached so.
+    """
+    if setting.model is None and setting.temperature is None:
+        return model
+    changed = model
+    if setting.model is not None:
+        near = setting.model.partition("/")[0] == model.name.partition("/")[0]
+        changed = dataclasses.replace(
+            model, name=setting.model, api_base=model.api_base if near else None, temperature=None
+        )
+        if not changed.fixed_temperature:
+            changed = dataclasses.replace(changed, temperature=model.temperature)
+    if setting.temperature is not None and not changed.fixed_temperature:
+        changed = dataclasses.replace(changed, temperature=setting.temperature)
+    return suited(changed, samples)
+
+
+def fitted(job: Job, board: Board, candidate: Candidate) -> Sampling:
+    """Return the sampling with the threshold that is best on dev for a candidate, from votes already paid.
+
+    A threshold that the user or the candidate's own setting gives stays. Ties go to the majority, then to the
+    lower one.
+    """
+    under = job.sampling_under(candidate.setting)
+    samples = under.samples
+    if candidate.setting.threshold is not None:
+        return under
+    if samples == 1 or job.sampling.threshold is not None or not board.scored(candidate, job.dev):
+        return under
+    at = [dataclasses.replace(job.sampling, threshold=threshold) for threshold in range(1, samples + 1)]
+    values = {one.needed: round(_voted(job, board, candidate, one), 9) for one in at}
+    middle = majority(samples)
+    return max(at, key=lambda one: (values[one.needed], one.needed == middle, -one.needed))
+
+
+def placed(job: Job, board: Board, candidate: Candidate) -> tuple[float, int | None]:
+    """Return a candidate's value on dev under the vote threshold that goes with it, and that threshold.
+
+    Args:
+        job: the job.
+        board: has scored the candidate on all of dev.
+        candidate: which one; with one sample there is no threshold.
+    """
+    sampling = fitted(job, board, candidate)
+    if sampling.samples == 1:
+        return board.value(candidate, job.dev), None
+    return _voted(job, board, candidate, sampling), sampling.needed
+
+
+def _voted(job: Job, board: Board, candidate: Candidate, sampling: Sampling) -> float:
+    """Return the value on dev that the stored votes give under a threshold."""
+    asker = dataclasses.replace(job.asker(job.judge.basic()), sampling=sampling)
+    verdicts = zip(job.dev, board.verdicts(candidate, job.dev), strict=True)
+    outcome = board.objective.outcome
+    return board.objective.aggregate([outcome(case, asker.revote(case, one)) for case, one in verdicts])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """A program on the sealed test: its rows, and how many of its answers contradicted themselves."""
+
+    rows: list[Row]
+    inconsistent: int
+
+
+def proven(
+    judge: Judge,
+    test: Sequence[Case],
+    basic: Asker,
+    compiled: Asker,
+    *,
+    same: bool,
+    seed: int,
+    opened: int = 1,
+    tick: Callable[[], None] = lambda: None,
+) -> tuple[Proof, dict[str, dict[str, int]]]:
+    """Ask both on the sealed test; return the proof, and what the card says about inconsistent answers.
+
+    Args:
+        judge: with the metric.
+        test: the sealed cases.
+        basic: asks the prompt nobody tuned.
+        compiled: asks the other one.
+        same: whether both ask the same prompt in the same way, but for the vote threshold: asked once then, for
+            other draws would only add luck, and voted under both thresholds.
+        seed: of the resamples.
+        opened: how often this test has been opened, this time included: p is corrected by it (Bonferroni).
+        tick: is called with each answer.
+
+    Raises:
+        What :meth:`Asker.ask_all` raises.
+    """
+    # Both thresholds stand: samples that cannot change an outcome are not drawn, but where both vote on them.
+    twice = same and basic.sampling.needed != compiled.sampling.needed
+    basic, compiled = (
+        dataclasses.replace(one, stopping="all" if twice else "settled") for one in (basic, compiled)
+    )
+    verdicts = basic.ask_all(test, lambda index, verdict: tick())
+    before = after = _asked(test, verdicts)
+    if twice:
+        after = _asked(test, [compiled.revote(*pair) for pair in zip(test, verdicts, strict=True)])
+    elif not same:
+        after = _asked(test, compiled.ask_all(test, lambda index, verdict: tick()))
+    proof = prove(
+        before.rows, after.rows, judge.metric, judge.labels, judge.positive, seed=seed, openings=opened
+    )
+    return proof, {"inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}}
+
+
+def _asked(test: Sequence[Case], verdicts: Sequence[Verdict]) -> _Asked:
+    rows = [row_of(case, verdict) for case, verdict in zip(test, verdicts, strict=True)]
+    return _Asked(rows=rows, inconsistent=sum(verdict.inconsistent for verdict in verdicts))
+
+
+def openings(store: Store, judge: str, test_hash: str, seen: Path | None = None) -> int:
+    """Return how many artifacts of a judge were proven on a test: how often its user has opened it so far.
+
+    Those that came with the package do not count: nothing was chosen by what they showed, unless one is chosen from.
+
+    Args:
+        store: the user's artifacts, and the shipped ones.
+        judge: its name.
+        test_hash: of the test's ids.
+        seen: the folder of the artifact that is chosen from; it counts wherever it lies.
+    """
+    counted = [one for one in store.list(judge) if not one.shipped or one.path == seen]
+    golds = [one.card.get("gold") or {} for one in counted]
+    return sum(gold.get("test_ids_sha256") == test_hash for gold in golds)
+
+
+def described(model: Model) -> dict[str, Any]:
+    """Return a model as a card shows it, without credentials."""
+    return {
+        "name": model.name,
+        "api_base": model.public_base,
+        "temperature": model.temperature,
+        "max_tokens": model.max_tokens,
+        "seed": model.seed,
+    }

@@ -1,0 +1,329 @@
+"""From a reference to a judge that can be asked.
+
+``fect`` is the latest compiled version, ``fect@2`` a certain one, ``fect:basic``
+the prompt nobody tuned. A user's own judge is named by its file the first time
+(``judge.py:judge``); its artifacts are found by its name afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..cases import Case
+from ..engines.channel import Desk
+from ..engines.models import Model, connect
+from ..engines.nli import parted as nli_parted
+from ..errors import JudgeError
+from ..programs.asking import Asker, Sampling, Verdict
+from ..programs.catalogue import find
+from ..programs.judge import Judge
+from ..programs.nli import nli_judge
+from ..programs.state import PromptState
+from ..programs.strictness import with_strictness
+from ..programs.votes import Stopping
+from .artifacts import Artifact, Store
+
+__all__ = ["Fitting", "LoadedJudge", "find_judge", "fitting", "load_judge", "locate", "suited", "told_apart"]
+
+_BASIC = ":basic"
+_WARM = 0.7
+_ABOVE = 3
+"""Folders above a store in which the file of a judge is looked for: a store stands in its project."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedJudge:
+    """A judge with a prompt and a model: call it with the judge's inputs.
+
+    Attributes:
+        judge: the judge.
+        state: its prompt.
+        artifact: the compiled version; ``None`` for the basic prompt.
+        model: who answers.
+        sampling: samples and vote threshold.
+        adapter: DSPy's prompt format.
+        concurrency: cases in flight at once.
+        desk: the ledger of all its calls.
+        stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
+        note: what model and sampling do not allow together, in one line; empty if nothing.
+        wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows; for
+            :meth:`with_model`.
+    """
+
+    judge: Judge
+    state: PromptState
+    artifact: Artifact | None
+    model: Model
+    sampling: Sampling
+    adapter: str
+    concurrency: int
+    desk: Desk
+    stopping: Stopping = "settled"
+    note: str = ""
+    wanted: Sampling | None = None
+
+    @property
+    def name(self) -> str:
+        """``judge@version``, ``judge:basic``, or ``nli:MODEL``."""
+        if self.model.classifier:
+            return self.model.name
+        return f"{self.judge.name}@{self.artifact.version}" if self.artifact else self.judge.name + _BASIC
+
+    @property
+    def proven_for(self) -> str:
+        """The strictness that the artifact was proven for; empty without an artifact or without tiers."""
+        return str(self.artifact.card.get("strictness") or "") if self.artifact else ""
+
+    def __call__(self, **inputs: Any) -> Verdict:
+        """Judge one row, given by the names its gold uses.
+
+        Raises:
+            GoldError: an input is missing or ill-typed.
+            ModelError: the model cannot be used at all.
+        """
+        return self.asker().ask(self.judge.case(inputs))
+
+    def ask(self, cases: Sequence[Case]) -> list[Verdict]:
+        """Judge many cases; the result is in their order."""
+        return self.asker().ask_all(cases)
+
+    def asker(self) -> Asker:
+        """Return what asks this judge."""
+        return Asker(
+            judge=self.judge,
+            program=self.artifact.program(self.judge) if self.artifact else self.judge.basic(),
+            lm=connect(self.model, self.desk),
+            sampling=self.sampling,
+            adapter=self.adapter,
+            concurrency=self.concurrency,
+            stopping=self.stopping,
+        )
+
+    def with_model(self, model: Model, *, draws: int | None = None) -> LoadedJudge:
+        """Return the same judge for another model, with as many samples as can differ there.
+
+        A temperature that ``model`` leaves open is the one that the artifact's search chose, else the one that
+        suits ``draws`` of each row (default: its samples). An NLI model is judge and model, and stays.
+        """
+        if self.model.classifier:
+            return self
+        model = _at(model, self.artifact.card if self.artifact else {})
+        wanted = self.wanted or self.sampling
+        fit = fitting(suited(model, draws or wanted.samples), wanted)
+        return replace(self, model=fit.model, sampling=fit.sampling, note=fit.note)
+
+    def on(self, models: Sequence[Model], *, draws: int = 1) -> list[LoadedJudge]:
+        """Return the same judge for each model; an NLI model is its own, whichever others are named.
+
+        Args:
+            models: who answers; a temperature that one leaves open suits ``draws``.
+            draws: how often everything is asked: repeats need a temperature at which draws differ, as samples do.
+                A 0 that the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
+        """
+        if self.model.classifier:
+            return [self]
+        return [self.with_model(model, draws=self.sampling.samples * max(1, draws)) for model in models]
+
+    def stamp(self) -> dict[str, Any]:
+        """Return what identifies the judge in its output."""
+        return {
+            "judge": self.name,
+            "artifact": self.artifact.sha256 if self.artifact else None,
+            "model": self.model.name,
+            **({"strictness": self.judge.strictness} if self.judge.strictness else {}),
+            "sampling": {
+                "samples": self.sampling.samples,
+                "threshold": self.sampling.needed,
+                "temperature": self.model.temperature,
+            },
+        }
+
+
+def load_judge(
+    reference: str,
+    *,
+    store: Store,
+    model: Model | None = None,
+    samples: int | None = None,
+    threshold: int | None = None,
+    concurrency: int = 8,
+    strictness: str | None = None,
+) -> LoadedJudge:
+    """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model, or ``nli:MODEL``, which is one itself.
+
+    Samples, threshold and prompt format are those the artifact was proven with,
+    unless given here. A number of samples given here without a threshold goes
+    with a majority, because a fitted threshold belongs to its number of samples. The strictness
+    of a judge with tiers is the one it was proven for, too; under another one a fitted threshold is not used.
+
+    Raises:
+        JudgeError: no such judge.
+        ArtifactError: no such version, or a damaged one.
+        UsageError: samples and threshold do not fit each other, or a strictness was given to a
+            judge without tiers.
+    """
+    if nli_parted(reference)[0]:
+        return _nli(reference, concurrency)
+    if reference.endswith(_BASIC):
+        judge, artifact = find_judge(reference.removesuffix(_BASIC), store), None
+        state, card = PromptState.of(judge.basic()), {}
+    else:
+        name, version = _parted(reference)
+        judge = find_judge(name, store)
+        artifact = store.load(f"{judge.name}@{version}")
+        artifact.check(judge)
+        state, card = artifact.state, artifact.card
+    kept, proven = card.get("thresholds") or {}, card.get("strictness") or judge.strictness
+    wanted = strictness or proven
+    if wanted:
+        judge = with_strictness(judge, wanted)
+    if samples is None:
+        samples = int(kept.get("samples", 1))
+        if threshold is None and wanted == proven:
+            threshold = kept.get("threshold")
+    warm = _at(model or Model(), card)
+    sampling = Sampling(samples=samples, threshold=threshold)
+    fit = fitting(warm, sampling)
+    return LoadedJudge(
+        judge=judge,
+        state=state,
+        artifact=artifact,
+        model=fit.model,
+        sampling=fit.sampling,
+        adapter=str(card.get("adapter", "chat")),
+        concurrency=concurrency,
+        desk=Desk.fresh(),
+        note=fit.note,
+        wanted=sampling,
+    )
+
+
+def _at(model: Model, card: Mapping[str, Any]) -> Model:
+    """Return a model whose temperature was left open with the one that the search chose, if it chose one."""
+    chosen = (card.get("setting") or {}).get("temperature")
+    if chosen is None or model.temperature is not None or model.fixed_temperature:
+        return model
+    return replace(model, temperature=float(chosen))
+
+
+def _nli(reference: str, concurrency: int) -> LoadedJudge:
+    """Return the judge of a classifier: it says the same however often it is asked, so it is asked once."""
+    judge = nli_judge(reference)
+    return LoadedJudge(
+        judge=judge,
+        state=PromptState.of(judge.basic()),
+        artifact=None,
+        model=Model(name=reference, temperature=0.0),
+        sampling=Sampling(),
+        adapter="chat",
+        concurrency=concurrency,
+        desk=Desk.fresh(),
+    )
+
+
+def find_judge(name: str, store: Store) -> Judge:
+    """Return a built-in judge, one from a file, or one whose artifacts say which file it came from.
+
+    Raises:
+        JudgeError: there is none.
+    """
+    return locate(name, store)[0]
+
+
+def locate(name: str, store: Store) -> tuple[Judge, str]:
+    """Return a judge, and the reference under which :func:`~jurist.programs.catalogue.find` finds it again.
+
+    Raises:
+        JudgeError: there is none, or its file is gone.
+    """
+    try:
+        return _found(name, store), name
+    except JudgeError:
+        kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
+        references = [str(one.card.get("judge_ref") or name) for one in kept]
+        reference = next((one for one in references if one != name), None)
+        if reference is None:
+            raise
+    try:
+        return _found(reference, store), reference
+    except JudgeError as error:
+        raise JudgeError(
+            f"judge {name!r} was compiled from {reference}: {error.message}",
+            hint="go where that file is, or name the file in place of the judge",
+        ) from error
+
+
+def _found(reference: str, store: Store) -> Judge:
+    """Return a judge; a file that is not in this folder is looked for beside the store and in the folders above it."""
+    path, colon, attribute = (
+        reference.rpartition(":") if not reference.endswith(".py") else (reference, "", "")
+    )
+    if path.endswith(".py") and not Path(path).is_file() and not Path(path).is_absolute():
+        for folder in store.root.resolve().parents[:_ABOVE]:
+            if (folder / path).is_file():
+                return find(f"{folder / path}{colon}{attribute}")
+    return find(reference)
+
+
+def suited(model: Model, samples: int) -> Model:
+    """Return the model with the temperature that suits the number of samples, where that was left open.
+
+    One sample is drawn at 0, several at a temperature at which they differ; a model that refuses any
+    temperature but its own keeps it.
+    """
+    if model.temperature is not None or model.fixed_temperature:
+        return model
+    return replace(model, temperature=_WARM if samples > 1 else 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitting:
+    """A model and a sampling that go together.
+
+    Attributes:
+        model: with its temperature.
+        sampling: with as many samples as can differ.
+        note: one line if that is fewer than were asked for.
+    """
+
+    model: Model
+    sampling: Sampling
+    note: str = ""
+
+
+def fitting(model: Model, sampling: Sampling) -> Fitting:
+    """Return what is really asked: the temperature that suits the samples, and one sample where all are the same.
+
+    At temperature 0 a provider gives the same text each time: k copies are one draw, so one is asked and one vote
+    counted. Under any threshold from 1 to k that verdict is the one that k equal votes would give.
+    """
+    model = suited(model, sampling.samples)
+    if sampling.samples == 1 or model.temperature != 0:
+        return Fitting(model=model, sampling=sampling)
+    note = (
+        f"at temperature 0 all {sampling.samples} samples would be the same: 1 is asked and 1 vote counted, "
+        "with which any threshold gives the same verdict; a --temperature above 0 makes them differ"
+    )
+    return Fitting(model=model, sampling=Sampling(), note=note)
+
+
+def _parted(reference: str) -> tuple[str, str]:
+    """Part the judge from its version; an ``@`` in the path of a file is neither."""
+    name, at, version = reference.rpartition("@")
+    return (name, version) if at and "/" not in version and ":" not in version else (reference, "latest")
+
+
+def told_apart(judges: Sequence[LoadedJudge]) -> tuple[str, ...]:
+    """Return one name a judge, told apart by model where there are several, and by number where need be."""
+    several = len({one.model.name for one in judges if not one.model.classifier}) > 1
+    names = [
+        f"{one.name} / {one.model.name}" if several and not one.model.classifier else one.name
+        for one in judges
+    ]
+    return tuple(
+        f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
+        for place, name in enumerate(names)
+    )

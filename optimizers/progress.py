@@ -1,0 +1,228 @@
+"""Where a running search stands: its best candidates, and how long it may still take.
+
+Reads a board that other threads are writing to, one pair at a time, and keeps
+what it computed: a candidate's value and its bootstrap are computed again only
+when it was scored on more cases. Draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..cases import Case
+from ..engines.meter import Meter
+from ..evaluation.intervals import interval
+from .base import Job
+from .board import Board, Candidate
+from .objective import Outcome
+
+__all__ = ["Gain", "Pace", "Part", "Sight", "Standing", "Standings"]
+
+_WINDOW = 60.0
+"""Seconds over which the pace is measured."""
+_LEAST = 2.0
+"""Seconds of work before a pace is said."""
+_RESAMPLES = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A candidate on train or dev: cases scored, of how many, and the metric on them."""
+
+    cases: int
+    of: int
+    value: float | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether every case was scored."""
+        return self.cases == self.of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """What a candidate gains over the basic prompt, paired, with a 95 % interval and a standard error."""
+
+    mean: float
+    low: float
+    high: float
+    error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """One candidate; ``gain`` is known once it was scored on the whole of dev."""
+
+    candidate: Candidate
+    train: Part
+    dev: Part
+    gain: Gain | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sight:
+    """A look at the search.
+
+    Attributes:
+        tried: candidates so far.
+        best: the one that the board would choose now; ``None`` before the first was scored on dev.
+        interval: 95 % of its value on dev.
+        shown: the best few, best first; the chosen one is the first.
+    """
+
+    tried: int
+    best: Standing | None
+    interval: tuple[float, float] | None
+    shown: tuple[Standing, ...]
+
+
+class Standings:
+    """The standings of one job's board."""
+
+    def __init__(self, job: Job, board: Board) -> None:
+        self._job, self._board = job, board
+        self._kept: dict[str, Standing] = {}
+        self._gains: dict[tuple[str, int, int], Gain] = {}
+        self._intervals: dict[str, tuple[float, float]] = {}
+        self._choice: tuple[tuple[tuple[str, int, int], ...], str] = ((), "")
+
+    def look(self, most: int = 8) -> Sight:
+        """Return where the best ``most`` candidates stand, and the basic prompt."""
+        board = self._board
+        candidates = list(board.candidates.copy().values())  # other threads enter more
+        if not candidates:
+            return Sight(tried=0, best=None, interval=None, shown=())
+        basic = self._outcomes(candidates[0])
+        found = [self._standing(candidate, candidates[0], basic) for candidate in candidates]
+        best = self._best(found) if any(one.gain for one in found) else None
+        ranked = sorted(found, key=lambda one: (one is not best, one.gain is None, -_value(one)))
+        shown = ranked[:most]
+        shown += [one for one in found[:1] if one not in shown]
+        return Sight(
+            tried=len(found),
+            best=best,
+            interval=self._interval(best) if best and best.dev.whole else None,
+            shown=tuple(shown),
+        )
+
+    def _best(self, found: Sequence[Standing]) -> Standing | None:
+        """Return the one that the board would choose now; asked again only when more is known."""
+        known = tuple((one.candidate.id, one.train.cases, one.dev.cases) for one in found)
+        if known != self._choice[0]:
+            best = self._board.best(self._job.dev)
+            self._choice = known, "" if best is None else best.id
+        return next((one for one in found if one.candidate.id == self._choice[1]), None)
+
+    def _outcomes(self, candidate: Candidate) -> dict[str, Outcome]:
+        found = {case.id: self._board.outcome(candidate, case) for case in (*self._job.train, *self._job.dev)}
+        return {case_id: outcome for case_id, outcome in found.items() if outcome is not None}
+
+    def _standing(self, candidate: Candidate, first: Candidate, basic: dict[str, Outcome]) -> Standing:
+        known = self._outcomes(candidate)
+        train, dev = (
+            self._part(candidate, known, cases, kept)
+            for cases, kept in ((self._job.train, "train"), (self._job.dev, "dev"))
+        )
+        gain = None
+        if dev.whole:
+            same = candidate.id == first.id
+            gain = (
+                Gain(mean=0.0, low=0.0, high=0.0, error=0.0) if same else self._gain(candidate, basic, known)
+            )
+        self._kept[candidate.id] = Standing(candidate=candidate, train=train, dev=dev, gain=gain)
+        return self._kept[candidate.id]
+
+    def _part(
+        self, candidate: Candidate, known: dict[str, Outcome], cases: Sequence[Case], which: str
+    ) -> Part:
+        outcomes = [known[case.id] for case in cases if case.id in known]
+        before = self._kept.get(candidate.id)
+        part: Part | None = getattr(before, which) if before else None
+        if part is not None and part.cases == len(outcomes):
+            return part
+        value = self._board.objective.aggregate(outcomes) if outcomes else None
+        return Part(cases=len(outcomes), of=len(cases), value=value)
+
+    def _gain(self, candidate: Candidate, basic: dict[str, Outcome], known: dict[str, Outcome]) -> Gain:
+        shared = sorted(
+            case_id for case_id in known if case_id in basic and case_id not in candidate.demo_ids
+        )
+        key = candidate.id, len(known), len(shared)
+        if key not in self._gains:
+            objective = self._board.objective
+            before, after = ([one[case_id] for case_id in shared] for one in (basic, known))
+            mean = objective.aggregate(after) - objective.aggregate(before)
+            drawn = objective.resampled(before, after)
+            low, high = (float(end) for end in np.quantile(drawn, [0.025, 0.975]))
+            # One group says nothing about others: its resamples are all 0.
+            ends = (low, high) if len(drawn) > 1 else (-1.0, 1.0)
+            self._gains[key] = Gain(mean=mean, low=ends[0], high=ends[1], error=float(np.std(drawn)))
+        return self._gains[key]
+
+    def _interval(self, best: Standing) -> tuple[float, float] | None:
+        name, judge = best.candidate.id, self._job.judge
+        if name not in self._intervals:
+            outcomes = [self._board.outcome(best.candidate, case) for case in self._job.dev]
+            rows = [outcome.row for outcome in outcomes if outcome is not None and any(outcome.row.gold)]
+            if not rows:
+                return None
+            found = interval(
+                rows, judge.metric, labels=judge.labels, positive=judge.positive, resamples=_RESAMPLES
+            )
+            self._intervals[name] = found.low, found.high
+        return self._intervals[name]
+
+
+def _value(one: Standing) -> float:
+    values = (one.dev.value, one.train.value) if one.dev.whole else (one.train.value, one.dev.value)
+    return next((value for value in values if value is not None), float("-inf"))
+
+
+class Pace:
+    """How fast a job spends, over the last minute, and how long it may still take."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, float, float, float]] = deque()
+        self._begun: float | None = None
+
+    def see(self, now: float, meter: Meter) -> None:
+        """Take note of what was spent at a time in seconds."""
+        self._begun = now if self._begun is None else self._begun
+        self._seen.append((now, float(meter.calls), meter.cost, float(meter.tokens)))
+        while now - self._seen[0][0] > _WINDOW:
+            self._seen.popleft()
+
+    def left(self, meter: Meter, expected: float | None = None) -> float | None:
+        """Return the seconds until the budget is spent or the known work is done, ``None`` if not known.
+
+        Args:
+            meter: what was spent of which budget.
+            expected: calls that are left, where that is known.
+        """
+        if not self._seen or self._begun is None:
+            return None
+        first, last = self._seen[0], self._seen[-1]
+        ends = []
+        if meter.budget.seconds is not None:
+            ends.append(max(0.0, meter.budget.seconds - (last[0] - self._begun)))
+        passed = last[0] - first[0]
+        if passed >= _LEAST:
+            calls = None if meter.budget.calls is None else meter.budget.calls - last[1]
+            rest = (calls if expected is None else expected, *self._money(meter, last))
+            for place, amount in enumerate(rest, 1):
+                spent = last[place] - first[place]
+                if amount is not None and spent > 0:
+                    ends.append(max(0.0, amount) * passed / spent)
+        return min(ends, default=None)
+
+    @staticmethod
+    def _money(meter: Meter, last: tuple[float, float, float, float]) -> tuple[float | None, float | None]:
+        budget = meter.budget
+        return (
+            None if budget.cost is None else budget.cost - last[2],
+            None if budget.tokens is None else budget.tokens - last[3],
+        )

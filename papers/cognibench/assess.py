@@ -1,0 +1,337 @@
+"""How faithful a model answers: it answers, a judge labels, and the judge's own errors are taken out.
+
+CogniBench section 4.7 (Figure 8): every model gets the same references, histories and questions; its answers are
+split, labelled sentence by sentence, and summed up as shares of statement types and rates of hallucination by
+type. A judge errs, so every share comes raw and corrected by the judge's sensitivity and specificity on gold that it
+was not compiled on (:mod:`jurist.evaluation.prevalence`). A share of a type is corrected by how well the judge
+tells that type from the others; the rate of hallucination *of a type* is over the statements that the judge takes
+for that type, and corrected by how well it tells hallucinations among such statements.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...cases import Case, Labels
+from ...engines.channel import Desk
+from ...engines.meter import Budget
+from ...engines.models import Model, connect
+from ...errors import GoldError, UsageError
+from ...evaluation.prevalence import Prevalence, prevalence, tallies
+from ...evaluation.shares import Share, shares
+from ...generating.answers import Answer, Labelled, answers_of, check_judge, label, labelled_gold
+from ...generating.generation import job_id
+from ...generating.speaking import Speaker, each
+from ...gold.goldset import Gold
+from ...gold.readers import read
+from ...jobs.estimates import Estimate, Part, judging
+from ...jobs.forecast import Rate, Span, some
+from ...keeping.loading import LoadedJudge
+from ...keeping.paid import Roles, Start, working
+from ...programs.cognibench import COGNIBENCH
+from ...programs.dialogue import Respond, rendered
+from ...programs.state import PromptState
+from ...text.wording import count_words
+from .describing import Test, label_tests
+from .making import judge_print
+
+__all__ = ["MEASURES", "Assessed", "Assessment", "Measure", "assess", "foresee_assessment", "read_prompts"]
+
+DIALOGUES = "dialogues"
+"""The bundled prompts: references, histories and questions of ``cognibench-mini``."""
+MEASURES = (
+    "factual",
+    "cognitive",
+    "irrelevant",
+    "hallucinated",
+    "hallucinated_of_factual",
+    "hallucinated_of_cognitive",
+)
+"""Shares of all sentences: three types, and hallucinations; then hallucinations among those of a type."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assessment:
+    """Who is assessed on what, by whom.
+
+    Attributes:
+        prompts: assistant turns without a text: what is to be answered.
+        targets: the models.
+        judge: who labels; its samples hold for answers and calibration alike.
+        calibration: gold the judge is measured on; rows its artifact has seen are left out.
+        benchmark: the prompts' name.
+        length: how long an answer should be, as prompts say it.
+        concurrency: answers in flight at once.
+        budget: hard limits over all models.
+        seed: of draws and of the bootstrap.
+    """
+
+    prompts: tuple[Answer, ...]
+    targets: tuple[Model, ...]
+    judge: LoadedJudge
+    calibration: Gold
+    benchmark: str
+    length: str = "between 40 and 200 words"
+    concurrency: int = 8
+    budget: Budget = field(default_factory=Budget)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what assesses nothing."""
+        check_judge(self.judge.judge)
+        names = [model.name for model in self.targets]
+        if not names or len(set(names)) < len(names):
+            raise UsageError(
+                "name every model once",
+                hint="for example jurist assess openai/gpt-4.1-mini --benchmark dialogues",
+            )
+
+    @property
+    def held_out(self) -> tuple[Case, ...]:
+        """The rows of the calibration that the judge was not compiled on."""
+        card = self.judge.artifact.card if self.judge.artifact else {}
+        seen = set((card.get("gold") or {}).get("seen", ()))
+        return tuple(case for case in self.calibration.cases if case.id not in seen)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The judge, then the models: who has a journal."""
+        return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same job when it is started again, as JSON values."""
+        prompts = [
+            [one.id, one.group, one.reference, rendered(one.history), one.question] for one in self.prompts
+        ]
+        return {
+            "assess": hashlib.sha256(repr(prompts).encode("utf-8", "surrogatepass")).hexdigest(),
+            "targets": [[one.name, one.public_base, one.temperature, one.max_tokens] for one in self.targets],
+            "prompt": PromptState.of(Respond()).id,
+            "length": self.length,
+            "judge": judge_print(self.judge),
+            "calibration": self.calibration.sha256,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """One share: as the judge found it, and corrected.
+
+    Attributes:
+        raw: with its clustered bootstrap interval.
+        corrected: by the judge's sensitivity and specificity.
+    """
+
+    raw: Share
+    corrected: Prevalence
+
+    def to_json(self) -> dict[str, Any]:
+        """Return both as plain JSON types."""
+        return {"raw": self.raw.to_json(), "corrected": self.corrected.to_json()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assessed:
+    """One model's result.
+
+    Attributes:
+        model: its name.
+        answers: its answers, labelled, in the order of the prompts; without those it did not give.
+        empty: prompts to which it gave no usable answer.
+        failed: prompts whose answer or labels the machinery failed to get.
+        measures: name -> share.
+    """
+
+    model: str
+    answers: tuple[Labelled, ...]
+    empty: int
+    failed: int
+    measures: Mapping[str, Measure]
+
+    @property
+    def unusable(self) -> float:
+        """The share of prompts without an answer, or with an answer of which no sentence was labelled, 0 to 1."""
+        total = len(self.answers) + self.empty + self.failed
+        bare = sum(all(one is None for one in labelled.labels) for labelled in self.answers)
+        return (self.empty + self.failed + bare) / total if total else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        labels = [one for labelled in self.answers for one in labelled.labels]
+        words = [count_words(one.answer.text) for one in self.answers]
+        return {
+            "model": self.model,
+            "prompts": len(self.answers) + self.empty + self.failed,
+            "answers": len(self.answers),
+            "empty": self.empty,
+            "failed": self.failed,
+            "sentences": len(labels),
+            "unlabelled": labels.count(None),
+            "words_per_answer": round(sum(words) / len(words), 2) if words else None,
+            "measures": {name: one.to_json() for name, one in self.measures.items()},
+        }
+
+
+def read_prompts(source: str) -> tuple[tuple[Answer, ...], str]:
+    """Return the prompts of a benchmark and its name.
+
+    Args:
+        source: ``dialogues`` for the bundled ones; else rows with ``turns`` (every assistant turn is a prompt, its
+            text is not shown), or rows of the ``cognibench`` judge (labels are not needed and not used).
+
+    Raises:
+        GoldError: the source cannot be used, with its place.
+    """
+    name = COGNIBENCH.bundled if source == DIALOGUES else source
+    reading = read(name)
+    if any("turns" in row for _, row in reading.rows):
+        found = [
+            answer for line, row in reading.rows for answer in answers_of(row, path=reading.path, line=line)
+        ]
+    else:
+        rows = [(line, {"sentences": ["-"], **row}) for line, row in reading.rows]
+        bare = [
+            {key: value for key, value in row.items() if key not in ("labels", "ratings")} for _, row in rows
+        ]
+        if not any(row.get("question") for row in bare):
+            hint = "give rows with 'turns', or with 'reference', 'history' and 'question'"
+            raise GoldError("there is no question to answer", path=reading.path, hint=hint)
+        found = [one.answer for one in labelled_gold(Gold.of(bare, COGNIBENCH, source, labelled=False))]
+    prompts = tuple(replace(answer, text="") for answer in found if answer.question)
+    if len({one.id for one in prompts}) < len(prompts):
+        prompts = tuple(replace(one, id=f"{one.id}-{number}") for number, one in enumerate(prompts))
+    return prompts, source
+
+
+def foresee_assessment(work: Assessment) -> Estimate:
+    """Estimate what an assessment takes. Sends nothing: a few prompts are answered offline."""
+    desk, judge = Desk.fresh(), work.judge
+    shown = some(work.prompts)
+    lm = connect(Model(temperature=0.0), desk, "generator")
+    _answered(work, Speaker(program=Respond(), lm=lm), shown)
+    said, number = Rate.of(desk.ledger.spend()), len(work.prompts)
+    models = [
+        Part(role=role, model=model, calls=Span(least=number, most=number), rate=said, who=model.name)
+        for role, model in zip(work.roles[1:], work.targets, strict=True)
+    ]
+    questions = len(work.held_out) + number * len(models)
+    return Estimate(
+        what=f"{len(work.held_out)} rows of calibration, {number} prompts",
+        parts=(judging(judge, questions, some(work.held_out)), *models),
+        budget=work.budget,
+    )
+
+
+def assess(
+    work: Assessment, start: Start, *, on_step: Callable[[], None] = lambda: None
+) -> tuple[list[Assessed], dict[str, Any]]:
+    """Assess every model; return the results in the order of the models, and what was spent, by purpose.
+
+    Args:
+        work: what to do.
+        start: how the job is started.
+        on_step: called after every calibration row, answer, and labelled answer.
+
+    Raises:
+        CheckpointError, StoppedError, ModelError: as for every job that pays.
+    """
+    roles = Roles(names=work.roles, budget=work.budget, print={**work.fingerprint(), "job": "assess"})
+    with working(roles, start) as job:
+        judge = replace(work.judge, desk=job.desk("judge"))
+        cases = work.held_out
+        verdicts = judge.asker().ask_all(cases, lambda index, verdict: on_step())
+        known = [
+            (case.group, case.gold or (), verdict.labels)
+            for case, verdict in zip(cases, verdicts, strict=True)
+        ]
+        found = [
+            _one(work, judge, model, job.desk(role), known, on_step)
+            for role, model in zip(work.roles[1:], work.targets, strict=True)
+        ]
+        job.unfinished = any(one.failed for one in found)
+        return found, job.ledger.to_json()
+
+
+Known = Sequence[tuple[str, Labels, Labels]]
+"""(group, gold labels, the judge's labels) of every calibration row."""
+
+
+def _one(
+    work: Assessment,
+    judge: LoadedJudge,
+    model: Model,
+    desk: Desk,
+    known: Known,
+    on_step: Callable[[], None],
+) -> Assessed:
+    speaker = Speaker(program=Respond(), lm=connect(model, desk, "generator"), concurrency=work.concurrency)
+    texts = _answered(work, speaker, work.prompts, on_step)
+    given = [replace(prompt, text=text) for prompt, (text, _) in zip(work.prompts, texts, strict=True)]
+    labelled = label(judge, [one for one in given if one.sentences], on_step)
+    lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
+    failed = sum(bad for _, bad in texts)
+    kept = tuple(one for one in labelled if one.verdict is None or one.verdict.status != "failed")
+    return Assessed(
+        model=model.name,
+        answers=kept,
+        empty=len(given) - len(labelled) - failed,
+        failed=failed + lost,
+        measures=_measures(judge, kept, known, work.seed),
+    )
+
+
+def _answered(
+    work: Assessment, speaker: Speaker, prompts: Sequence[Answer], on_step: Callable[[], None] = lambda: None
+) -> list[tuple[str, bool]]:
+    """Return for each prompt the answer, and whether the machinery failed."""
+
+    async def answer(prompt: Answer) -> tuple[str, bool]:
+        heard = await speaker.say(
+            reference=prompt.reference,
+            dialogue=rendered(prompt.history),
+            user_message=prompt.question,
+            length=work.length,
+        )
+        return heard.messages.get("assistant_message", ""), bool(heard.failed)
+
+    return each(speaker, prompts, answer, draw=lambda prompt: _draw(prompt, work.seed), on_done=on_step)
+
+
+def _draw(prompt: Answer, seed: int) -> int:
+    return int(job_id({"prompt": prompt.id, "seed": seed})[:7], 16)
+
+
+def _measures(judge: LoadedJudge, answers: Sequence[Labelled], known: Known, seed: int) -> dict[str, Measure]:
+    known_tests = label_tests(judge.judge.positive)
+    tests = {name: known_tests[name] for name in MEASURES}
+    said = [(one.answer.group, label) for one in answers for label in one.labels if label is not None]
+    raw = shares(
+        {
+            name: [(g, float(hit(x)), 1.0) for g, x in said if among(x)]
+            for name, (hit, among) in tests.items()
+        },
+        seed=seed,
+    )
+    return {
+        name: Measure(
+            raw=raw[name],
+            corrected=prevalence(
+                tallies((group, hit(label)) for group, label in said if among(label)),
+                tallies(_calibrated(known, hit, among, truly=True)),
+                tallies(_calibrated(known, hit, among, truly=False)),
+            ),
+        )
+        for name, (hit, among) in tests.items()
+    }
+
+
+def _calibrated(known: Known, hit: Test, among: Test, *, truly: bool) -> Iterator[tuple[str, bool]]:
+    """Yield (group, right) of the units that are truly positive, or truly negative, among the judge's answers."""
+    for group, gold, predicted in known:
+        for truth, answer in zip(gold, predicted, strict=True):
+            if truth is not None and answer is not None and among(answer) and hit(truth) == truly:
+                yield group, hit(answer) == truly

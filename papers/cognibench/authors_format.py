@@ -1,0 +1,111 @@
+"""CogniBench's own files, written: ``dialogues.json`` and ``labels.json``, as :mod:`jurist.gold.authors` reads them.
+
+``labels.json`` maps lower-case sentences to their labels, so it has no room for a sentence that its response
+holds twice, nor for letters that lower case changes. Therefore every entry also holds ``sentences``, the list of
+[sentence, labels] in its order, which our reader prefers; whoever reads the authors' fields gets the first of two
+equal sentences, as in their own files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...generating.answers import Answer, Labelled
+from ...programs.cognibench import HALLUCINATED, statement_type
+from ...text.escaping import one_line
+
+__all__ = ["dialogue_rows", "label_entries", "steps"]
+
+_STEPS: dict[str | None, list[str]] = {
+    None: [],
+    "irrelevant": ["irrelevant"],
+    "faithful": ["faithful"],
+    "invented": ["invented"],
+    "misleading": ["misleading"],
+    "speculative": ["rational"],
+    "reliable": ["rational", "grounded"],
+    "irrefutable": ["rational", "grounded", "unequivocal"],
+}
+_LANGUAGES = {"en": "english", "zh": "chinese"}
+
+
+def steps(label: str | None) -> list[str]:
+    """Return a label as the authors write it: the tests that a cognitive statement passed, in turn."""
+    return list(_STEPS[label])
+
+
+def dialogue_rows(found: Sequence[Labelled]) -> list[dict[str, Any]]:
+    """Return the rows of ``dialogues.json``, one an assistant turn, in order."""
+    last: dict[str, Answer] = {}
+    for one in found:
+        last[one.answer.dialogue] = one.answer
+    return [_row(one, last[one.answer.dialogue]) for one in found]
+
+
+def _row(one: Labelled, last: Answer) -> dict[str, Any]:
+    answer = one.answer
+    return {
+        "id": answer.id,
+        "group": answer.group,
+        "dialogue": _tagged([*last.history, *_current(last)]),
+        "current_turn": _tagged(_current(answer)),
+        "turn_index": answer.turn,
+        "reference": answer.reference,
+        "language": _LANGUAGES.get(
+            str(answer.extra.get("language")), str(answer.extra.get("language") or "")
+        ),
+        "type": "fact",
+        "topic": str(answer.extra.get("topic") or ""),
+        "current_turn_processed": "".join(f"{one_line(text)}<>\n" for text in answer.sentences),
+        "num_spaces": len(answer.sentences),
+        "num_irrelevant": sum(label == "irrelevant" for label in one.labels),
+    }
+
+
+def _current(answer: Answer) -> list[dict[str, str]]:
+    return [{"role": "user", "content": answer.question}, {"role": "assistant", "content": answer.text}]
+
+
+def _tagged(turns: Sequence[Any]) -> str:
+    return "\n\n".join(f"<{turn['role']}> {turn['content']}" for turn in turns)
+
+
+def label_entries(found: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
+    """Return ``labels.json``: the id of a turn -> its lists and labels."""
+    return {one.answer.id: _entry(one) for one in found if one.answer.sentences}
+
+
+def _entry(one: Labelled) -> dict[str, Any]:
+    pairs = list(zip(one.answer.sentences, one.labels, strict=True))
+    placed: dict[str, list[Any]] = {}
+    for position, (text, label) in enumerate(pairs):
+        placed.setdefault(text.lower(), [steps(label), position])
+
+    def those(*labels: str) -> list[str]:
+        return [text for text, label in pairs if label in labels]
+
+    def of_type(kind: str, hallucinated: bool | None = None) -> list[str]:
+        return [
+            text
+            for text, label in pairs
+            if label is not None
+            and statement_type(label) == kind
+            and hallucinated in (None, label in HALLUCINATED)
+        ]
+
+    return {
+        "hallu_list": those(*HALLUCINATED),
+        "irrelevant_list": those("irrelevant"),
+        "faithfulness_list": those("faithful", "reliable", "irrefutable"),
+        "factual_hallu_list": of_type("factual", True),
+        "cognitive_hallu_list": of_type("cognitive", True),
+        "misleading_list": those("misleading"),
+        "speculative_list": those("speculative"),
+        "realiable_list": those("reliable"),  # as the authors spell it
+        "unequivocal_list": those("irrefutable"),
+        "factual_list": of_type("factual"),
+        "cognitive_list": of_type("cognitive"),
+        "sentence_label_dict": placed,
+        "sentences": [[text, steps(label)] for text, label in pairs],
+    }

@@ -1,0 +1,196 @@
+"""CogniBench's Table 3 on any gold: detectors of hallucinated sentences side by side.
+
+Every line is a judge that can be loaded: the auto-labelling judge, basic or compiled, the single-pass detector, a
+judge of one sentence at a time, or an NLI model. Responses on which one of them was compiled are left out for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from ...cases import Case, Label
+from ...engines.meter import Budget
+from ...errors import UsageError
+from ...gold.goldset import Gold
+from ...jobs.estimate import Estimate, Questions, estimate
+from ...keeping.loading import LoadedJudge, told_apart
+from ...keeping.paying import Paying
+from ...programs.judge import Judge
+from ...programs.statements import BySentence
+from ...programs.strictness import BELOW, DEFAULT
+from ...signatures.cognibench import LABELS
+from .asked import Plan, ask, planned, rows_at
+from .result import Line, Table, line_of, table_of
+
+__all__ = ["Detectors"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detectors:
+    """The table before anything is asked; itself what :func:`jurist.keeping.paying.paying` pays for.
+
+    Attributes:
+        contenders: the detectors, each with its model; the first is tested against each other one.
+        gold: labelled responses, loaded for the judge ``cognibench``.
+        strictness: below it a cognitive sentence is hallucinated (the paper's: grounded).
+        budget: hard limits for all detectors together.
+        seed: of the bootstrap and of the permutation test.
+
+    Raises:
+        UsageError: there is no detector, one is not of responses or looks for something else than hallucinations,
+            or all responses were used to compile them.
+    """
+
+    contenders: tuple[LoadedJudge, ...]
+    gold: Gold
+    strictness: str = DEFAULT
+    budget: Budget = field(default_factory=Budget)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be asked."""
+        if not self.contenders:
+            raise UsageError(
+                "there is no detector", hint="name one with --detector, for example detector:basic"
+            )
+        for one in self.contenders:
+            _refuse_other_question(one.judge)
+        if not self.cases:
+            raise UsageError(
+                f"all {len(self.gold.cases)} responses of {self.gold.name} were used to compile one of these judges",
+                hint="use responses that no artifact was compiled on",
+            )
+
+    @property
+    def desks(self) -> int:
+        """One ledger and one journal a detector."""
+        return len(self.contenders)
+
+    @property
+    def positive(self) -> frozenset[Label]:
+        """The hallucinated labels of gold."""
+        return BELOW[self.strictness]
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """The responses of which no detector's artifact has seen anything."""
+        hidden: set[str] = set()
+        for one in self.contenders:
+            card = one.artifact.card.get("gold") or {} if one.artifact else {}
+            seen = set(card.get("seen", ()))
+            if seen:
+                plan = planned(one.judge, self.gold, self.gold.cases)
+                places = zip(plan.gold, plan.places, strict=True)
+                hidden |= {
+                    case.id for case, found in places if any(p and plan.cases[p[0]].id in seen for p in found)
+                }
+        return tuple(case for case in self.gold.cases if case.id not in hidden)
+
+    @cached_property
+    def plans(self) -> tuple[Plan, ...]:
+        """What each detector is asked."""
+        return tuple(planned(one.judge, self.gold, self.cases) for one in self.contenders)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """One name a detector, told apart by model and by number where need be."""
+        return told_apart(self.contenders)
+
+    @property
+    def questions(self) -> int:
+        """The number of cases of all detectors, for a progress bar."""
+        return sum(len(plan.cases) for plan in self.plans)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same table when it is started again, as JSON values."""
+        return {
+            "table": "cognibench-3",
+            "gold": self.gold.sha256,
+            "strictness": self.strictness,
+            "contenders": [described(one) for one in self.contenders],
+        }
+
+    def forecast(self) -> Estimate:
+        """Estimate calls, tokens and cost."""
+        parts = []
+        for one, plan in zip(self.contenders, self.plans, strict=True):
+            number = len(plan.cases) * one.sampling.samples
+            parts.append(
+                Questions(asker=one.asker, model=one.model, cases=plan.cases, number=(number, number))
+            )
+        many = "s" if len(parts) > 1 else ""
+        return estimate(parts, f"{len(parts)} detector{many} x {len(self.cases)} responses")
+
+    def table(self, paying: Paying, on_case: Callable[[], None] = lambda: None) -> Table:
+        """Ask all detectors and score them.
+
+        Args:
+            paying: the desks.
+            on_case: called after each case of each detector.
+
+        Raises:
+            ModelError: a model cannot be used at all.
+            BudgetExhausted: a limit was reached.
+        """
+        lines = []
+        named = zip(self.names, self.contenders, self.plans, paying.desks, strict=True)
+        for name, one, plan, desk in named:
+            asked = ask(plan, replace(one, desk=desk).asker(), on_case)
+            rows = rows_at(asked, one.sampling.needed, LABELS, self.positive)
+            lines.append(self._line(name, one, rows, desk.ledger.spend()))
+        return table_of(
+            "cognibench-3",
+            self.gold.name,
+            self.strictness,
+            lines,
+            self.positive,
+            pairs=[(0, other) for other in range(1, len(lines))],
+            seed=self.seed,
+            notes=self._notes(),
+        )
+
+    def _line(self, name: str, one: LoadedJudge, rows: Sequence[Any], spend: Any) -> Line:
+        tiers = set(one.judge.labels) == set(LABELS)
+        return line_of(
+            name, one.model.name, rows, self.cases, self.positive, tiers=tiers, spend=spend, seed=self.seed
+        )
+
+    def _notes(self) -> list[str]:
+        notes = [one.note for one in self.contenders if one.note]
+        left_out = len(self.gold.cases) - len(self.cases)
+        if left_out:
+            notes.append(f"{left_out} responses left out because a detector was compiled on them")
+        fixed = [one.name for one in self.contenders if not one.judge.tiers]
+        if fixed and self.strictness != DEFAULT:
+            notes.append(
+                f"{', '.join(fixed)} cannot be set to the strictness {self.strictness}: as for {DEFAULT}"
+            )
+        return list(dict.fromkeys(notes))
+
+
+def _refuse_other_question(judge: Judge) -> None:
+    """Refuse a judge of sentences whose positive labels mean something else, such as *cognitive*."""
+    if not isinstance(judge.expand, BySentence):
+        return
+    found = {label for label, own in judge.expand.labels.items() if own in judge.positive}
+    if not any(found <= below for below in BELOW.values()):
+        raise UsageError(
+            f"judge {judge.name} finds {' and '.join(sorted(judge.positive))} sentences, not hallucinated ones",
+            hint="name detectors of hallucinations: cognibench, detector, factual, nli:MODEL, ...",
+        )
+
+
+def described(one: LoadedJudge) -> dict[str, Any]:
+    """Return what identifies a judge and its model in a fingerprint."""
+    return {
+        **one.stamp(),
+        "prompt": one.state.id,
+        "variant": one.judge.variant,
+        "adapter": one.adapter,
+        "api_base": one.model.public_base,
+        "max_tokens": one.model.max_tokens,
+        "seed": one.model.seed,
+    }

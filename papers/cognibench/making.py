@@ -1,0 +1,151 @@
+"""CogniBench-L: dialogues from documents, with every assistant turn labelled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ...errors import JuristError, UsageError
+from ...generating.answers import Answer, Labelled, answers_of, check_judge, label
+from ...generating.generation import Generation, Made, job_id
+from ...generating.making import already_made, check_writable, generate, write_dialogues
+from ...keeping.loading import LoadedJudge
+from ...keeping.paid import Roles, Start, working
+from .dataset import write_dataset
+from .dynamics import Dynamics
+
+__all__ = ["Dataset", "judge_print", "make_dataset"]
+
+Step = Callable[[], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """How the making of a dataset ended.
+
+    Attributes:
+        made: the dialogues.
+        labelled: their answers, with labels.
+        statistics, dynamics: as written.
+    """
+
+    made: Made
+    labelled: tuple[Labelled, ...] = ()
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    dynamics: Dynamics | None = None
+
+    @property
+    def failed(self) -> int:
+        """Answers that the machinery did not label."""
+        return sum(one.verdict is not None and one.verdict.status == "failed" for one in self.labelled)
+
+
+def make_dataset(
+    job: Generation,
+    judge: LoadedJudge,
+    folder: Path,
+    start: Start,
+    *,
+    on_dialogue: Step = lambda: None,
+    on_answer: Step = lambda: None,
+    on_labelling: Callable[[int], None] = lambda answers: None,
+) -> Dataset:
+    """Generate dialogues, label every assistant turn, and write the folder that :mod:`.dataset` describes.
+
+    Args:
+        job: what to generate.
+        judge: who labels; its samples and threshold are the paper's five and a majority unless others are set.
+        folder: the folder to write.
+        start, on_dialogue: as for :func:`make_dialogues`.
+        on_answer: called after each labelled answer.
+        on_labelling: called with the number of answers, before they are labelled.
+
+    Raises:
+        UsageError: the folder holds a dataset and neither was asked for, or the judge is of another kind.
+        CheckpointError, StoppedError, ModelError: as for :func:`make_dialogues`.
+        JuristError: no dialogue passed the checks.
+    """
+    check_judge(judge.judge)
+    fingerprint = {**job.fingerprint(), "generate": "cognibench-l", "judge": judge_print(judge)}
+    place = folder / "statistics.json"
+    if (folder / "dialogues.json").exists() and not place.exists():
+        raise UsageError(f"{folder} holds dialogues that are not ours", hint="name another folder")
+    if already_made(place, fingerprint, start):
+        return _made_before(folder)
+    roles = Roles(names=("generator", "judge"), budget=job.budget, print=fingerprint)
+    with working(roles, start) as work:
+        check_writable(folder)
+        made = generate(job, work, on_dialogue)
+        write_dialogues(job, made, folder / "dialogues.jsonl", folder / "rejects.jsonl")
+        answers = _answers(job, made)
+        on_labelling(len(answers))
+        labelled = tuple(label(replace(judge, desk=work.desk("judge")), answers, on_answer))
+        lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
+        about = {**_about(job, judge, made), "answers_failed": lost, "job": job_id(fingerprint)}
+        described, moving = write_dataset(
+            folder, labelled, about=about, positive=judge.judge.positive, seed=job.seed
+        )
+        result = Dataset(
+            made=replace(made, spend=work.ledger.to_json()),
+            labelled=labelled,
+            statistics=described,
+            dynamics=moving,
+        )
+        work.unfinished = bool(made.failed or result.failed)
+    return result
+
+
+def _about(job: Generation, judge: LoadedJudge, made: Made) -> dict[str, Any]:
+    return {
+        "generator": job.model.name,
+        "judge": judge.name,
+        "judge_model": judge.model.name,
+        "strictness": judge.judge.strictness,
+        "samples": judge.sampling.samples,
+        "threshold": judge.sampling.needed,
+        "seed": job.seed,
+        "dialogues_rejected": len(made.rejected),
+        "dialogues_failed": len(made.failed),
+    }
+
+
+def _made_before(folder: Path) -> Dataset:
+    """Return a finished dataset from its files.
+
+    Raises:
+        UsageError: one of them was damaged since.
+    """
+    try:
+        statistics, moving = (
+            json.loads((folder / name).read_text(encoding="utf-8"))
+            for name in ("statistics.json", "dynamics.json")
+        )
+        return Dataset(made=Made(before=True), statistics=statistics, dynamics=Dynamics.of_json(moving))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise UsageError(
+            f"{folder}/dynamics.json cannot be read: {error}", hint="--fresh makes the folder again"
+        ) from error
+
+
+def judge_print(judge: LoadedJudge) -> dict[str, Any]:
+    """Return what makes labels those of this judge, as JSON values."""
+    return {
+        **judge.stamp(),
+        "prompt": judge.state.id,
+        "adapter": judge.adapter,
+        "api_base": judge.model.public_base,
+        "max_tokens": judge.model.max_tokens,
+        "seed": judge.model.seed,
+    }
+
+
+def _answers(job: Generation, made: Made) -> Sequence[Answer]:
+    if not made.kept:
+        reason = next(
+            (one.reasons[-1] for one in (*made.rejected, *made.failed) if one.reasons), "there is no document"
+        )
+        raise JuristError(f"none of the dialogues can be used: {reason}", hint="see rejects.jsonl")
+    return [answer for one in made.kept for answer in answers_of(one.to_json({}))]

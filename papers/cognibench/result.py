@@ -1,0 +1,195 @@
+"""A table of detectors: one line each, scored by kind, with paired tests against the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...cases import Case, Label
+from ...engines.ledger import Spend
+from ...evaluation.contrasts import Contrast, contrast, corrected
+from ...evaluation.rows import Row
+from ...programs.cognibench import statement_type
+from ...signatures.cognibench import LABELS
+from .asked import sentences_of
+from .detection import Detection, TierConfusion, detection, kind_metric, tier_confusion
+
+__all__ = ["Line", "Table", "line_of", "table_of"]
+
+_TESTED = ("macro", "f1")
+_TIERS = tuple(label for label in LABELS if statement_type(label) == "cognitive")
+_KINDS = {label: statement_type(label) for label in LABELS}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One line of a table.
+
+    Attributes:
+        name: the detector.
+        model: who answered.
+        rows: its answers, one row a response.
+        detection: precision, recall and F1 by kind, by sentences and by words.
+        tiers: what cognitive sentences were taken for; ``None`` for a detector without tiers.
+        spend: calls, tokens and cost; lines that share their answers share this too.
+    """
+
+    name: str
+    model: str
+    rows: tuple[Row, ...]
+    detection: Detection
+    tiers: TierConfusion | None
+    spend: Spend
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything but the rows as plain JSON types."""
+        return {
+            "name": self.name,
+            "model": self.model,
+            **self.detection.to_json(),
+            "tiers": self.tiers.to_json() if self.tiers else None,
+            "spend": self.spend.to_json(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table.
+
+    Attributes:
+        name: ``cognibench-3`` or ``cognibench-5``.
+        gold: the gold's name.
+        cases, sentences: responses and labelled sentences that all lines are scored on.
+        groups: dialogues or documents they come from.
+        strictness: below it a cognitive sentence is hallucinated.
+        lines: the lines.
+        tests: each first line of a model against its others, corrected together (Holm).
+        notes: what a reader must know, one sentence each.
+        thresholds: name -> votes needed -> the detection under that threshold, from the same votes.
+    """
+
+    name: str
+    gold: str
+    cases: int
+    sentences: int
+    groups: int
+    strictness: str
+    lines: tuple[Line, ...]
+    tests: tuple[Contrast, ...]
+    notes: tuple[str, ...] = ()
+    thresholds: Mapping[str, Mapping[int, Detection]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return {
+            "table": self.name,
+            "gold": self.gold,
+            "cases": self.cases,
+            "sentences": self.sentences,
+            "groups": self.groups,
+            "strictness": self.strictness,
+            "lines": [line.to_json() for line in self.lines],
+            "tests": [test.to_json() for test in self.tests],
+            "thresholds": {
+                name: {str(votes): one.to_json() for votes, one in found.items()}
+                for name, found in self.thresholds.items()
+            },
+            "notes": list(self.notes),
+        }
+
+
+def line_of(
+    name: str,
+    model: str,
+    rows: Sequence[Row],
+    cases: Sequence[Case],
+    positive: frozenset[Label],
+    *,
+    tiers: bool,
+    spend: Spend,
+    seed: int,
+) -> Line:
+    """Score the answers of one detector.
+
+    Args:
+        name: of the line.
+        model: who answered.
+        rows: one row a response.
+        cases: the responses, for their words.
+        positive: the hallucinated labels.
+        tiers: whether the detector says tiers.
+        spend: what the answers took.
+        seed: of the bootstrap.
+
+    Raises:
+        JuristError: nothing is labelled.
+    """
+    return Line(
+        name=name,
+        model=model,
+        rows=tuple(rows),
+        detection=scored(rows, cases, positive, seed),
+        tiers=tier_confusion(rows, LABELS, positive, _TIERS, seed=seed) if tiers else None,
+        spend=spend,
+    )
+
+
+def scored(rows: Sequence[Row], cases: Sequence[Case], positive: frozenset[Label], seed: int) -> Detection:
+    """Return the numbers of some answers, by kind and by weighting."""
+    texts = {case.id: sentences_of(case) for case in cases}
+    return detection(rows, texts, LABELS, positive, _KINDS, seed=seed)
+
+
+def table_of(
+    name: str,
+    gold: str,
+    strictness: str,
+    lines: Sequence[Line],
+    positive: frozenset[Label],
+    *,
+    pairs: Sequence[tuple[int, int]],
+    seed: int,
+    notes: Sequence[str] = (),
+    thresholds: Mapping[str, Mapping[int, Detection]] | None = None,
+) -> Table:
+    """Put lines together and test the pairs of them (by number) on the macro F1 of sentences.
+
+    Raises:
+        JuristError: the lines are not of the same responses.
+    """
+    metric = kind_metric(*_TESTED, LABELS, _KINDS)  # type: ignore[arg-type]
+    tests = [
+        contrast(
+            (lines[one].name, [lines[one].rows]),
+            (lines[two].name, [lines[two].rows]),
+            metric,
+            LABELS,
+            positive,
+            seed=seed,
+        )
+        for one, two in pairs
+    ]
+    rows = lines[0].rows
+    return Table(
+        name=name,
+        gold=gold,
+        cases=len(rows),
+        sentences=lines[0].detection.sentences["overall"],
+        groups=len({row.group for row in rows}),
+        strictness=strictness,
+        lines=tuple(lines),
+        tests=corrected(tests),
+        notes=(*notes, *_without_positives(lines[0].detection, strictness)),
+        thresholds=thresholds or {},
+    )
+
+
+def _without_positives(found: Detection, strictness: str) -> list[str]:
+    """Say where a zero in the table is a convention: gold has nothing of that kind to find."""
+    return [
+        f"gold has no hallucinated {kind} sentence under the strictness {strictness}: its recall and F1, and its half "
+        "of the macro average, are 0 for every line"
+        for kind in ("factual", "cognitive")
+        if not found.positives[kind]
+    ]

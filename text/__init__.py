@@ -1,0 +1,1 @@
+"""Text without models: sentences, words, escaping, and what one text says of another."""
