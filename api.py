@@ -17,7 +17,7 @@ from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, Plan, compile_judge
 from .jobs.experiment import Experiment, running
 from .keeping.artifacts import Store
-from .keeping.loading import LoadedJudge, find_judge, fitting, load_judge, locate
+from .keeping.loading import LoadedJudge, find_judge, load_judge, locate, resolve_sampling
 from .optimizers.base import Sink
 from .optimizers.objective import row_of
 from .optimizers.registry import DEFAULT
@@ -123,7 +123,7 @@ def compile(
     """
     place = _store(store)
     found, reference = (judge, "") if isinstance(judge, Judge) else locate(judge, place)
-    fit = fitting(_model(model), sampling or Sampling())
+    fit = resolve_sampling(_model(model), sampling or Sampling())
     _warn(fit.note)
     plan = Plan(
         judge=found,

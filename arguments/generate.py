@@ -76,7 +76,7 @@ def add_generate(commands: Any) -> None:
         "--plots", action="store_true", help="draw the figures into FOLDER/plots (needs matplotlib)"
     )
     for kind in (dialogue, dataset):
-        _wish_options(kind)
+        _spec_options(kind)
         _generator_options(kind)
         limit_options(kind, over=", all models together")
         yes_option(kind)
@@ -90,7 +90,7 @@ def add_generate(commands: Any) -> None:
         common_options(kind)
 
 
-def _wish_options(command: Any) -> None:
+def _spec_options(command: Any) -> None:
     command.add_argument(
         "--input",
         required=True,

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from simulator import JUDGE, World, connected  # type: ignore[import-not-found]  # beside this file
 
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Budget, Meter
@@ -58,7 +58,7 @@ class Watched:
     """Watches a board: after every few answers, which prompt it would choose."""
 
     world: World
-    desk: Desk
+    context: CallContext
     points: list[tuple[int, int, float]] = field(default_factory=list)
     known: dict[str, float] = field(default_factory=dict)
 
@@ -69,9 +69,9 @@ class Watched:
             return
         value = self._value(best)
         if not self.points or self.points[-1][2] != value:
-            spends = self.desk.ledger.to_json()
+            spends = self.context.ledger.to_json()
             proposed = int(spends.get("proposer", {}).get("calls", 0))
-            self.points.append((self.desk.meter.calls - proposed, proposed, value))
+            self.points.append((self.context.meter.calls - proposed, proposed, value))
 
     def _value(self, candidate: Candidate) -> float:
         if candidate.id not in self.known:
@@ -83,15 +83,15 @@ class Watched:
 def run(name: str, seed: int, calls: int) -> dict[str, Any]:
     """Run one optimizer in one world; return the JSON line of the run."""
     world = World(seed=seed)
-    desk = Desk(ledger=Ledger(), meter=Meter(Budget(calls=calls)), journal=Journal())
-    watched = Watched(world=world, desk=desk)
-    original, heard = Board.record, 0
+    context = CallContext(ledger=Ledger(), meter=Meter(Budget(calls=calls)), journal=Journal())
+    watched = Watched(world=world, context=context)
+    original, recorded = Board.record, 0
 
     def record(board: Board, *way: Any) -> Outcome:
-        nonlocal heard
+        nonlocal recorded
         outcome = original(board, *way)
-        heard += 1
-        if heard % EVERY == 0:
+        recorded += 1
+        if recorded % EVERY == 0:
             watched.note(board, job)
         return outcome
 
@@ -99,9 +99,9 @@ def run(name: str, seed: int, calls: int) -> dict[str, Any]:
         judge=JUDGE,
         train=world.cases(TRAIN, "train"),
         dev=world.cases(DEV, "dev"),
-        judge_lm=connected(world, desk, "judge"),
-        proposer_lm=connected(world, desk, "proposer"),
-        desk=desk,
+        judge_lm=connected(world, context, "judge"),
+        proposer_lm=connected(world, context, "proposer"),
+        context=context,
         seed=seed,
     )
     Board.record = record  # type: ignore[method-assign, assignment]
@@ -110,7 +110,7 @@ def run(name: str, seed: int, calls: int) -> dict[str, Any]:
     finally:
         Board.record = original  # type: ignore[method-assign]
     watched.note(result.board, job)
-    spend = desk.ledger.to_json()
+    spend = context.ledger.to_json()
     return {
         "optimizer": name,
         "seed": seed,
@@ -118,7 +118,7 @@ def run(name: str, seed: int, calls: int) -> dict[str, Any]:
         "ending": result.ending,
         "judge_calls": int(spend["judge"]["calls"]),
         "proposer_calls": int(spend.get("proposer", {}).get("calls", 0)),
-        "tokens": desk.meter.tokens,
+        "tokens": context.meter.tokens,
         "candidates": len(result.board.candidates),
         "ideal": world.accuracy(world.ideal()),
         "points": watched.points,

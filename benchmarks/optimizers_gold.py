@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Budget, Meter
@@ -51,15 +51,15 @@ EVERY = 20  # answers after which the choice is looked at again
 
 def run(name: str, judge: Judge, split: Split, seed: int, calls: int) -> dict[str, Any]:
     """Run one optimizer on one split; return its line."""
-    desk = Desk(ledger=Ledger(), meter=Meter(Budget(calls=calls)), journal=Journal())
-    job = _job(judge, split, desk, seed)
+    context = CallContext(ledger=Ledger(), meter=Meter(Budget(calls=calls)), journal=Journal())
+    job = _job(judge, split, context, seed)
     chosen: list[tuple[int, Candidate]] = []
-    original, heard = Board.record, 0
+    original, recorded = Board.record, 0
 
     def record(board: Board, *way: Any) -> Outcome:
-        nonlocal heard
-        outcome, heard = original(board, *way), heard + 1
-        if heard % EVERY == 0:
+        nonlocal recorded
+        outcome, recorded = original(board, *way), recorded + 1
+        if recorded % EVERY == 0:
             _look(board, job, chosen)
         return outcome
 
@@ -70,7 +70,7 @@ def run(name: str, judge: Judge, split: Split, seed: int, calls: int) -> dict[st
         Board.record = original  # type: ignore[method-assign]
     _look(result.board, job, chosen)
     tested = {one.id: _tested(job, split, one) for _, one in chosen}
-    spend = desk.ledger.to_json()
+    spend = context.ledger.to_json()
     return {
         "optimizer": name,
         "judge": judge.name,
@@ -79,7 +79,7 @@ def run(name: str, judge: Judge, split: Split, seed: int, calls: int) -> dict[st
         "ending": result.ending,
         "judge_calls": int(spend["judge"]["calls"]),
         "proposer_calls": int(spend.get("proposer", {}).get("calls", 0)),
-        "tokens": desk.meter.tokens,
+        "tokens": context.meter.tokens,
         "candidates": len(result.board.candidates),
         "points": [(at, _value(judge, tested[one.id])) for at, one in chosen],
         "basic": _value(judge, _tested(job, split, result.board.basic)),
@@ -90,24 +90,24 @@ def run(name: str, judge: Judge, split: Split, seed: int, calls: int) -> dict[st
 def _look(board: Board, job: Job, chosen: list[tuple[int, Candidate]]) -> None:
     best = board.best(job.dev)
     if best is not None and (not chosen or chosen[-1][1].id != best.id):
-        chosen.append((job.desk.meter.calls, best))
+        chosen.append((job.context.meter.calls, best))
 
 
-def _job(judge: Judge, split: Split, desk: Desk, seed: int) -> Job:
+def _job(judge: Judge, split: Split, context: CallContext, seed: int) -> Job:
     return Job(
         judge=judge,
         train=split.train,
         dev=split.dev,
-        judge_lm=connect(MODEL, desk, "judge"),
-        proposer_lm=connect(MODEL, desk, "proposer"),
-        desk=desk,
+        judge_lm=connect(MODEL, context, "judge"),
+        proposer_lm=connect(MODEL, context, "proposer"),
+        context=context,
         seed=seed,
     )
 
 
 def _tested(job: Job, split: Split, candidate: Candidate) -> list[Row]:
     """Ask a prompt on the sealed test, outside the budget."""
-    free = _job(job.judge, split, Desk(ledger=Ledger(), meter=Meter(), journal=Journal()), job.seed)
+    free = _job(job.judge, split, CallContext(ledger=Ledger(), meter=Meter(), journal=Journal()), job.seed)
     verdicts = free.asker(candidate.state.apply(job.judge.basic())).ask_all(split.test)
     return [row_of(case, verdict) for case, verdict in zip(split.test, verdicts, strict=True)]
 

@@ -26,12 +26,12 @@ from typing import Any
 
 import jurist
 from jurist.cases import Case
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.models import ADAPTERS, connect
 from jurist.evaluation.measured import measure
 from jurist.evaluation.proof import prove
 from jurist.gold.goldset import Gold
-from jurist.keeping.loading import suited
+from jurist.keeping.loading import default_temperature
 from jurist.optimizers.objective import row_of
 from jurist.programs.asking import Asker
 
@@ -134,16 +134,16 @@ class Asked:
 
 
 def _model(arguments: argparse.Namespace) -> Any:
-    return suited(jurist.Model(name=arguments.model, api_base=arguments.api_base), 1)
+    return default_temperature(jurist.Model(name=arguments.model, api_base=arguments.api_base), 1)
 
 
 def _asked(judge: Any, cases: list[Case], model: Any, adapter: str, count: Counter) -> Asked:
-    desk = Desk.fresh()
-    lm = connect(model, desk)
+    context = CallContext.fresh()
+    lm = connect(model, context)
     channel = lm._engine_spec  # the one path of every call
     passing = channel.inner = Counting(inner=channel.inner, count=count)
     verdicts = Asker(judge=judge, program=judge.basic(), lm=lm, adapter=adapter).ask_all(cases)
-    spend = desk.ledger.spend()
+    spend = context.ledger.spend()
     return Asked(
         rows=[row_of(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)],
         judge=judge,

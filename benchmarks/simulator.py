@@ -34,7 +34,7 @@ from dspy.lm15 import Message, Request, Response, Usage
 
 import jurist
 from jurist.cases import Case
-from jurist.engines.channel import AsyncChannel, Channel, Desk
+from jurist.engines.channel import AsyncChannel, CallContext, Channel
 from jurist.engines.ledger import Purpose
 
 __all__ = ["CRITERIA", "JUDGE", "Simulator", "World", "connected", "stated"]
@@ -290,9 +290,9 @@ def _text(system: object) -> str:
     return "".join(part.text for part in system)  # type: ignore[attr-defined]
 
 
-def connected(world: World, desk: Desk, purpose: Purpose) -> dspy.LM:
-    """Return a language model that asks the world's simulator through ``desk``."""
-    channel = Channel(Simulator(world), desk, purpose)
+def connected(world: World, context: CallContext, purpose: Purpose) -> dspy.LM:
+    """Return a language model that asks the world's simulator through ``context``."""
+    channel = Channel(Simulator(world), context, purpose)
     return dspy.LM(
         "simulated/judge",
         engine=channel,

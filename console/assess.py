@@ -16,7 +16,7 @@ from ..errors import UsageError
 from ..generating.plans import range_of
 from ..gold.goldset import Gold
 from ..gold.writing import write_jsonl
-from ..keeping.loading import suited
+from ..keeping.loading import default_temperature
 from ..papers.cognibench.assess import (
     MEASURES,
     Assessed,
@@ -89,7 +89,7 @@ def _target(arguments: Namespace, name: str) -> Model:
         timeout=arguments.timeout,
         seed=arguments.seed,
     )
-    return suited(model, 2)  # one answer, drawn as a user would get it
+    return default_temperature(model, 2)  # one answer, drawn as a user would get it
 
 
 def _json(work: Assessment, found: Sequence[Assessed], spend: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from rich.progress import (
 from ..engines.models import Model
 from ..errors import UsageError
 from ..keeping.artifacts import Store
-from ..keeping.loading import LoadedJudge, load_judge, suited
+from ..keeping.loading import LoadedJudge, default_temperature, load_judge
 from ..programs.asking import Sampling
 
 __all__ = [
@@ -66,7 +66,7 @@ def store_of(arguments: Namespace) -> Store:
 
 def model_of(arguments: Namespace, samples: int, name: str | None = None) -> Model:
     """Return the model that the options describe, with a temperature that suits the number of samples."""
-    return suited(open_model_of(arguments, name), samples)
+    return default_temperature(open_model_of(arguments, name), samples)
 
 
 def open_model_of(arguments: Namespace, name: str | None = None) -> Model:

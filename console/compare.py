@@ -110,7 +110,7 @@ def _bill(forecast: Forecast, job: Running) -> Bill:
 
 def _asked(job: Running) -> list[Answers]:
     experiment = job.experiment
-    rows = len(experiment.cases) * experiment.repeats + len(experiment.gold.aside)
+    rows = len(experiment.cases) * experiment.repeats + len(experiment.gold.ambiguous)
     with progress(rows * len(experiment.contenders), "asking") as bar:
         return job.ask(lambda: bar.advance(bar.task_ids[0]))
 

@@ -20,7 +20,7 @@ from ..jobs.compiling import Compiled, Interrupted, Plan, compile_judge
 from ..jobs.outlook import Outlook, models_of, outlook
 from ..keeping.artifacts import Store
 from ..keeping.checkpoints import Checkpoint
-from ..keeping.loading import fitting, locate
+from ..keeping.loading import locate, resolve_sampling
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
@@ -94,7 +94,7 @@ def _check_reference(reference: str) -> None:
 
 
 def _plan(arguments: Namespace, judge: Judge, reference: str) -> Plan:
-    fit = fitting(model_of(arguments, sampling_of(arguments).samples), sampling_of(arguments))
+    fit = resolve_sampling(model_of(arguments, sampling_of(arguments).samples), sampling_of(arguments))
     sampling, model = fit.sampling, fit.model
     if fit.note:
         human().print(Text(fit.note))

@@ -17,7 +17,7 @@ from ..generating.answers import check_judge, labelled_gold
 from ..generating.documents import read_documents
 from ..generating.generation import Generation, Made
 from ..generating.making import make_dialogues, rejects_path
-from ..generating.plans import Wish, range_of
+from ..generating.plans import DialogueSpec, range_of
 from ..gold.goldset import Gold
 from ..jobs.forecasting import foresee_dataset, foresee_dialogues
 from ..keeping.loading import LoadedJudge, load_judge
@@ -133,7 +133,7 @@ def judge_of_options(arguments: Namespace) -> LoadedJudge:
 
 
 def _generation(arguments: Namespace) -> Generation:
-    wish = Wish(
+    spec = DialogueSpec(
         turns=range_of(arguments.turns, "--turns"),
         words=range_of(arguments.words, "--words"),
         topics=tuple(topic.strip() for topic in arguments.topics.split(",")) if arguments.topics else (),
@@ -156,7 +156,7 @@ def _generation(arguments: Namespace) -> Generation:
         raise UsageError(f"--concurrency {arguments.concurrency} does nothing", hint="give 1 or more")
     return Generation(
         documents=read_documents(arguments.input),
-        wish=wish,
+        spec=spec,
         model=model,
         seed=arguments.seed,
         attempts=arguments.attempts,

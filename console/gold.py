@@ -53,11 +53,11 @@ def import_(arguments: Namespace) -> None:
     if arguments.merge is None:
         console.print(Text(f"{len(gold.cases)} cases written to {arguments.output}"))
         return
-    left_out = gold.skipped - len(gold.aside)
+    left_out = gold.skipped - len(gold.ambiguous)
     console.print(
         Text(
-            f"{len(gold.cases) + len(gold.aside)} cases written to {arguments.output}, {len(gold.aside)} of them "
-            f"without any label; {left_out} that nobody labelled are left out"
+            f"{len(gold.cases) + len(gold.ambiguous)} cases written to {arguments.output}, "
+            f"{len(gold.ambiguous)} of them without any label; {left_out} that nobody labelled are left out"
         )
     )
     for line in strata_lines(strata(gold)):

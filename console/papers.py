@@ -97,8 +97,8 @@ def _made(arguments: Namespace, work: Detectors | Ablation, models: Collection[M
         )
     console = human()
     root = Path(arguments.checkpoint) if arguments.checkpoint else store_of(arguments).checkpoints
-    desks = partial(Paying, work)
-    with paying(work, root, desks, resume=arguments.resume, fresh=arguments.fresh) as job:
+    contexts = partial(Paying, work)
+    with paying(work, root, contexts, resume=arguments.resume, fresh=arguments.fresh) as job:
         forecast = work.forecast()
         announce(forecast, work.budget, job.paid_before)
         approve(bill(forecast, work.budget, job.paid_before, models), yes=arguments.yes)
@@ -131,7 +131,7 @@ def _report(console: Console, arguments: Namespace, table: Table, found: dict[st
 
 
 def _spent(job: Paying) -> dict[str, Any]:
-    spends = [desk.ledger.spend() for desk in job.desks]
+    spends = [context.ledger.spend() for context in job.contexts]
     return {
         "calls": sum(one.calls for one in spends),
         "tokens": sum(one.input_tokens + one.output_tokens for one in spends),

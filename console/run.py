@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.text import Text
 
 from ..cases import Case
-from ..engines.channel import Desk
+from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..gold.new_rows import read_rows
@@ -33,7 +33,7 @@ def run(arguments: Namespace) -> int:
     loaded = replace(
         judge_of(arguments, arguments.judge, store_of(arguments)),
         stopping=arguments.stopping,
-        desk=Desk.fresh(budget),
+        context=CallContext.fresh(budget),
     )
     cases, beside = read_rows(arguments.input, loaded.judge)
     if loaded.proven_for not in ("", loaded.judge.strictness):
@@ -109,7 +109,7 @@ def _ended(arguments: Namespace, summary: Summary) -> int:
 
 
 def _report(arguments: Namespace, loaded: LoadedJudge, summary: Summary, beside: int) -> None:
-    counts, spend = summary.to_json(), loaded.desk.ledger.to_json()["total"]
+    counts, spend = summary.to_json(), loaded.context.ledger.to_json()["total"]
     if arguments.json and arguments.output != "-":
         about = {"judge": loaded.name, "output": arguments.output, "note": loaded.note}
         print_json({**about, **counts, "beside": beside, "spend": spend})

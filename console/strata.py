@@ -72,10 +72,11 @@ class People:
     @classmethod
     def of(cls, experiment: Experiment, answers: Sequence[Answers], seed: int) -> People:
         """Sort the rows of an experiment."""
-        only = {case.id for case in (*experiment.cases, *experiment.gold.aside)}
+        only = {case.id for case in (*experiment.cases, *experiment.gold.ambiguous)}
         return cls(
             strata={
-                one.name: strata(experiment.gold, [*one.repeats[0], *one.aside], only=only) for one in answers
+                one.name: strata(experiment.gold, [*one.repeats[0], *one.ambiguous], only=only)
+                for one in answers
             },
             ceiling=ceiling_of(experiment.gold, only=only, seed=seed),
         )

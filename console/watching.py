@@ -22,7 +22,7 @@ from rich.text import Text
 
 from ..engines.meter import Meter
 from ..optimizers.base import Event, Job
-from ..optimizers.progress import Gain, Pace, Part, Sight, Standing, Standings
+from ..optimizers.progress import Gain, Pace, Part, Snapshot, Standing, Standings
 
 __all__ = ["Watch", "one_line"]
 
@@ -151,7 +151,7 @@ class _View:
         self._expected: tuple[int, int] | None = None
         self._pace = Pace()
         self._standings: Standings | None = None
-        self._sight = Sight(tried=0, best=None, interval=None, shown=())
+        self._snapshot = Snapshot(tried=0, best=None, interval=None, shown=())
         self._next = 0.0
         self.job: Job | None = None
 
@@ -166,7 +166,7 @@ class _View:
 
     def pace(self) -> None:
         if self.job is not None:
-            self._pace.see(self._clock(), self.job.desk.meter)
+            self._pace.see(self._clock(), self.job.context.meter)
 
     def drawn(self, width: int) -> RenderableType:
         """Return the table with the lines below it."""
@@ -178,21 +178,21 @@ class _View:
         now = Text(one_line(self._now), style="dim", no_wrap=True, overflow="ellipsis")
         if self.job is None:
             return Group(head, now)
-        return Group(head, _table(self._sight, self._metric(), width), Text(self.status()), now)
+        return Group(head, _table(self._snapshot, self._metric(), width), Text(self.status()), now)
 
     def status(self) -> str:
         """Return best so far, spend against budget, and time, in words."""
         if self.job is None:
             return self._phase
         self._look()
-        meter = self.job.desk.meter
+        meter = self.job.context.meter
         return f"{self._best()}\n{_spent(meter)}\n{self._time(meter)}"
 
     def _look(self) -> None:
         if self._standings is None or self._clock() < self._next:
             return
         begun = time.perf_counter()
-        self._sight = self._standings.look()
+        self._snapshot = self._standings.look()
         self._next = self._clock() + max(_LOOK, _SHARE * (time.perf_counter() - begun))
 
     def _metric(self) -> str:
@@ -200,14 +200,14 @@ class _View:
         return metric if isinstance(metric, str) else "metric"
 
     def _best(self) -> str:
-        best, ends = self._sight.best, self._sight.interval
+        best, ends = self._snapshot.best, self._snapshot.interval
         if best is None or best.dev.value is None:
             return "best so far: none scored on the whole of dev yet"
         within = f" [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else ""
         found = best.candidate
         return one_line(
             f"best so far: {found.id} ({found.source}), {self._metric()} on dev {best.dev.value:.3f}{within}; "
-            f"{self._sight.tried} candidates"
+            f"{self._snapshot.tried} candidates"
         )
 
     def _time(self, meter: Meter) -> str:
@@ -219,7 +219,7 @@ class _View:
         return f"elapsed {_clock(self._clock() - self._begun)}, left {said}"
 
 
-def _table(sight: Sight, metric: str, width: int) -> Table:
+def _table(snapshot: Snapshot, metric: str, width: int) -> Table:
     """Return the standings; on a narrow terminal without parents and with shorter ids, so that no number is cut."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     narrow = width < _NARROW
@@ -235,8 +235,8 @@ def _table(sight: Sight, metric: str, width: int) -> Table:
         table.add_column(
             name, no_wrap=True, overflow="ellipsis", max_width=20 if name == "source" and narrow else None
         )
-    for one in sight.shown:
-        chosen = sight.best is not None and one.candidate.id == sight.best.candidate.id
+    for one in snapshot.shown:
+        chosen = snapshot.best is not None and one.candidate.id == snapshot.best.candidate.id
         cells = [Text(one_line(cell)) for cell in _row(one, narrow=narrow)]
         table.add_row(
             Text("* " if chosen else "  ").append_text(cells[0]), *cells[1:], style="bold" if chosen else ""

@@ -25,12 +25,12 @@ from ..errors import BudgetExhausted, CheckpointError
 from .failures import backoff, brief, fatal, retryable
 from .journal import Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
-from .meter import Budget, Estimate, Meter, Patience, Promise, size_of
+from .meter import Budget, Estimate, Meter, ReplayWait, Reservation, size_of
 
 __all__ = [
     "AsyncChannel",
+    "CallContext",
     "Channel",
-    "Desk",
     "Inner",
     "case_spend",
     "sample_draws",
@@ -75,7 +75,7 @@ class Inner(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class CallContext:
     """What all the channels of one job share."""
 
     ledger: Ledger
@@ -85,11 +85,11 @@ class Desk:
     def __post_init__(self) -> None:
         """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""
         for past, answer in self.journal.kept():
-            self.meter.owe(past.mark.phase, past.owed(answer))
+            self.meter.add_prior(past.mark.phase, past.prior_spend(answer))
 
     @classmethod
-    def fresh(cls, budget: Budget | None = None) -> Desk:
-        """Return a desk without memory, and without limits unless some are given."""
+    def fresh(cls, budget: Budget | None = None) -> CallContext:
+        """Return a context without memory, and without limits unless some are given."""
         return cls(ledger=Ledger(), meter=Meter(budget), journal=Journal())
 
 
@@ -107,8 +107,8 @@ class _Call:
 class Channel:
     """A synchronous DSPy engine with journal, meter, retries and ledger."""
 
-    def __init__(self, inner: Inner, desk: Desk, purpose: Purpose, *, attempts: int = 4) -> None:
-        self.inner, self.desk, self.purpose, self.attempts = inner, desk, purpose, attempts
+    def __init__(self, inner: Inner, context: CallContext, purpose: Purpose, *, attempts: int = 4) -> None:
+        self.inner, self.context, self.purpose, self.attempts = inner, context, purpose, attempts
         self._estimate, self._primed = Estimate(), False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Channel:
@@ -127,27 +127,27 @@ class Channel:
         if call.kept:
             return _response(call.kept, request)
         for attempt in self._attempts_left(call):
-            patience = Patience(self.desk.meter)
+            replay_wait = ReplayWait(self.context.meter)
             while not self._reserve(
-                call, promise := self._promise(request), not _looping() and patience.left()
+                call, reservation := self._reservation(request), not _looping() and replay_wait.left()
             ):
-                _check_waiting(self.desk.meter)
+                _check_waiting(self.context.meter)
                 time.sleep(_POLL)
             try:
                 answered = self.inner.complete(_drawn(request, call.draw))
             except LMError as error:
-                time.sleep(self._wait(call, request, error, attempt, promise))
+                time.sleep(self._wait(call, request, error, attempt, reservation))
             except BaseException:
-                self._dropped(call, request, promise)
+                self._dropped(call, request, reservation)
                 raise
             else:
-                return self._paid(call, request, promise, *answered)
+                return self._paid(call, request, reservation, *answered)
         raise AssertionError("the last attempt returns or raises")
 
     def _begin(self, request: Request) -> _Call:
         key = request_key(_content(request))
-        occurrence, kept = self.desk.journal.ask(key)
-        past = self.desk.journal.past(key, occurrence)
+        occurrence, kept = self.context.journal.ask(key)
+        past = self.context.journal.past(key, occurrence)
         self._prime(request)
         if kept:
             self._replay(request, kept, past)
@@ -157,8 +157,8 @@ class Channel:
 
     def _replay(self, request: Request, kept: Answer, past: Past) -> None:
         tokens = kept.input_tokens + kept.output_tokens
-        known = Promise(tokens=tokens, cost=kept.cost or 0.0)
-        self.desk.meter.replay(known, phase=past.mark.phase, calls=1 + past.retried)
+        known = Reservation(tokens=tokens, cost=kept.cost or 0.0)
+        self.context.meter.replay(known, phase=past.mark.phase, calls=1 + past.retried)
         self._count(replayed=1, failed_before=past.retried)
         _heard(kept)
         case = case_spend.get()
@@ -172,10 +172,10 @@ class Channel:
                 )
             )
         self._estimate.learn(size_of(request), kept.input_tokens, kept.output_tokens, kept.cost)
-        self.desk.meter.settle(tokens=tokens, cost=kept.cost, promise=known)
+        self.context.meter.settle(tokens=tokens, cost=kept.cost, reservation=known)
 
     def _book(self, past: Past, attempts: int) -> None:
-        self.desk.meter.book(past.mark.phase, attempts)
+        self.context.meter.book(past.mark.phase, attempts)
         self._count(failed_before=attempts)
 
     def _prime(self, request: Request) -> None:
@@ -183,33 +183,38 @@ class Channel:
         if self._primed:
             return
         asker = self._mark(request).asker
-        for past, answer in self.desk.journal.kept():
+        for past, answer in self.context.journal.kept():
             if answer and past.mark.size and past.mark.asker == asker:
                 self._estimate.learn(past.mark.size, answer.input_tokens, answer.output_tokens, answer.cost)
         self._primed = True
 
     def _mark(self, request: Request) -> Mark:
         asker = f"{self.purpose} {request.model}"
-        return Mark(phase=self.desk.meter.phase, asker=asker, size=size_of(request))
+        return Mark(phase=self.context.meter.phase, asker=asker, size=size_of(request))
 
     def _attempts_left(self, call: _Call) -> range:
         return range(min(call.past.retried, self.attempts - 1), self.attempts)
 
-    def _reserve(self, call: _Call, promise: Promise | None, patient: bool) -> bool:
+    def _reserve(self, call: _Call, reservation: Reservation | None, replays_first: bool) -> bool:
         """Take a new call from the budget. One that failed for good before has failed again if it has no room."""
         try:
-            return self.desk.meter.reserve(promise, patient=patient)
+            return self.context.meter.reserve(reservation, replays_first=replays_first)
         except BudgetExhausted as stop:
             if not call.past.over or stop.limit == "seconds":
                 raise
             self._book(call.past, call.past.over)
             raise LMError(call.past.error) from stop
 
-    def _promise(self, request: Request) -> Promise | None:
-        return self._estimate.of(request) if self.desk.meter.estimates else Promise()
+    def _reservation(self, request: Request) -> Reservation | None:
+        return self._estimate.of(request) if self.context.meter.estimates else Reservation()
 
     def _paid(
-        self, call: _Call, request: Request, promise: Promise | None, response: Response, cost: float | None
+        self,
+        call: _Call,
+        request: Request,
+        reservation: Reservation | None,
+        response: Response,
+        cost: float | None,
     ) -> Response:
         answer = _answer(response, cost)
         if answer.text != response.message.text:
@@ -218,13 +223,13 @@ class Channel:
         try:
             self._keep(call, answer, self._mark(request))
         finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
-            self.desk.meter.settle(
-                tokens=answer.input_tokens + answer.output_tokens, cost=cost, promise=promise
+            self.context.meter.settle(
+                tokens=answer.input_tokens + answer.output_tokens, cost=cost, reservation=reservation
             )
         return response
 
     def _keep(self, call: _Call, answer: Answer, mark: Mark) -> None:
-        self.desk.journal.keep(call.key, call.occurrence, answer, mark)
+        self.context.journal.keep(call.key, call.occurrence, answer, mark)
         _heard(answer)
         self._count(
             calls=1,
@@ -235,27 +240,27 @@ class Channel:
         )
 
     def _count(self, **counts: float) -> None:
-        self.desk.ledger.add(self.purpose, **counts)
+        self.context.ledger.add(self.purpose, **counts)
         case = case_spend.get()
         if case is not None:
             case.add(Spend(**counts))  # type: ignore[arg-type]
 
-    def _dropped(self, call: _Call, request: Request, promise: Promise | None) -> None:
+    def _dropped(self, call: _Call, request: Request, reservation: Reservation | None) -> None:
         """Book a call that was sent and whose answer nobody waits for any more."""
-        self.desk.meter.settle(tokens=0, cost=0.0, promise=promise)
+        self.context.meter.settle(tokens=0, cost=0.0, reservation=reservation)
         self._count(calls=1, failures=1)
         with suppress(CheckpointError):  # it would hide why the call was given up
             self._keep_failed(call, request, "dropped")
 
     def _keep_failed(self, call: _Call, request: Request, failed: Failed, error: str = "") -> None:
-        self.desk.journal.keep_failed(call.key, call.occurrence, failed, self._mark(request), error)
+        self.context.journal.keep_failed(call.key, call.occurrence, failed, self._mark(request), error)
 
     def _wait(
-        self, call: _Call, request: Request, error: LMError, attempt: int, promise: Promise | None
+        self, call: _Call, request: Request, error: LMError, attempt: int, reservation: Reservation | None
     ) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
         again = retryable(error) and attempt + 1 < self.attempts
-        self.desk.meter.settle(tokens=0, cost=0.0, promise=promise)
+        self.context.meter.settle(tokens=0, cost=0.0, reservation=reservation)
         self._count(calls=1, retries=int(again), failures=int(not again))
         # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
         failed: Failed = "again" if again else "dropped" if fatal(error) else "over"
@@ -282,18 +287,20 @@ class AsyncChannel:
         if call.kept:
             return _response(call.kept, request)
         for attempt in channel._attempts_left(call):
-            patience = Patience(channel.desk.meter)
-            while not channel._reserve(call, promise := channel._promise(request), patience.left()):
+            replay_wait = ReplayWait(channel.context.meter)
+            while not channel._reserve(
+                call, reservation := channel._reservation(request), replay_wait.left()
+            ):
                 await asyncio.sleep(_POLL)
             try:
                 answered = await channel.inner.acomplete(_drawn(request, call.draw))
             except LMError as error:
-                await asyncio.sleep(channel._wait(call, request, error, attempt, promise))
+                await asyncio.sleep(channel._wait(call, request, error, attempt, reservation))
             except BaseException:
-                channel._dropped(call, request, promise)
+                channel._dropped(call, request, reservation)
                 raise
             else:
-                return channel._paid(call, request, promise, *answered)
+                return channel._paid(call, request, reservation, *answered)
         raise AssertionError("the last attempt returns or raises")
 
 

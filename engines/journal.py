@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..errors import CheckpointError
-from .meter import Owed
+from .meter import PriorSpend
 
 __all__ = ["Answer", "Failed", "Journal", "Mark", "Past", "request_key"]
 
@@ -95,12 +95,12 @@ class Past:
         """All attempts that failed."""
         return self.retried + self.over + self.lost
 
-    def owed(self, answer: Answer | None) -> Owed:
+    def prior_spend(self, answer: Answer | None) -> PriorSpend:
         """Return what the call took of the budget, with its answer if there is one."""
         if answer is None:
-            return Owed(calls=self.attempts)
+            return PriorSpend(calls=self.attempts)
         tokens = answer.input_tokens + answer.output_tokens
-        return Owed(calls=1 + self.attempts, tokens=tokens, cost=answer.cost or 0.0)
+        return PriorSpend(calls=1 + self.attempts, tokens=tokens, cost=answer.cost or 0.0)
 
     def after(self, failed: Failed | None, mark: Mark, error: str = "") -> Past:
         """Return what it is after one more line: an attempt that failed, or an answer."""

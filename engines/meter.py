@@ -16,7 +16,7 @@ A call is reserved before it is made. What holds, with any concurrency:
 
 Answers replayed from a journal count as if paid now: a resumed job stops where
 an uninterrupted one would. What the journal holds and nobody has asked for yet is
-*owed*. It is no part of what was spent, so that an optimizer that shares out what
+*outstanding*. It is no part of what was spent, so that an optimizer that shares out what
 is left shares it out as before; but no new call is made that the limit would not
 allow beside it, whatever the order in which the answers are asked for again.
 :class:`~jurist.errors.BudgetExhausted` is a
@@ -38,12 +38,12 @@ from ..errors import BudgetExhausted, ModelError, UsageError
 if TYPE_CHECKING:
     from dspy.lm15 import Request
 
-__all__ = ["Budget", "Estimate", "Meter", "Owed", "Patience", "Promise", "size_of"]
+__all__ = ["Budget", "Estimate", "Meter", "PriorSpend", "ReplayWait", "Reservation", "size_of"]
 
 
 _SOMETHING = 1e-6  # US dollars: of an unknown call it is known only that it takes something
 _WARM_UP = 16  # calls whose pace says nothing yet: engines load, connections open, the first all go at once
-_LOOKS = 25  # at what is owed; if none of it was asked for meanwhile, it is not waited for
+_LOOKS = 25  # at what is outstanding; if none of it was asked for meanwhile, it is not waited for
 _ROUNDING = 1e-9  # prices are sums of floats: ten calls of 0.01 may come to a little more than 0.1
 
 
@@ -72,7 +72,7 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Promise:
+class Reservation:
     """What a call will take at most, as far as it can be known: ``tokens``, and ``cost`` in US dollars."""
 
     tokens: float = 0.0
@@ -80,16 +80,16 @@ class Promise:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Owed:
+class PriorSpend:
     """What earlier processes took of the budget, and what of that this one has not come to yet."""
 
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
 
-    def plus(self, other: Owed, sign: int = 1) -> Owed:
+    def plus(self, other: PriorSpend, sign: int = 1) -> PriorSpend:
         """Return the sum, or with ``sign=-1`` what is left of this without the other."""
-        return Owed(
+        return PriorSpend(
             calls=self.calls + sign * other.calls,
             tokens=self.tokens + sign * other.tokens,
             cost=self.cost + sign * other.cost,
@@ -103,9 +103,9 @@ class Meter:
         self.budget = budget or Budget()
         self.calls, self.cost, self.tokens = 0, 0.0, 0
         self._in_flight, self._unknown = 0, 0
-        self._promised = Promise()
+        self._reserved = Reservation()
         self._held, self._spare = 0, 0
-        self._phase, self._owed, self._come_to = 0, dict[int, Owed](), 0
+        self._phase, self._prior, self._replays = 0, dict[int, PriorSpend](), 0
         self._sent, self._warm = 0, 0.0
         self._lock, self._start = threading.Lock(), time.monotonic()
 
@@ -120,14 +120,14 @@ class Meter:
         return self._phase
 
     @property
-    def come_to(self) -> int:
-        """How often something owed was come to."""
-        return self._come_to
+    def replays(self) -> int:
+        """How often something outstanding was replayed."""
+        return self._replays
 
-    def owe(self, phase: int, owed: Owed) -> None:
+    def add_prior(self, phase: int, prior: PriorSpend) -> None:
         """Take in what an earlier process took of the budget in a phase, before any call of this one."""
         with self._lock:
-            self._owed[phase] = self._owed.get(phase, Owed()).plus(owed)
+            self._prior[phase] = self._prior.get(phase, PriorSpend()).plus(prior)
 
     def hold(self, calls: int, *, spare: int | None = None) -> None:
         """Keep ``calls`` of the budget back for later work; ``hold(0)`` gives them free.
@@ -147,35 +147,35 @@ class Meter:
         """Whether a limit needs an estimate of each call."""
         return self.budget.tokens is not None or self.budget.cost is not None
 
-    def reserve(self, promise: Promise | None = None, *, patient: bool = False) -> bool:
+    def reserve(self, reservation: Reservation | None = None, *, replays_first: bool = False) -> bool:
         """Take one call from the budget, before it is made.
 
         Args:
-            promise: what it will take at most; ``None`` if nothing is known, so that it has to go alone.
-            patient: let what is owed be asked for first, where the call does not fit.
+            reservation: what it will take at most; ``None`` if nothing is known, so that it has to go alone.
+            replays_first: let what is outstanding be asked for first, where the call does not fit.
 
         Returns:
-            False if it has to wait until a call in flight has arrived, or what is owed was asked for; nothing is
+            False if it has to wait until a call in flight has arrived, or what is outstanding was asked for; nothing is
             taken then.
 
         Raises:
             BudgetExhausted: the call would go over a limit.
         """
         with self._lock:
-            now = self._debt(self._phase)
+            now = self._outstanding(self._phase)
             try:
                 self._check_begun(now.calls)
-                self._over("calls", self.budget.calls, self.calls + self._debt().calls + 1)
+                self._over("calls", self.budget.calls, self.calls + self._outstanding().calls + 1)
             except BudgetExhausted as stop:
-                if patient and now.calls and stop.limit == "calls":
+                if replays_first and now.calls and stop.limit == "calls":
                     return False
                 raise
-            if self.estimates and self._in_flight and (promise is None or self._unknown):
+            if self.estimates and self._in_flight and (reservation is None or self._unknown):
                 return False
             try:
-                self._check_amounts(promise or Promise(tokens=1.0, cost=_SOMETHING), now)
+                self._check_amounts(reservation or Reservation(tokens=1.0, cost=_SOMETHING), now)
             except BudgetExhausted:
-                if self._in_flight or (patient and now.calls):
+                if self._in_flight or (replays_first and now.calls):
                     return False
                 raise
             self._sent += 1
@@ -183,11 +183,11 @@ class Meter:
                 self._warm = time.monotonic()
             self.calls += 1
             self._in_flight += 1
-            self._unknown += promise is None
-            self._promise(promise, 1)
+            self._unknown += reservation is None
+            self._adjust(reservation, 1)
             return True
 
-    def replay(self, known: Promise, *, phase: int = 0, calls: int = 1) -> None:
+    def replay(self, known: Reservation, *, phase: int = 0, calls: int = 1) -> None:
         """Take a call whose answer is already there, and of which everything is known.
 
         Args:
@@ -200,33 +200,33 @@ class Meter:
         """
         with self._lock:
             # What was paid in a later phase found no room in this one, or was not asked for in it.
-            early = self._debt(self._phase).calls if phase > self._phase else 0
+            early = self._outstanding(self._phase).calls if phase > self._phase else 0
             self._check_begun(early, calls)
-            self._come(phase, Owed(calls=calls, tokens=int(known.tokens), cost=known.cost))
+            self._replayed(phase, PriorSpend(calls=calls, tokens=int(known.tokens), cost=known.cost))
             self.calls += calls
             self._in_flight += 1
-            self._promise(known, 1)
+            self._adjust(known, 1)
 
     def book(self, phase: int, calls: int) -> None:
         """Count attempts that failed in an earlier process, when what they asked is asked again."""
         with self._lock:
-            self._come(phase, Owed(calls=calls))
+            self._replayed(phase, PriorSpend(calls=calls))
             self.calls += calls
 
-    def _come(self, phase: int, owed: Owed) -> None:
-        self._come_to += 1
-        left = self._owed.get(phase, Owed()).plus(owed, -1)
+    def _replayed(self, phase: int, prior: PriorSpend) -> None:
+        self._replays += 1
+        left = self._prior.get(phase, PriorSpend()).plus(prior, -1)
         if left.calls > 0:
-            self._owed[phase] = left
+            self._prior[phase] = left
         else:
-            self._owed.pop(phase, None)
+            self._prior.pop(phase, None)
 
-    def _debt(self, until: float = math.inf) -> Owed:
-        """Return what is owed, of phases up to ``until``."""
-        total = Owed()
-        for phase, owed in self._owed.items():
+    def _outstanding(self, until: float = math.inf) -> PriorSpend:
+        """Return what is outstanding, of phases up to ``until``."""
+        total = PriorSpend()
+        for phase, prior in self._prior.items():
             if phase <= until:
-                total = total.plus(owed)
+                total = total.plus(prior)
         return total
 
     @property
@@ -235,28 +235,28 @@ class Meter:
         found = [
             (spent / limit, name, limit)
             for name, limit, spent in (
-                ("tokens", self.budget.tokens, float(self.tokens + self._debt().tokens)),
-                ("cost", self.budget.cost, self.cost + self._debt().cost),
+                ("tokens", self.budget.tokens, float(self.tokens + self._outstanding().tokens)),
+                ("cost", self.budget.cost, self.cost + self._outstanding().cost),
             )
             if limit is not None
         ]
         _, name, limit = max(found)
         return name, limit
 
-    def _check_amounts(self, own: Promise, now: Owed) -> None:
-        """Refuse a call that does not fit: beside what is kept back and owed by now, or beside all that is owed."""
-        every, flying = self._debt(), self._promised
+    def _check_amounts(self, own: Reservation, now: PriorSpend) -> None:
+        """Refuse a call that does not fit: beside what is kept back and outstanding now, or all that is outstanding."""
+        every, flying = self._outstanding(), self._reserved
         later = 1 + self._held / max(1, self.calls + now.calls)
         tokens = max((self.tokens + now.tokens) * later, self.tokens + every.tokens)
         self._over("tokens", self.budget.tokens, tokens + flying.tokens + own.tokens)
         cost = max((self.cost + now.cost) * later, self.cost + every.cost)
         self._over("cost", self.budget.cost, cost + flying.cost + own.cost)
 
-    def _check_begun(self, owed: int = 0, calls: int = 1) -> None:
+    def _check_begun(self, prior: int = 0, calls: int = 1) -> None:
         now, pace = time.monotonic(), 0.0
         if self._sent >= 2 * _WARM_UP:
             pace = (now - self._warm) / (self._sent - _WARM_UP)
-        self._over("calls", self.budget.calls, self.calls + owed + self._held + self._spare + calls)
+        self._over("calls", self.budget.calls, self.calls + prior + self._held + self._spare + calls)
         seconds = now - self._start + pace * self._held
         self._over("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
 
@@ -265,31 +265,31 @@ class Meter:
         if limit is not None and wanted > limit * (1 + _ROUNDING):
             raise BudgetExhausted(name, limit)
 
-    def _promise(self, promise: Promise | None, sign: int) -> None:
-        if promise is not None:
-            before = self._promised
-            self._promised = Promise(
-                tokens=before.tokens + sign * promise.tokens, cost=before.cost + sign * promise.cost
+    def _adjust(self, reservation: Reservation | None, sign: int) -> None:
+        if reservation is not None:
+            before = self._reserved
+            self._reserved = Reservation(
+                tokens=before.tokens + sign * reservation.tokens, cost=before.cost + sign * reservation.cost
             )
 
-    def settle(self, *, tokens: int, cost: float | None, promise: Promise | None = None) -> None:
+    def settle(self, *, tokens: int, cost: float | None, reservation: Reservation | None = None) -> None:
         """Book what a reserved call used.
 
         Args:
             tokens: input and output.
             cost: US dollars; ``None`` says that its price is not known.
-            promise: what it was reserved with.
+            reservation: what it was reserved with.
 
         Raises:
             ModelError: a limit on cost cannot be kept because prices are not known.
         """
         with self._lock:
             self._in_flight -= 1
-            self._unknown -= promise is None
-            # Sums of floats drift: with nothing in flight nothing is promised.
-            self._promise(promise, -1)
+            self._unknown -= reservation is None
+            # Sums of floats drift: with nothing in flight nothing is reserved.
+            self._adjust(reservation, -1)
             if not self._in_flight:
-                self._promised = Promise()
+                self._reserved = Reservation()
             self.tokens += tokens
             self.cost += cost or 0.0
         if cost is None and self.budget.cost is not None:
@@ -308,7 +308,7 @@ class Meter:
         return max(0, self.budget.calls - self.calls - self._held - self._spare)
 
 
-class Patience:
+class ReplayWait:
     """Whether a new call that does not fit still waits for others that were paid before to be asked again.
 
     The order of replays is another than that of payments. Who begins nothing once the budget has ended would
@@ -320,8 +320,8 @@ class Patience:
 
     def left(self) -> bool:
         """Say whether to wait, as long as somebody is being answered; each look is counted."""
-        if self._meter.come_to != self._seen:
-            self._seen, self._looks = self._meter.come_to, 0
+        if self._meter.replays != self._seen:
+            self._seen, self._looks = self._meter.replays, 0
         self._looks += 1
         return self._looks <= _LOOKS
 
@@ -338,7 +338,7 @@ class Estimate:
         self._lock, self._known = threading.Lock(), False
         self._density, self._longest, self._dearest = 0.0, 0, 0.0
 
-    def of(self, request: Request) -> Promise | None:
+    def of(self, request: Request) -> Reservation | None:
         """Return what a request will take at most; ``None`` as long as nothing is known."""
         with self._lock:
             if not self._known:
@@ -346,7 +346,7 @@ class Estimate:
             limit = request.config.max_tokens
             reply = self._longest if limit is None else limit
             tokens = self._density * size_of(request) + reply
-            return Promise(tokens=tokens, cost=tokens * self._dearest)
+            return Reservation(tokens=tokens, cost=tokens * self._dearest)
 
     def learn(self, size: int, input_tokens: int, output_tokens: int, cost: float | None) -> None:
         """Take in what a request of ``size`` bytes took."""

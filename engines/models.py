@@ -21,7 +21,7 @@ from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import AdapterParseError, LMConfigurationError, LMTimeoutError, LMTransportError
 
 from ..errors import UsageError
-from .channel import AsyncChannel, Channel, Desk, Inner, without_seed
+from .channel import AsyncChannel, CallContext, Channel, Inner, without_seed
 from .failures import brief, timed_out
 from .ledger import Purpose
 
@@ -152,14 +152,14 @@ class _Xml(_Parsing, dspy.XMLAdapter):
     pass
 
 
-def connect(model: Model, desk: Desk, purpose: Purpose = "judge") -> dspy.LM:
-    """Return a DSPy language model whose every call goes through ``desk``.
+def connect(model: Model, context: CallContext, purpose: Purpose = "judge") -> dspy.LM:
+    """Return a DSPy language model whose every call goes through ``context``.
 
     Raises:
         UsageError: the model does not take these settings.
     """
     inner = _inner(model)
-    channel = Channel(inner, desk, purpose)
+    channel = Channel(inner, context, purpose)
     settings = {"temperature": model.temperature, "max_tokens": model.max_tokens}
     try:
         return dspy.LM(

@@ -132,7 +132,7 @@ async def _exchange(
     """Return the exchange (or nothing), the complaints of the attempts before it, and what failed."""
     given: list[str] = []
     for _ in range(attempts):
-        heard = await speaker.say(
+        reply = await speaker.say(
             reference=plan.document.text,
             topic=plan.topic,
             dialogue=rendered(turns),
@@ -140,10 +140,10 @@ async def _exchange(
             length=plan.length,
             complaint=given[-1] if given else "",
         )
-        if heard.failed:
-            return None, given, heard.failed
-        user, assistant = heard.messages.get("user_message", ""), heard.messages.get("assistant_message", "")
-        faults = (_UNREADABLE,) if heard.unreadable else complaints(plan, turns, user, assistant)
+        if reply.failed:
+            return None, given, reply.failed
+        user, assistant = reply.messages.get("user_message", ""), reply.messages.get("assistant_message", "")
+        faults = (_UNREADABLE,) if reply.unreadable else complaints(plan, turns, user, assistant)
         if not faults:
             return [{"role": "user", "content": user}, {"role": "assistant", "content": assistant}], given, ""
         given.append(" ".join(faults))

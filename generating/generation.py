@@ -15,7 +15,7 @@ from ..programs.dialogue import Converse
 from ..programs.state import PromptState
 from .dialogues import Dialogue
 from .documents import Document
-from .plans import Plan, Wish, plans
+from .plans import DialogueSpec, Plan, plans
 
 __all__ = ["Generation", "Made", "job_id"]
 
@@ -26,7 +26,7 @@ class Generation:
 
     Attributes:
         documents: the references.
-        wish: turns, lengths, topics, language.
+        spec: turns, lengths, topics, language.
         model: the generator.
         seed: of plans and draws.
         attempts: how often one exchange may be asked for.
@@ -36,7 +36,7 @@ class Generation:
     """
 
     documents: tuple[Document, ...]
-    wish: Wish
+    spec: DialogueSpec
     model: Model
     seed: int = 0
     attempts: int = 3
@@ -52,7 +52,7 @@ class Generation:
     @property
     def plans(self) -> tuple[Plan, ...]:
         """The dialogues to make, in the order of the documents."""
-        return plans(self.documents, self.wish, self.seed)
+        return plans(self.documents, self.spec, self.seed)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
@@ -67,7 +67,7 @@ class Generation:
                 ]
                 for one in self.documents
             ],
-            "wish": self.wish.to_json(),
+            "wish": self.spec.to_json(),
             "model": self.model.name,
             "api_base": self.model.public_base,
             "temperature": self.model.temperature,
@@ -84,8 +84,8 @@ class Generation:
             "model": self.model.name,
             "temperature": self.model.temperature,
             "seed": self.seed,
-            "turns": str(self.wish.turns),
-            "words": str(self.wish.words),
+            "turns": str(self.spec.turns),
+            "words": str(self.spec.words),
             "job": job_id(self.fingerprint()),
         }
 

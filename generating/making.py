@@ -60,7 +60,7 @@ def generate(job: Generation, work: Job, on_dialogue: Step) -> Made:
     """Generate the dialogues of a job, in the order of its plans."""
     speaker = Speaker(
         program=Converse(),
-        lm=connect(job.model, work.desk("generator"), "generator"),
+        lm=connect(job.model, work.context("generator"), "generator"),
         adapter=job.adapter,
         concurrency=job.concurrency,
     )

@@ -1,6 +1,6 @@
 """What is wished for: how many turns, how long, about what, in which language; and the list of dialogues to make.
 
-The plan is a pure function of documents, wish and seed: adding a document changes no other dialogue.
+The plan is a pure function of documents, spec and seed: adding a document changes no other dialogue.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..text.wording import chinese_share
 from .documents import Document
 
-__all__ = ["Language", "Plan", "Range", "Wish", "plans", "range_of"]
+__all__ = ["DialogueSpec", "Language", "Plan", "Range", "plans", "range_of"]
 
 Language: TypeAlias = Literal["auto", "en", "zh"]
 _NAMES = {"en": "English", "zh": "Chinese"}
@@ -53,7 +53,7 @@ def range_of(text: str, option: str) -> Range:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class DialogueSpec:
     """How the dialogues should be.
 
     Attributes:
@@ -78,7 +78,7 @@ class Wish:
             raise UsageError("a topic is empty", hint="separate the topics by single commas")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the wish as plain JSON types."""
+        """Return the spec as plain JSON types."""
         return {
             "turns": str(self.turns),
             "words": str(self.words),
@@ -123,7 +123,7 @@ class Plan:
         return f"{low} {unit}" if low == high else f"between {low} and {high} {unit}"
 
 
-def plans(documents: Sequence[Document], wish: Wish, seed: int) -> tuple[Plan, ...]:
+def plans(documents: Sequence[Document], spec: DialogueSpec, seed: int) -> tuple[Plan, ...]:
     """Return the dialogues to make, document by document.
 
     Raises:
@@ -131,21 +131,21 @@ def plans(documents: Sequence[Document], wish: Wish, seed: int) -> tuple[Plan, .
     """
     found = []
     for document in documents:
-        _check_language(document, wish.language)
-        topics = wish.topics or (document.title or document.topic,)
-        several = len(topics) * wish.copies > 1
-        for number in range(len(topics) * wish.copies):
-            topic = topics[number // wish.copies]
+        _check_language(document, spec.language)
+        topics = spec.topics or (document.title or document.topic,)
+        several = len(topics) * spec.copies > 1
+        for number in range(len(topics) * spec.copies):
+            topic = topics[number // spec.copies]
             name = f"{document.id}-{number + 1}" if several else document.id
-            chance = _chance(seed, document.id, topic, str(number % wish.copies))
+            chance = _chance(seed, document.id, topic, str(number % spec.copies))
             found.append(
                 Plan(
                     id=name,
                     document=document,
                     topic=topic,
-                    turns=wish.turns.low + chance % (wish.turns.high - wish.turns.low + 1),
-                    words=wish.words,
-                    language=document.language if wish.language == "auto" else wish.language,
+                    turns=spec.turns.low + chance % (spec.turns.high - spec.turns.low + 1),
+                    words=spec.words,
+                    language=document.language if spec.language == "auto" else spec.language,
                     draw=chance >> 32,
                 )
             )

@@ -20,14 +20,14 @@ from ..errors import UsageError
 from ..programs.together import asking_of, collect, together
 from ..text.escaping import well_formed
 
-__all__ = ["Heard", "Speaker", "each"]
+__all__ = ["Reply", "Speaker", "each"]
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Heard:
+class Reply:
     """What one call gave: messages by field, or one of two kinds of fault.
 
     Attributes:
@@ -62,7 +62,7 @@ class Speaker:
         if self.concurrency < 1:
             raise UsageError(f"a concurrency of {self.concurrency} asks nothing", hint="give 1 or more")
 
-    async def say(self, **inputs: Any) -> Heard:
+    async def say(self, **inputs: Any) -> Reply:
         """Make one call, inside :func:`each`.
 
         Raises:
@@ -72,21 +72,21 @@ class Speaker:
         try:
             prediction = await self.program.acall(**inputs)
         except AdapterParseError:
-            return Heard(messages={}, unreadable=True)
+            return Reply(messages={}, unreadable=True)
         except LMError as error:
             ours = our_own(error)
             if ours is not None:
                 raise ours from error
             if fatal(error) or (isinstance(error, LMTransportError) and not self._reached()):
                 raise model_error(error) from error
-            return Heard(messages={}, failed=f"{type(error).__name__}: {brief(error)[:200]}")
-        return Heard(
+            return Reply(messages={}, failed=f"{type(error).__name__}: {brief(error)[:200]}")
+        return Reply(
             messages={name: well_formed(str(value or "")).strip() for name, value in prediction.items()}
         )
 
     def _reached(self) -> bool:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""
-        spend = self.lm._engine_spec.desk.ledger.spend()
+        spend = self.lm._engine_spec.context.ledger.spend()
         return bool(spend.calls > spend.failures + spend.retries or spend.replayed)
 
 

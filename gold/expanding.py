@@ -21,10 +21,10 @@ from .rowfiles import Row
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = ["nothing_for", "own_rows"]
+__all__ = ["expand_row", "nothing_for"]
 
 
-def own_rows(judge: Judge, reading: Reading, number: int) -> list[Row]:
+def expand_row(judge: Judge, reading: Reading, number: int) -> list[Row]:
     """Return the judge's own rows of the row at place ``number``, prepared; none if nothing in it concerns it.
 
     Raises:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..errors import GoldError
-from .expanding import nothing_for, own_rows
+from .expanding import expand_row, nothing_for
 from .goldrows import canonical_row, label_keys, make_case
 from .joining import joined
 from .leaks import check_leaks
@@ -142,7 +142,7 @@ def import_gold(
             that nobody labelled are left out. ``adjudicated`` then says of the file what ``merge`` said.
 
     Returns:
-        What was written; cases without any label are in ``aside``.
+        What was written; cases without any label are in ``ambiguous``.
 
     Raises:
         GoldError: the source cannot be used, no row in it has a label or a rating, or the file cannot be written.
@@ -150,7 +150,7 @@ def import_gold(
     gold = Gold.load(source, judge, labelled=labelled and merge is None)
     if merge is not None:
         gold = _by_rule(gold, merge)
-    known = {case.id: case for case in (*gold.cases, *gold.aside)}
+    known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
     order = [known[id_] for id_ in gold.rows if id_ in known] if merge is not None else gold.cases
     write_jsonl((canonical_row(judge, gold.rows[case.id], case) for case in order), path)
     return gold
@@ -163,8 +163,8 @@ def _by_rule(gold: Gold, rule: Rule) -> Gold:
         raise GoldError(f"the rows of judge {gold.judge.name!r} have no field for a label", hint=hint)
     after, merged = merge_gold(gold, rule)
     cases = tuple(case for case in after.cases if _labels([case]))
-    aside = tuple(case for case in after.cases if not _labels([case]) and _rated(case))
-    if not cases and not aside:
+    ambiguous = tuple(case for case in after.cases if not _labels([case]) and _rated(case))
+    if not cases and not ambiguous:
         raise GoldError(
             f"none of the {len(after.cases)} rows has a label or a rating",
             path=gold.source,
@@ -172,7 +172,7 @@ def _by_rule(gold: Gold, rule: Rule) -> Gold:
         )
     rows = named_ambiguity(after.rows, merged, several=not hasattr(gold.judge.answer_shape, "values"))
     left_out = len(after.cases) - len(cases)
-    return replace(after, cases=cases, aside=aside, rows=rows, skipped=gold.skipped + left_out)
+    return replace(after, cases=cases, ambiguous=ambiguous, rows=rows, skipped=gold.skipped + left_out)
 
 
 def write_split(split: Split, folder: str | Path) -> None:
@@ -210,8 +210,8 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, labelled: boo
                     found[case.id] = case, row
     if not found and not labelled:
         raise nothing_for(judge, skipped, source)
-    aside = tuple(case for case, _ in found.values() if labelled and not _labels([case]))
-    out = {case.id for case in aside}
+    ambiguous = tuple(case for case, _ in found.values() if labelled and not _labels([case]))
+    out = {case.id for case in ambiguous}
     gold = Gold(
         name=" ".join(reading.name for reading in readings),
         judge=judge,
@@ -219,8 +219,8 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, labelled: boo
         source=source,
         card=readings[0].card if len(readings) == 1 else {},
         rows={key: row for key, (_, row) in found.items()},
-        aside=aside,
-        skipped=skipped + len(aside),
+        ambiguous=ambiguous,
+        skipped=skipped + len(ambiguous),
         merged=merged,
     )
     if labelled:
@@ -235,7 +235,7 @@ def _cases(reading: Reading, judge: Judge) -> Iterator[list[tuple[Case, Row]]]:
     if is_sheet(reading):
         reading = answered(judge, reading)
     for number, (line, _) in enumerate(reading.rows):
-        rows = own_rows(judge, reading, number)
+        rows = expand_row(judge, reading, number)
         yield [(make_case(judge, row, path=reading.path, line=line), row) for row in rows]
 
 
@@ -257,7 +257,7 @@ def _check_classes(gold: Gold, path: str) -> None:
             path=path,
             field=key,
             hint=f"add the column {key!r} with one of: {', '.join(judge.labels)}"
-            + ("; or make gold of the ratings with jurist gold import --merge" if gold.aside else ""),
+            + ("; or make gold of the ratings with jurist gold import --merge" if gold.ambiguous else ""),
         )
     for missing, kind in ((judge.positive, "positive"), (judge.negative, "negative")):
         if not labels & missing:

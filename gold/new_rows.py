@@ -7,7 +7,7 @@ from pathlib import Path
 from ..cases import Case
 from ..errors import GoldError
 from ..programs.judge import Judge
-from .expanding import nothing_for, own_rows
+from .expanding import expand_row, nothing_for
 from .goldrows import make_case
 from .readers import read
 
@@ -31,7 +31,7 @@ def read_rows(source: str | Path, judge: Judge) -> tuple[list[Case], int]:
     if not reading.rows:
         raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
     held = [
-        [make_case(judge, row, path=reading.path, line=line) for row in own_rows(judge, reading, number)]
+        [make_case(judge, row, path=reading.path, line=line) for row in expand_row(judge, reading, number)]
         for number, (line, _) in enumerate(reading.rows)
     ]
     cases = [case for found in held for case in found]

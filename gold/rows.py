@@ -27,10 +27,10 @@ class GoldData:
         cases: in the order of the source; no two with equal inputs.
         source: where it was read from, as the user named it.
         card: source, licence, how labelled, by how many raters; empty if there is none.
-        rows: case id -> the row it was read from, those of ``aside`` included.
-        aside: cases that raters labelled and that have no gold label, such as ambiguous ones: they are in no
+        rows: case id -> the row it was read from, those of ``ambiguous`` included.
+        ambiguous: cases that raters labelled and that have no gold label, because they disagree: they are in no
             part of a split and in no score, and are reported beside it.
-        skipped: rows left out because they carry no gold label, those of ``aside`` included, or nothing that
+        skipped: rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
             concerns the judge (a response without cognitive sentences, for the judge of their tiers).
         merged: rows left out because an equal row came before.
     """
@@ -41,7 +41,7 @@ class GoldData:
     source: str = ""
     card: Mapping[str, Any] = field(default_factory=dict, repr=False)
     rows: Mapping[str, Row] = field(default_factory=dict, repr=False)
-    aside: tuple[Case, ...] = field(default=(), repr=False)
+    ambiguous: tuple[Case, ...] = field(default=(), repr=False)
     skipped: int = 0
     merged: int = 0
 

@@ -97,7 +97,7 @@ def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[Shee
         every: also units that have a gold label.
     """
     lines = []
-    for case in (*gold.cases, *gold.aside):
+    for case in (*gold.cases, *gold.ambiguous):
         count = len(gold.judge.answer_shape.units(case.inputs))
         labels, own = case.gold or (None,) * count, case.ratings.get(rater, (None,) * count)
         lines += [

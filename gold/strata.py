@@ -137,11 +137,11 @@ def strata(
     """Sort the units of a gold set by how their raters agree.
 
     Args:
-        gold: the set; its cases ``aside`` are taken too.
+        gold: the set; its ``ambiguous`` cases are taken too.
         rows: what a judge said, in any order, of any of the cases; several rows of a case are several votes.
         rule: by which a unit has a label; the default takes the set's own labels, and calls ambiguous what has
             ratings and no label, as ``gold import --merge`` writes it.
-        only: the ids of the cases to count, such as those of a test part; cases ``aside`` always count.
+        only: the ids of the cases to count, such as those of a test part; ``ambiguous`` cases always count.
 
     Raises:
         GoldError: raters of a case labelled different numbers of units, or a category is unknown.
@@ -151,7 +151,9 @@ def strata(
         answers.setdefault(row.id, []).append(row)
     wanted = [case for case in gold.cases if only is None or case.id in only]
     found = [
-        unit for case in (*wanted, *gold.aside) for unit in _units(gold, case, rule, answers.get(case.id, ()))
+        unit
+        for case in (*wanted, *gold.ambiguous)
+        for unit in _units(gold, case, rule, answers.get(case.id, ()))
     ]
     kinds = Counter(unit.kind for unit in found)
     contested = [unit for unit in found if unit.kind == "contested"]

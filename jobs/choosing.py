@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ..engines.channel import Desk
+from ..engines.channel import CallContext
 from ..engines.journal import Journal
 from ..engines.ledger import Ledger
 from ..engines.meter import Budget, Meter
@@ -27,7 +27,7 @@ from ..gold.leaks import check_leaks
 from ..gold.splits import Split
 from ..keeping.artifacts import Artifact, Store
 from ..keeping.checkpoints import Checkpoint
-from ..keeping.loading import find_judge, fitting
+from ..keeping.loading import find_judge, resolve_sampling
 from ..optimizers.setting import Setting
 from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge
@@ -119,8 +119,8 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
     opened = openings(store, judge.name, split.test_hash, artifact.path) + 1
     job = {"choose": artifact.sha256, "candidate": row["candidate"]}
     checkpoint = Checkpoint.open(store.checkpoints, job, resume=choosing.resume, fresh=choosing.fresh)
-    desk = Desk(ledger=Ledger(), meter=Meter(choosing.budget), journal=Journal(checkpoint.journal))
-    work = _Work(artifact=artifact, judge=judge, row=row, split=split, desk=desk)
+    context = CallContext(ledger=Ledger(), meter=Meter(choosing.budget), journal=Journal(checkpoint.journal))
+    work = _Work(artifact=artifact, judge=judge, row=row, split=split, context=context)
     ended = False
     try:
         pair = _pair(choosing, work)
@@ -133,8 +133,8 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
             hint="raise the limit and start again with --resume",
         ) from stop
     finally:
-        desk.journal.close()
-        if ended or not len(desk.journal):
+        context.journal.close()
+        if ended or not len(context.journal):
             checkpoint.remove()
         checkpoint.release()
     return chosen
@@ -146,7 +146,7 @@ class _Work:
     judge: Judge
     row: Mapping[str, Any]
     split: Split
-    desk: Desk
+    context: CallContext
 
     @property
     def state(self) -> PromptState:
@@ -187,11 +187,13 @@ def _pair(choosing: Choosing, work: _Work) -> _Pair:
     own = _model(job["model"], choosing)
     model = model_under(own, setting, job["samples"])
     sampling = Sampling(samples=job["samples"], threshold=job["threshold"])
-    voting = fitting(model, dataclasses.replace(sampling, threshold=_threshold(work, sampling))).sampling
+    voting = resolve_sampling(
+        model, dataclasses.replace(sampling, threshold=_threshold(work, sampling))
+    ).sampling
     basic = Asker(
         judge=judge,
         program=judge.basic(),
-        lm=connect(own, work.desk),
+        lm=connect(own, work.context),
         sampling=sampling,
         adapter=job["adapter"],
         concurrency=choosing.concurrency,
@@ -199,7 +201,7 @@ def _pair(choosing: Choosing, work: _Work) -> _Pair:
     chosen = dataclasses.replace(
         basic,
         program=work.state.apply(judge.basic()),
-        lm=basic.lm if model == own else connect(model, work.desk),
+        lm=basic.lm if model == own else connect(model, work.context),
         sampling=voting,
         adapter=setting.adapter or job["adapter"],
     )
@@ -219,7 +221,7 @@ def _opening(work: _Work, pair: _Pair, opened: int) -> Opening:
         cases=len(test),
         questions=tuple(questions),
         models=tuple(model for _, model in asked),
-        paid=len(work.desk.journal),
+        paid=len(work.context.journal),
     )
 
 
@@ -252,7 +254,7 @@ def _proven(choosing: Choosing, store: Store, work: _Work, pair: _Pair, opened: 
 
 def _card(work: _Work, pair: _Pair) -> dict[str, Any]:
     """Return the new version's card, without its proof: the old one's, but for what was chosen."""
-    card, meter, voting = work.artifact.card, work.desk.meter, pair.chosen.sampling
+    card, meter, voting = work.artifact.card, work.context.meter, pair.chosen.sampling
     return {
         **{key: card[key] for key in _KEPT if key in card},
         "parent": work.artifact.version,
@@ -268,7 +270,7 @@ def _card(work: _Work, pair: _Pair) -> dict[str, Any]:
             "calls": meter.calls,
             "tokens": meter.tokens,
             "cost": round(meter.cost, 6),
-            "by_purpose": work.desk.ledger.to_json(),
+            "by_purpose": work.context.ledger.to_json(),
         },
         "thresholds": {"samples": voting.samples, "threshold": voting.needed},
     }

@@ -16,7 +16,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ..engines.channel import Desk
+from ..engines.channel import CallContext
 from ..engines.journal import Journal
 from ..engines.ledger import Ledger
 from ..engines.meter import Budget, Meter
@@ -37,7 +37,7 @@ from ..optimizers.setting import Setting
 from ..programs.asking import Sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from .proving import described, fitted, model_under, openings, placed, proven
+from .proving import described, fit_threshold, model_under, openings, placed, proven
 
 __all__ = ["Compiled", "Interrupted", "Plan", "compile_judge"]
 
@@ -160,14 +160,14 @@ def compile_judge(
     check_leaks(split)
     make(plan.optimizer, plan.options)  # a wrong name or setting is said before anything is written
     checkpoint = Checkpoint.open(store.checkpoints, plan.fingerprint(), resume=resume, fresh=fresh)
-    desk = Desk(ledger=Ledger(), meter=Meter(plan.budget), journal=Journal(checkpoint.journal))
+    context = CallContext(ledger=Ledger(), meter=Meter(plan.budget), journal=Journal(checkpoint.journal))
     ended = False
     try:
-        compiled = _compile(plan, split, desk, checkpoint, store, force, sink)
+        compiled = _compile(plan, split, context, checkpoint, store, force, sink)
         ended = True
     finally:
-        desk.journal.close()
-        worth_keeping = len(desk.journal) > 0 or checkpoint.best.exists()
+        context.journal.close()
+        worth_keeping = len(context.journal) > 0 or checkpoint.best.exists()
         if ended or not worth_keeping:
             checkpoint.remove()
         checkpoint.release()
@@ -175,24 +175,30 @@ def compile_judge(
 
 
 def _compile(
-    plan: Plan, split: Split, desk: Desk, checkpoint: Checkpoint, store: Store, force: bool, sink: Sink
+    plan: Plan,
+    split: Split,
+    context: CallContext,
+    checkpoint: Checkpoint,
+    store: Store,
+    force: bool,
+    sink: Sink,
 ) -> Compiled:
-    job = _job(plan, split, desk, sink)
+    job = _job(plan, split, context, sink)
     held = 2 * room_for(plan.judge, len(split.test), plan.sampling.samples)
     if plan.budget.calls is not None and plan.budget.calls <= held:
         raise OptimizerError(
             f"the proof alone takes {held} calls and the budget is {plan.budget.calls}",
             hint="raise --max-calls, or use fewer rows or samples",
         )
-    desk.meter.hold(held)
+    context.meter.hold(held)
     result = optimize(make(plan.optimizer, plan.options), job)
     if result.ending == "interrupted":
         raise _interrupted(checkpoint, result, "stopped by Ctrl-C")
-    desk.meter.hold(0)
+    context.meter.hold(0)
     result, leaking = _chosen(split, job, result)
-    sampling = fitted(job, result.board, result.best)
+    sampling = fit_threshold(job, result.board, result.best)
     words = f"proving on {len(split.test)} sealed cases"
-    sink(Event(kind="phase", text=words, phase="proving", calls=desk.meter.calls, expected=held))
+    sink(Event(kind="phase", text=words, phase="proving", calls=context.meter.calls, expected=held))
     opened = openings(store, plan.judge.name, split.test_hash) + 1
     try:
         proof, counted = _prove(job, split, result, sampling, opened)
@@ -201,7 +207,7 @@ def _compile(
     except KeyboardInterrupt:
         raise _interrupted(checkpoint, result, "stopped by Ctrl-C in the proof") from None
     card = {
-        **_card(plan, split, desk, result, proof, sampling),
+        **_card(plan, split, context, result, proof, sampling),
         **counted,
         "parent": _parent(plan, store),
         "pareto": [
@@ -277,21 +283,21 @@ def _interrupted(checkpoint: Checkpoint, result: Result, why: str) -> Interrupte
     return Interrupted(checkpoint.folder, result, why)
 
 
-def _job(plan: Plan, split: Split, desk: Desk, sink: Sink) -> Job:
+def _job(plan: Plan, split: Split, context: CallContext, sink: Sink) -> Job:
     return Job(
         judge=plan.judge,
         train=split.train,
         dev=split.dev,
-        judge_lm=connect(plan.model, desk, "judge"),
-        proposer_lm=connect(plan.proposer, desk, "proposer"),
-        desk=desk,
+        judge_lm=connect(plan.model, context, "judge"),
+        proposer_lm=connect(plan.proposer, context, "proposer"),
+        context=context,
         seed=plan.seed,
         sampling=plan.sampling,
         adapter=plan.adapter,
         concurrency=plan.concurrency,
         own=Setting(model=plan.model.name, temperature=plan.model.temperature, adapter=plan.adapter),
         connected=cache(
-            lambda setting: connect(model_under(plan.model, setting, plan.sampling.samples), desk, "judge")
+            lambda setting: connect(model_under(plan.model, setting, plan.sampling.samples), context, "judge")
         ),
         sink=sink,
     )
@@ -309,9 +315,9 @@ def _prove(
 
 
 def _card(
-    plan: Plan, split: Split, desk: Desk, result: Result, proof: Proof, sampling: Sampling
+    plan: Plan, split: Split, context: CallContext, result: Result, proof: Proof, sampling: Sampling
 ) -> dict[str, Any]:
-    meter, setting = desk.meter, result.best.setting
+    meter, setting = context.meter, result.best.setting
     return {
         "judge_ref": plan.judge_ref or plan.judge.name,
         "optimizer": {
@@ -349,7 +355,7 @@ def _card(
             "calls": meter.calls,
             "tokens": meter.tokens,
             "cost": round(meter.cost, 6),
-            "by_purpose": desk.ledger.to_json(),
+            "by_purpose": context.ledger.to_json(),
         },
         "thresholds": {"samples": sampling.samples, "threshold": sampling.needed},
     }

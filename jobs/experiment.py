@@ -22,7 +22,7 @@ from ..errors import UsageError
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..keeping.checkpoints import Checkpoint
-from ..keeping.loading import LoadedJudge, told_apart
+from ..keeping.loading import LoadedJudge, unique_names
 from ..keeping.paying import Paying, paying
 from ..optimizers.objective import row_of
 
@@ -81,7 +81,7 @@ class Experiment:
         return tuple(case for case in self.gold.cases if case.id not in seen)
 
     @property
-    def desks(self) -> int:
+    def contexts(self) -> int:
         """One ledger and one journal a contender."""
         return len(self.contenders)
 
@@ -93,11 +93,11 @@ class Experiment:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """One name a contender, told apart by model where there are several, and by number where need be."""
-        return told_apart(self.contenders)
+        return unique_names(self.contenders)
 
     def questions(self, one: LoadedJudge) -> int:
         """Return how often the program of one contender is called: samples x (cases x repeats + ambiguous cases)."""
-        return one.sampling.samples * (len(self.cases) * self.repeats + len(self.gold.aside))
+        return one.sampling.samples * (len(self.cases) * self.repeats + len(self.gold.ambiguous))
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same experiment when it is started again, as JSON values."""
@@ -128,19 +128,19 @@ class Answers:
         name: its name in the experiment.
         judge: the contender.
         repeats: the rows of each repeat, in the order of the cases.
-        aside: rows of the cases whose raters did not agree, asked once; they are in no score.
+        ambiguous: rows of the cases whose raters did not agree, asked once; they are in no score.
         spend: calls, tokens and cost of all repeats; answers paid by an earlier run count as ``replayed``.
     """
 
     name: str
     judge: LoadedJudge
     repeats: tuple[tuple[Row, ...], ...]
-    aside: tuple[Row, ...] = ()
+    ambiguous: tuple[Row, ...] = ()
     spend: Spend
 
 
 class Running(Paying):
-    """An experiment with its desks. Made by :func:`running`."""
+    """An experiment with its contexts. Made by :func:`running`."""
 
     def __init__(self, experiment: Experiment, checkpoint: Checkpoint) -> None:
         super().__init__(experiment, checkpoint)
@@ -157,14 +157,18 @@ class Running(Paying):
             BudgetExhausted: a limit was reached; :func:`running` makes a :class:`StoppedError` of it.
         """
         experiment, found = self.experiment, []
-        named = zip(experiment.names, experiment.contenders, self.desks, strict=True)
-        for name, contender, desk in named:
-            judge = dataclasses.replace(contender, desk=desk)
+        named = zip(experiment.names, experiment.contenders, self.contexts, strict=True)
+        for name, contender, context in named:
+            judge = dataclasses.replace(contender, context=context)
             repeats = [_rows(judge, experiment.cases, n, on_case) for n in range(experiment.repeats)]
-            aside = _rows(judge, experiment.gold.aside, 0, on_case)
+            ambiguous = _rows(judge, experiment.gold.ambiguous, 0, on_case)
             found.append(
                 Answers(
-                    name=name, judge=judge, repeats=tuple(repeats), aside=aside, spend=desk.ledger.spend()
+                    name=name,
+                    judge=judge,
+                    repeats=tuple(repeats),
+                    ambiguous=ambiguous,
+                    spend=context.ledger.spend(),
                 )
             )
         return found

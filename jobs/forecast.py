@@ -17,7 +17,7 @@ from dspy.clients.costs import estimate_cost
 from dspy.lm15 import Message, Response, Usage
 
 from ..cases import Case
-from ..engines.channel import Desk
+from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.models import Model, connect
 from ..errors import JuristError
@@ -199,13 +199,13 @@ def rate(asker: Callable[[], Asker], cases: Sequence[Case]) -> Rate:
         asker: gives what asks; its program, judge and adapter are used, its model is not.
         cases: the questions, at least one.
     """
-    desk = Desk.fresh()
-    dry = dataclasses.replace(asker(), lm=connect(Model(temperature=0.0), desk), sampling=Sampling())
+    context = CallContext.fresh()
+    dry = dataclasses.replace(asker(), lm=connect(Model(temperature=0.0), context), sampling=Sampling())
     try:
         dry.ask_all(cases)
     except JuristError:  # a program that cannot take the offline engine's answers is still worth counting
         return Rate()
-    return Rate.of(desk.ledger.spend(), len(cases))
+    return Rate.of(context.ledger.spend(), len(cases))
 
 
 def spanned(span: Span, written: Callable[[float], str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..engines.channel import Desk
+from ..engines.channel import CallContext
 from ..engines.models import Model, connect
 from ..generating.answers import answers_of
 from ..generating.dialogues import Dialogue, converse
@@ -38,11 +38,11 @@ def foresee_dataset(job: Generation, judge: LoadedJudge) -> Estimate:
 
 
 def _dry(job: Generation) -> tuple[Rate, list[Dialogue]]:
-    desk = Desk.fresh()
-    lm = connect(Model(temperature=0.0), desk, "generator")
+    context = CallContext.fresh()
+    lm = connect(Model(temperature=0.0), context, "generator")
     speaker = Speaker(program=Converse(), lm=lm, adapter=job.adapter)
     found = converse(speaker, some(job.plans), attempts=job.attempts)
-    return Rate.of(desk.ledger.spend()), found
+    return Rate.of(context.ledger.spend()), found
 
 
 def _turns(job: Generation) -> int:

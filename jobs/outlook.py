@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cases import Case
-from ..engines.channel import Desk
+from ..engines.channel import CallContext
 from ..engines.models import Model, connect
 from ..gold.splits import Split
 from ..optimizers.base import Job, Optimizer
@@ -133,15 +133,15 @@ def models_of(plan: Plan) -> tuple[Model, ...]:
 
 
 def _dry(plan: Plan, split: Split) -> Job:
-    """Return the plan's job at a desk of its own, with models that cost nothing."""
-    desk, model = Desk.fresh(), Model(temperature=0.0)
+    """Return the plan's job with a context of its own, with models that cost nothing."""
+    context, model = CallContext.fresh(), Model(temperature=0.0)
     return Job(
         judge=plan.judge,
         train=split.train,
         dev=split.dev,
-        judge_lm=connect(model, desk, "judge"),
-        proposer_lm=connect(model, desk, "proposer"),
-        desk=desk,
+        judge_lm=connect(model, context, "judge"),
+        proposer_lm=connect(model, context, "proposer"),
+        context=context,
         seed=plan.seed,
         sampling=plan.sampling,
         adapter=plan.adapter,

@@ -17,7 +17,7 @@ from ..engines.models import Model
 from ..evaluation.proof import Proof, prove
 from ..evaluation.rows import Row
 from ..keeping.artifacts import Store
-from ..keeping.loading import suited
+from ..keeping.loading import default_temperature
 from ..optimizers.base import Job
 from ..optimizers.board import Board, Candidate
 from ..optimizers.objective import row_of
@@ -26,7 +26,7 @@ from ..programs.asking import Asker, Sampling, Verdict
 from ..programs.judge import Judge
 from ..programs.votes import majority
 
-__all__ = ["described", "fitted", "model_under", "openings", "placed", "proven"]
+__all__ = ["described", "fit_threshold", "model_under", "openings", "placed", "proven"]
 
 
 def model_under(model: Model, setting: Setting, samples: int) -> Model:
@@ -50,10 +50,10 @@ def model_under(model: Model, setting: Setting, samples: int) -> Model:
             changed = dataclasses.replace(changed, temperature=model.temperature)
     if setting.temperature is not None and not changed.fixed_temperature:
         changed = dataclasses.replace(changed, temperature=setting.temperature)
-    return suited(changed, samples)
+    return default_temperature(changed, samples)
 
 
-def fitted(job: Job, board: Board, candidate: Candidate) -> Sampling:
+def fit_threshold(job: Job, board: Board, candidate: Candidate) -> Sampling:
     """Return the sampling with the threshold that is best on dev for a candidate, from votes already paid.
 
     A threshold that the user or the candidate's own setting gives stays. Ties go to the majority, then to the
@@ -79,7 +79,7 @@ def placed(job: Job, board: Board, candidate: Candidate) -> tuple[float, int | N
         board: has scored the candidate on all of dev.
         candidate: which one; with one sample there is no threshold.
     """
-    sampling = fitted(job, board, candidate)
+    sampling = fit_threshold(job, board, candidate)
     if sampling.samples == 1:
         return board.value(candidate, job.dev), None
     return _voted(job, board, candidate, sampling), sampling.needed

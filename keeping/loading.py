@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cases import Case
-from ..engines.channel import Desk
+from ..engines.channel import CallContext
 from ..engines.models import Model, connect
 from ..engines.nli import parted as nli_parted
 from ..errors import JudgeError
@@ -26,7 +26,16 @@ from ..programs.strictness import with_strictness
 from ..programs.votes import Stopping
 from .artifacts import Artifact, Store
 
-__all__ = ["Fitting", "LoadedJudge", "find_judge", "fitting", "load_judge", "locate", "suited", "told_apart"]
+__all__ = [
+    "LoadedJudge",
+    "ResolvedSampling",
+    "default_temperature",
+    "find_judge",
+    "load_judge",
+    "locate",
+    "resolve_sampling",
+    "unique_names",
+]
 
 _BASIC = ":basic"
 _WARM = 0.7
@@ -46,7 +55,7 @@ class LoadedJudge:
         sampling: samples and vote threshold.
         adapter: DSPy's prompt format.
         concurrency: cases in flight at once.
-        desk: the ledger of all its calls.
+        context: the ledger of all its calls.
         stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
         note: what model and sampling do not allow together, in one line; empty if nothing.
         wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows; for
@@ -60,7 +69,7 @@ class LoadedJudge:
     sampling: Sampling
     adapter: str
     concurrency: int
-    desk: Desk
+    context: CallContext
     stopping: Stopping = "settled"
     note: str = ""
     wanted: Sampling | None = None
@@ -95,7 +104,7 @@ class LoadedJudge:
         return Asker(
             judge=self.judge,
             program=self.artifact.program(self.judge) if self.artifact else self.judge.basic(),
-            lm=connect(self.model, self.desk),
+            lm=connect(self.model, self.context),
             sampling=self.sampling,
             adapter=self.adapter,
             concurrency=self.concurrency,
@@ -112,7 +121,7 @@ class LoadedJudge:
             return self
         model = _at(model, self.artifact.card if self.artifact else {})
         wanted = self.wanted or self.sampling
-        fit = fitting(suited(model, draws or wanted.samples), wanted)
+        fit = resolve_sampling(default_temperature(model, draws or wanted.samples), wanted)
         return replace(self, model=fit.model, sampling=fit.sampling, note=fit.note)
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> list[LoadedJudge]:
@@ -186,7 +195,7 @@ def load_judge(
             threshold = kept.get("threshold")
     warm = _at(model or Model(), card)
     sampling = Sampling(samples=samples, threshold=threshold)
-    fit = fitting(warm, sampling)
+    fit = resolve_sampling(warm, sampling)
     return LoadedJudge(
         judge=judge,
         state=state,
@@ -195,7 +204,7 @@ def load_judge(
         sampling=fit.sampling,
         adapter=str(card.get("adapter", "chat")),
         concurrency=concurrency,
-        desk=Desk.fresh(),
+        context=CallContext.fresh(),
         note=fit.note,
         wanted=sampling,
     )
@@ -220,7 +229,7 @@ def _nli(reference: str, concurrency: int) -> LoadedJudge:
         sampling=Sampling(),
         adapter="chat",
         concurrency=concurrency,
-        desk=Desk.fresh(),
+        context=CallContext.fresh(),
     )
 
 
@@ -268,7 +277,7 @@ def _found(reference: str, store: Store) -> Judge:
     return find(reference)
 
 
-def suited(model: Model, samples: int) -> Model:
+def default_temperature(model: Model, samples: int) -> Model:
     """Return the model with the temperature that suits the number of samples, where that was left open.
 
     One sample is drawn at 0, several at a temperature at which they differ; a model that refuses any
@@ -280,7 +289,7 @@ def suited(model: Model, samples: int) -> Model:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fitting:
+class ResolvedSampling:
     """A model and a sampling that go together.
 
     Attributes:
@@ -294,20 +303,20 @@ class Fitting:
     note: str = ""
 
 
-def fitting(model: Model, sampling: Sampling) -> Fitting:
+def resolve_sampling(model: Model, sampling: Sampling) -> ResolvedSampling:
     """Return what is really asked: the temperature that suits the samples, and one sample where all are the same.
 
     At temperature 0 a provider gives the same text each time: k copies are one draw, so one is asked and one vote
     counted. Under any threshold from 1 to k that verdict is the one that k equal votes would give.
     """
-    model = suited(model, sampling.samples)
+    model = default_temperature(model, sampling.samples)
     if sampling.samples == 1 or model.temperature != 0:
-        return Fitting(model=model, sampling=sampling)
+        return ResolvedSampling(model=model, sampling=sampling)
     note = (
         f"at temperature 0 all {sampling.samples} samples would be the same: 1 is asked and 1 vote counted, "
         "with which any threshold gives the same verdict; a --temperature above 0 makes them differ"
     )
-    return Fitting(model=model, sampling=Sampling(), note=note)
+    return ResolvedSampling(model=model, sampling=Sampling(), note=note)
 
 
 def _parted(reference: str) -> tuple[str, str]:
@@ -316,7 +325,7 @@ def _parted(reference: str) -> tuple[str, str]:
     return (name, version) if at and "/" not in version and ":" not in version else (reference, "latest")
 
 
-def told_apart(judges: Sequence[LoadedJudge]) -> tuple[str, ...]:
+def unique_names(judges: Sequence[LoadedJudge]) -> tuple[str, ...]:
     """Return one name a judge, told apart by model where there are several, and by number where need be."""
     several = len({one.model.name for one in judges if not one.model.classifier}) > 1
     names = [

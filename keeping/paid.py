@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..engines.channel import Desk
+from ..engines.channel import CallContext
 from ..engines.ledger import Ledger
 from ..engines.meter import Budget
 from .checkpoints import Checkpoint
@@ -55,7 +55,7 @@ class Roles:
     print: Mapping[str, Any]
 
     @property
-    def desks(self) -> int:
+    def contexts(self) -> int:
         """One journal a role."""
         return len(self.names)
 
@@ -65,21 +65,21 @@ class Roles:
 
 
 class Job(Paying):
-    """An open job, whose desks share one ledger too. Made by :func:`working`."""
+    """An open job, whose contexts share one ledger too. Made by :func:`working`."""
 
     def __init__(self, roles: Roles, checkpoint: Checkpoint) -> None:
         self.ledger = Ledger()
         super().__init__(roles, checkpoint, self.ledger)
-        self._roles = dict(zip(roles.names, self.desks, strict=True))
+        self._roles = dict(zip(roles.names, self.contexts, strict=True))
 
-    def desk(self, role: str) -> Desk:
-        """Return the desk of a role's calls."""
+    def context(self, role: str) -> CallContext:
+        """Return the context of a role's calls."""
         return self._roles[role]
 
     @property
     def paid(self) -> dict[str, int]:
         """Role -> answers in its journal."""
-        return {role: len(desk.journal) for role, desk in self._roles.items()}
+        return {role: len(context.journal) for role, context in self._roles.items()}
 
 
 @contextmanager

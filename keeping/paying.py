@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from ..engines.channel import Desk
+from ..engines.channel import CallContext
 from ..engines.journal import Journal
 from ..engines.ledger import Ledger
 from ..engines.meter import Budget, Meter
@@ -32,7 +32,7 @@ class Work(Protocol):
         ...
 
     @property
-    def desks(self) -> int:
+    def contexts(self) -> int:
         """How many ledgers and journals it needs."""
         ...
 
@@ -42,7 +42,7 @@ class Work(Protocol):
 
 
 class Paying:
-    """Work with its desks: one shared meter, and a ledger and a journal for each. Made by :func:`paying`.
+    """Work with its contexts: one shared meter, and a ledger and a journal for each. Made by :func:`paying`.
 
     Attributes:
         unfinished: set where something failed that another start could still get: the checkpoint then stays.
@@ -51,20 +51,20 @@ class Paying:
     def __init__(self, work: Work, checkpoint: Checkpoint, ledger: Ledger | None = None) -> None:
         self.checkpoint, self.unfinished = checkpoint, False
         meter = Meter(work.budget)
-        self.desks = tuple(
-            Desk(
+        self.contexts = tuple(
+            CallContext(
                 ledger=ledger or Ledger(),
                 meter=meter,
                 journal=Journal(checkpoint.folder / f"journal-{number}.jsonl"),
             )
-            for number in range(work.desks)
+            for number in range(work.contexts)
         )
         self.paid_before = self.kept
 
     @property
     def kept(self) -> int:
         """How many answers are in the journals."""
-        return sum(len(desk.journal) for desk in self.desks)
+        return sum(len(context.journal) for context in self.contexts)
 
     def stopped(self, why: str, hint: str = "") -> StoppedError:
         """Return the error that says where everything is kept."""
@@ -105,8 +105,8 @@ def paying(
     except KeyboardInterrupt:
         raise run.stopped("stopped by Ctrl-C") from None
     finally:
-        for desk in run.desks:
-            desk.journal.close()
+        for context in run.contexts:
+            context.journal.close()
         if ended or not run.kept:
             checkpoint.remove()
             if new:

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import dspy
 
 from ..cases import Case
-from ..engines.channel import Desk
+from ..engines.channel import CallContext
 from ..errors import BudgetExhausted, OptimizerError
 from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge
@@ -41,7 +41,7 @@ class Event:
         best: the value it speaks of.
         phase: what begins: ``splitting``, ``optimizing`` or ``proving``.
         expected: the calls of this phase at most, where they are known.
-        job: the job that begins, with its desk and parts.
+        job: the job that begins, with its context and parts.
         board: where its candidates will be.
     """
 
@@ -68,7 +68,7 @@ class Job:
         dev: cases it chooses by; never shown to a proposer, never in a prompt.
         judge_lm: answers as the judge.
         proposer_lm: writes prompts.
-        desk: the ledger, meter and journal of the job.
+        context: the ledger, meter and journal of the job.
         seed: of every random choice.
         sampling: samples and votes per case.
         adapter: DSPy's prompt format.
@@ -84,7 +84,7 @@ class Job:
     dev: tuple[Case, ...]
     judge_lm: dspy.LM
     proposer_lm: dspy.LM
-    desk: Desk
+    context: CallContext
     seed: int = 0
     sampling: Sampling = field(default_factory=Sampling)
     adapter: str = "chat"
@@ -132,7 +132,7 @@ class Job:
         self, text: str, best: float | None = None, kind: Literal["step", "candidate", "note"] = "note"
     ) -> None:
         """Send an event."""
-        self.sink(Event(kind=kind, text=text, calls=self.desk.meter.calls, best=best))
+        self.sink(Event(kind=kind, text=text, calls=self.context.meter.calls, best=best))
 
 
 class Optimizer(Protocol):
@@ -179,19 +179,19 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
         OptimizerError: the budget cannot pay for the optimizer's smallest run.
         ModelError: the model cannot be used at all.
     """
-    left, needed = job.desk.meter.left(), optimizer.minimum(job)
+    left, needed = job.context.meter.left(), optimizer.minimum(job)
     if left is not None and left < needed:
         raise OptimizerError(
             f"{optimizer.name} needs at least {needed} calls here and the budget leaves {left} beside the proof",
-            hint=f"raise --max-calls to {job.desk.meter.short(needed)} or more, or use fewer rows or samples",
+            hint=f"raise --max-calls to {job.context.meter.short(needed)} or more, or use fewer rows or samples",
         )
-    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.desk)
+    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.context)
     start = board.add(board.basic_state(), parent=None, source="basic")
     job.sink(
         Event(
             kind="phase",
             text=f"optimizing: {optimizer.name}",
-            calls=job.desk.meter.calls,
+            calls=job.context.meter.calls,
             phase="optimizing",
             job=job,
             board=board,

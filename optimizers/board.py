@@ -20,7 +20,7 @@ import dspy
 import numpy as np
 
 from ..cases import Case
-from ..engines.channel import Desk
+from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..errors import ModelError
 from ..programs.asking import Asker, Verdict
@@ -84,9 +84,13 @@ class Board:
     """All candidates of one job with all their outcomes."""
 
     def __init__(
-        self, judge: Judge, objective: Objective, asker: Callable[[dspy.Module, Setting], Asker], desk: Desk
+        self,
+        judge: Judge,
+        objective: Objective,
+        asker: Callable[[dspy.Module, Setting], Asker],
+        context: CallContext,
     ) -> None:
-        self.judge, self.objective, self.desk = judge, objective, desk
+        self.judge, self.objective, self.context = judge, objective, context
         self.candidates: dict[str, Candidate] = {}
         self._asker = asker
         self._basic = judge.basic()
@@ -131,7 +135,7 @@ class Board:
             parent=parent.id if parent else None,
             source=source,
             step=step,
-            calls=self.desk.meter.calls,
+            calls=self.context.meter.calls,
             setting=setting if setting is not None else (parent.setting if parent else DEFAULT_SETTING),
             demo_ids=demo_ids if demo_ids is not None else (parent.demo_ids if parent else ()),
             params=params or {},
@@ -146,7 +150,7 @@ class Board:
             asker = self._asker(candidate.state.apply(self._basic), candidate.setting.asked)
 
             def keep(index: int, verdict: Verdict) -> None:
-                self.heard(verdict)
+                self.note(verdict)
                 self.record(candidate, open_cases[index], verdict)
 
             asker.ask_all(open_cases, keep)
@@ -156,7 +160,7 @@ class Board:
                 self.record(candidate, case, self._verdicts[asked, case.id])
         return [self._outcomes[candidate.id, case.id] for case in cases]
 
-    def heard(self, verdict: Verdict) -> None:
+    def note(self, verdict: Verdict) -> None:
         """Take note of a new verdict, on this board or beside it.
 
         Raises:
@@ -172,7 +176,7 @@ class Board:
     def mark(self, candidate: Candidate, cases: Sequence[Case]) -> None:
         """Note that all calls of these pairs have been made by now, for the plot of score against calls."""
         for case in cases:
-            self._marks.setdefault((candidate.id, case.id), self.desk.meter.calls)
+            self._marks.setdefault((candidate.id, case.id), self.context.meter.calls)
 
     def record(self, candidate: Candidate, case: Case, verdict: Verdict) -> Outcome:
         """Keep a verdict that was asked elsewhere as this board would ask it; a known pair keeps its first."""

@@ -20,7 +20,7 @@ import dspy
 from .base import Job
 from .board import Board, Candidate
 from .drawing import draw
-from .proposing import Entrance, propose, task, wrong
+from .proposing import CandidateFilter, propose, task, wrong
 
 __all__ = ["CFaith", "RewriteInstruction"]
 
@@ -71,7 +71,7 @@ class CFaith:
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Rewrite the instruction of ``start``; with several predictors, one a round in turn."""
         sample = draw(job.train, self.sample, job.judge.positive, random.Random(f"sample/{job.seed}"))
-        entrance = Entrance.of(job, board, self.name, longest=self.longest, copied=self.copied)
+        candidate_filter = CandidateFilter.of(job, board, self.name, longest=self.longest, copied=self.copied)
         current, names = start, tuple(start.state.predictors)
         board.score(start, job.dev)
         for step in range(1, self.rounds + 1):
@@ -80,7 +80,7 @@ class CFaith:
             if not found:
                 break
             texts = propose(job, RewriteInstruction, self._asked(job, current, name, found), self.temperature)
-            fresh = entrance.enter(current, name, texts, step)
+            fresh = candidate_filter.enter(current, name, texts, step)
             for candidate in fresh:
                 board.score(candidate, job.dev)
                 job.note(f"round {step}: {candidate.id}", board.value(candidate, job.dev), kind="candidate")

@@ -15,7 +15,7 @@ import dspy
 from ..errors import OptimizerError
 from .base import Job
 from .board import Board, Candidate
-from .dspy_search import Purse, Search, labelled, passes, pool, search
+from .dspy_search import Search, SearchBudget, labelled, passes, pool, search
 from .recorder import Judging, Recorder
 
 __all__ = ["Bootstrap"]
@@ -61,23 +61,23 @@ class Bootstrap:
         plan = Search(name=self.name, finalists=self.finalists, compile=lambda *way: self._compile(job, *way))
         return search(job, board, start, plan)
 
-    def sets(self, job: Job, purse: Purse) -> int:
-        """Return the number of random sets that the purse pays for."""
-        if self.candidates or purse.left is None:
+    def sets(self, job: Job, budget: SearchBudget) -> int:
+        """Return the number of random sets that the budget pays for."""
+        if self.candidates or budget.left is None:
             return self.candidates or _USUAL
         dev, bootstrap = len(labelled(job.dev)), self._bootstrap(job)
-        left = purse.left // purse.run - 2 * dev - bootstrap
+        left = budget.left // budget.run - 2 * dev - bootstrap
         return max(0, min(_MOST, left // max(1, dev + bootstrap)))
 
     def _bootstrap(self, job: Job) -> int:
         return min(len(job.train), 2 * self.demos)  # a teacher that is right in one case of two
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
+    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
         optimizer = dspy.BootstrapFewShotWithRandomSearch(
             metric=recorder.metric,
             max_bootstrapped_demos=self.demos,
             max_labeled_demos=self.labels,
-            num_candidate_programs=self.sets(job, purse),
+            num_candidate_programs=self.sets(job, budget),
             num_threads=1,
             metric_threshold=self.accept,
         )

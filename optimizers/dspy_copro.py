@@ -15,7 +15,7 @@ import dspy
 
 from .base import Job
 from .board import Board, Candidate
-from .dspy_search import Purse, Search, labelled, passes, pool, proposer, search
+from .dspy_search import Search, SearchBudget, labelled, passes, pool, proposer, search
 from .recorder import Judging, Recorder
 
 __all__ = ["Copro"]
@@ -60,10 +60,10 @@ class Copro:
         rounds = depth if predictors == 1 else depth * (depth + 1) // 2
         return predictors * (breadth * rounds * sample * run + (breadth - 1) + (depth - 1) * breadth)
 
-    def shape(self, purse: Purse, cases: int) -> tuple[int, int, int]:
-        """Return (breadth, depth, sample): the most instructions that the purse pays for."""
+    def shape(self, budget: SearchBudget, cases: int) -> tuple[int, int, int]:
+        """Return (breadth, depth, sample): the most instructions that the budget pays for."""
         breadth, sample = max(2, self.breadth), min(self.sample or cases, cases)
-        if purse.left is None:
+        if budget.left is None:
             return breadth, self.depth or _USUAL, sample
         depths = [self.depth] if self.depth else range(1, _DEEPEST + 1)
         while True:
@@ -71,7 +71,7 @@ class Copro:
                 (wide, deep)
                 for deep in depths
                 for wide in range(2, breadth + 1)
-                if purse.pays(self.calls(wide, deep, sample, purse.run, purse.predictors))
+                if budget.pays(self.calls(wide, deep, sample, budget.run, budget.predictors))
             ]
             if paid:
                 # Between equal numbers of instructions, the one whose proposer learns more often.
@@ -80,8 +80,8 @@ class Copro:
                 return 2, self.depth or 1, sample
             sample = max(_SMALLEST, sample // 2)
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
-        breadth, depth, sample = self.shape(purse, len(labelled(job.train)))
+    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+        breadth, depth, sample = self.shape(budget, len(labelled(job.train)))
         optimizer = _Copro(
             prompt_model=proposer(job),
             metric=recorder.metric,

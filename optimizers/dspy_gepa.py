@@ -21,7 +21,7 @@ from ..engines.models import adapter
 from .base import Job
 from .board import Board, Candidate
 from .drawing import draw
-from .dspy_search import Proposals, Purse, Search, labelled, passes, pool, proposer, search
+from .dspy_search import Proposals, Search, SearchBudget, labelled, passes, pool, proposer, search
 from .recorder import Judging, Recorder
 
 __all__ = ["Gepa"]
@@ -62,14 +62,14 @@ class Gepa:
         """Return the calls of one rewrite that is accepted."""
         return (2 * self.minibatch + validation) * run + 1
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
+    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
         dev = labelled(job.dev) or list(job.dev)
         size = min(self.validation or len(dev), len(dev))
         watched = draw(dev, size, job.judge.positive, random.Random(f"{self.name}/{job.seed}"))
         settings: dict[str, Any] = {"auto": "light"}
-        if purse.left is not None:
-            settings = {"max_metric_calls": max(1, _REMEMBERED * purse.left // purse.run)}
-        meter, dearest = job.desk.meter, self.rewrite(size, purse.run)
+        if budget.left is not None:
+            settings = {"max_metric_calls": max(1, _REMEMBERED * budget.left // budget.run)}
+        meter, dearest = job.context.meter, self.rewrite(size, budget.run)
 
         def spent(state: Any) -> bool:
             left = meter.left()

@@ -17,7 +17,7 @@ import dspy
 from ..errors import OptimizerError
 from .base import Job
 from .board import Board, Candidate
-from .dspy_search import Purse, Search, labelled, passes, pool, proposer, search
+from .dspy_search import Search, SearchBudget, labelled, passes, pool, proposer, search
 from .recorder import Judging, Recorder
 
 __all__ = ["Mipro"]
@@ -60,8 +60,8 @@ class Mipro:
     def minimum(self, job: Job) -> int:
         """Return the calls of proposals, one bootstrap and one trial, and of two prompts on dev."""
         run, dev = passes(job), len(job.dev)
-        purse = Purse(left=0, run=run, predictors=len(job.judge.basic().predictors()))
-        return 2 * dev * run + self.fixed(_FEWEST, len(job.train), purse) + self.trial(dev, purse)
+        budget = SearchBudget(left=0, run=run, predictors=len(job.judge.basic().predictors()))
+        return 2 * dev * run + self.fixed(_FEWEST, len(job.train), budget) + self.trial(dev, budget)
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve the instructions and demonstrations of ``start``."""
@@ -73,46 +73,46 @@ class Mipro:
         )
         return search(job, board, start, plan)
 
-    def fixed(self, candidates: int, cases: int, purse: Purse) -> int:
+    def fixed(self, candidates: int, cases: int, budget: SearchBudget) -> int:
         """Return the calls before the first trial, about."""
         sample = min(self.sample or cases, cases)
         sets = candidates - (2 if self.demos else 1)  # none, and one of labelled cases where there are labels
-        bootstrap = min(sample, 2 * (self.demos or 3)) * sets * purse.run
+        bootstrap = min(sample, 2 * (self.demos or 3)) * sets * budget.run
         summary = 2 + min(9, max(0, math.ceil(sample / 10) - 1))
-        return bootstrap + summary + candidates * purse.predictors
+        return bootstrap + summary + candidates * budget.predictors
 
-    def trial(self, dev: int, purse: Purse) -> int:
+    def trial(self, dev: int, budget: SearchBudget) -> int:
         """Return the calls of one trial, its share of the full evaluations included."""
-        return (dev if dev <= _SMALL else _MINIBATCH + math.ceil(dev / _FULL_EVERY)) * purse.run
+        return (dev if dev <= _SMALL else _MINIBATCH + math.ceil(dev / _FULL_EVERY)) * budget.run
 
-    def shape(self, purse: Purse, cases: int, dev: int) -> tuple[int, int]:
-        """Return (candidates, trials) that the purse pays for, in the proportion that DSPy recommends."""
-        if purse.left is None:
+    def shape(self, budget: SearchBudget, cases: int, dev: int) -> tuple[int, int]:
+        """Return (candidates, trials) that the budget pays for, in the proportion that DSPy recommends."""
+        if budget.left is None:
             size = self.candidates or _USUAL
-            return size, min(self._recommended(size, purse), self._limit(size, purse))
+            return size, min(self._recommended(size, budget), self._limit(size, budget))
         for size in [self.candidates] if self.candidates else _SIZES:
-            left = purse.left - self.fixed(size, cases, purse) - (dev * purse.run if dev > _SMALL else 0)
+            left = budget.left - self.fixed(size, cases, budget) - (dev * budget.run if dev > _SMALL else 0)
             # A combination that comes again costs nothing: from a fifth to three quarters of them do. So half as many
             # again are planned as could be paid if none did; where too few do, the meter ends the search.
-            trials = min(3 * left // max(1, 2 * self.trial(dev, purse)), self._limit(size, purse))
-            if trials >= self._recommended(size, purse) or size == _FEWEST or self.candidates:
+            trials = min(3 * left // max(1, 2 * self.trial(dev, budget)), self._limit(size, budget))
+            if trials >= self._recommended(size, budget) or size == _FEWEST or self.candidates:
                 return size, max(1, trials)
         raise AssertionError("the last size is the fewest")
 
-    def _recommended(self, size: int, purse: Purse) -> int:
-        variables = purse.predictors * (2 if self.demos else 1)
+    def _recommended(self, size: int, budget: SearchBudget) -> int:
+        variables = budget.predictors * (2 if self.demos else 1)
         return int(max(2 * variables * math.log2(size), 1.5 * size))
 
-    def _limit(self, size: int, purse: Purse) -> int:
+    def _limit(self, size: int, budget: SearchBudget) -> int:
         """Return the trials below which full evaluations do not run out of combinations, and MIPROv2 fails."""
-        combinations: int = size ** (purse.predictors * (2 if self.demos else 1))
+        combinations: int = size ** (budget.predictors * (2 if self.demos else 1))
         return min(_MOST, 4 * combinations - 1)
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
+    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
         import optuna  # noqa: F401 - its log handler must not be made while our streams are silenced
 
         train, dev = pool(job, self.name, self.sample), labelled(job.dev) or list(job.dev)
-        candidates, trials = self.shape(purse, len(train), len(dev))
+        candidates, trials = self.shape(budget, len(train), len(dev))
         optimizer = dspy.MIPROv2(
             metric=recorder.metric,
             prompt_model=proposer(job),

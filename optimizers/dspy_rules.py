@@ -23,7 +23,7 @@ from dspy.utils.exceptions import ContextWindowExceededError
 from ..cases import Case
 from .base import Job
 from .board import Board, Candidate
-from .dspy_search import Proposals, Purse, Search, labelled, passes, pool, proposer, search
+from .dspy_search import Proposals, Search, SearchBudget, labelled, passes, pool, proposer, search
 from .recorder import Judging, Recorder
 
 __all__ = ["InferRules"]
@@ -64,23 +64,23 @@ class InferRules:
         plan = Search(name=self.name, finalists=self.finalists, compile=lambda *way: self._compile(job, *way))
         return search(job, board, start, plan)
 
-    def sets(self, purse: Purse, cases: int, dev: int) -> int:
-        """Return the sets of rules that the purse pays for."""
-        if self.candidates or purse.left is None:
+    def sets(self, budget: SearchBudget, cases: int, dev: int) -> int:
+        """Return the sets of rules that the budget pays for."""
+        if self.candidates or budget.left is None:
             return self.candidates or _USUAL
-        left = purse.left - self._bootstrap(cases) * purse.run
-        return max(1, min(_MOST, left // (purse.predictors + dev * purse.run)))
+        left = budget.left - self._bootstrap(cases) * budget.run
+        return max(1, min(_MOST, left // (budget.predictors + dev * budget.run)))
 
     def _bootstrap(self, cases: int) -> int:
         return min(cases, self.sample or cases, 2 * self.demos)
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
+    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
         train, dev = pool(job, self.name, self.sample), labelled(job.dev) or list(job.dev)
         optimizer = _Rules(
             recorder.job,
             train,
             Proposals(recorder.job, self.name),
-            num_candidates=self.sets(purse, len(train), len(dev)),
+            num_candidates=self.sets(budget, len(train), len(dev)),
             num_rules=self.rules,
             num_threads=1,
             metric=recorder.metric,

@@ -1,4 +1,4 @@
-"""What all of DSPy's optimizers need to work here: a purse, silence, a guard, and an honest end.
+"""What all of DSPy's optimizers need to work here: a budget, silence, a guard, and an honest end.
 
 The optimizer searches with calls kept back for the end. Then, however the
 search ended, the best few prompts by the record are scored on the whole of dev,
@@ -31,13 +31,13 @@ from ..errors import BudgetExhausted, JuristError, OptimizerError
 from .base import Event, Job
 from .board import Board, Candidate
 from .drawing import draw
-from .recorder import Escaped, Judging, Prefetch, Recorder
+from .recorder import CarriedError, Judging, Prefetch, Recorder
 
 __all__ = [
     "Lenient",
     "Proposals",
-    "Purse",
     "Search",
+    "SearchBudget",
     "Stopped",
     "labelled",
     "passes",
@@ -53,7 +53,7 @@ _LOGGERS = ("dspy", "gepa", "optuna")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Purse:
+class SearchBudget:
     """What a search may spend.
 
     Attributes:
@@ -78,13 +78,13 @@ class Search:
     Attributes:
         name: the optimizer's.
         finalists: prompts that are scored on all of dev at the end.
-        compile: runs DSPy's optimizer on a fresh student, within a purse.
+        compile: runs DSPy's optimizer on a fresh student, within a budget.
         defects: exceptions with which this optimizer is known to end without returning what it found.
     """
 
     name: str
     finalists: int
-    compile: Callable[[Recorder, Judging, Purse], object]
+    compile: Callable[[Recorder, Judging, SearchBudget], object]
     defects: tuple[type[Exception], ...] = ()
 
 
@@ -154,13 +154,13 @@ def search(job: Job, board: Board, start: Candidate, plan: Search) -> Candidate:
     ended: BudgetExhausted | None = None
     try:
         with quiet.streams(), _settings(job, recorder, reserve):
-            left = job.desk.meter.left()
-            purse = Purse(left=left, run=passes(job), predictors=len(start.state.predictors))
-            plan.compile(recorder, recorder.student(), purse)
+            left = job.context.meter.left()
+            budget = SearchBudget(left=left, run=passes(job), predictors=len(start.state.predictors))
+            plan.compile(recorder, recorder.student(), budget)
     except BudgetExhausted as stop:
         ended = stop
-    except Escaped as escaped:
-        raise escaped.error from escaped
+    except CarriedError as carried:
+        raise carried.error from carried
     except (Stopped, AdapterParseError, LMError, *plan.defects) as defect:
         _note_end(job, board, plan, defect)
     finally:
@@ -170,7 +170,7 @@ def search(job: Job, board: Board, start: Candidate, plan: Search) -> Candidate:
     best = board.best(job.dev) or start
     job.note(f"{plan.name}: best on dev {best.id}", board.value(best, job.dev), kind="step")
     if ended is not None:
-        raise _truthful(ended, job.desk.meter.left())
+        raise _truthful(ended, job.context.meter.left())
     return best
 
 
@@ -204,8 +204,8 @@ class _Reserve(BaseCallback):
 
     def __init__(self, job: Job, board: Board, plan: Search) -> None:
         self._job, self._board, self._plan = job, board, plan
-        self._before, self._pass = job.desk.meter.held, len(job.dev) * passes(job)
-        self._most, left = plan.finalists * self._pass, job.desk.meter.left()
+        self._before, self._pass = job.context.meter.held, len(job.dev) * passes(job)
+        self._most, left = plan.finalists * self._pass, job.context.meter.left()
         if left is not None:
             self._most = min(self._most, max(self._pass, left // 3))
 
@@ -214,11 +214,11 @@ class _Reserve(BaseCallback):
         found = (one for one in self._board.candidates.values() if one.source == self._plan.name)
         done = sum(self._board.scored(one, self._job.dev) for one in found)
         wanted = max(1, self._plan.finalists - done) * self._pass
-        self._job.desk.meter.hold(self._before + min(self._most, wanted))
+        self._job.context.meter.hold(self._before + min(self._most, wanted))
 
     def free(self) -> None:
         """Give all of it back."""
-        self._job.desk.meter.hold(self._before)
+        self._job.context.meter.hold(self._before)
 
     def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Give back what is not needed any more, before it is asked whether the next evaluation can be paid."""
@@ -298,10 +298,10 @@ class _Guard:
         except LMError as error:
             self._failed += not isinstance(error, ContextWindowExceededError)
             if fatal(error) or self._failed >= _DOWN:
-                raise Escaped(model_error(error)) from error
+                raise CarriedError(model_error(error)) from error
             raise
         except JuristError as error:
-            raise Escaped(error) from error
+            raise CarriedError(error) from error
         self._failed = 0
         return response
 
@@ -353,8 +353,8 @@ class _Quiet:
             self._out = self._err = None
 
     def through(self, sink: Callable[[Event], None]) -> Callable[[Event], None]:
-        def heard(event: Event) -> None:
+        def on_event(event: Event) -> None:
             with redirect_stdout(self._out), redirect_stderr(self._err):
                 sink(event)
 
-        return heard
+        return on_event

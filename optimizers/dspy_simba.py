@@ -18,7 +18,7 @@ import dspy
 
 from .base import Job
 from .board import Board, Candidate
-from .dspy_search import Purse, Search, labelled, passes, pool, proposer, search
+from .dspy_search import Search, SearchBudget, labelled, passes, pool, proposer, search
 from .recorder import Judging, Recorder
 
 __all__ = ["Simba"]
@@ -49,8 +49,8 @@ class Simba:
     def minimum(self, job: Job) -> int:
         """Return the calls of one small step and its end, and of two prompts on dev."""
         batch, programs = self._smallest(len(job.train))
-        purse = Purse(left=0, run=passes(job), predictors=len(job.judge.basic().predictors()))
-        return 2 * len(job.dev) * purse.run + self.calls(1, batch, programs, batch, purse)
+        budget = SearchBudget(left=0, run=passes(job), predictors=len(job.judge.basic().predictors()))
+        return 2 * len(job.dev) * budget.run + self.calls(1, batch, programs, batch, budget)
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve the instructions and demonstrations of ``start``."""
@@ -58,35 +58,35 @@ class Simba:
         return search(job, board, start, plan)
 
     @staticmethod
-    def calls(steps: int, batch: int, programs: int, sample: int, purse: Purse) -> int:
+    def calls(steps: int, batch: int, programs: int, sample: int, budget: SearchBudget) -> int:
         """Return the calls that SIMBA makes, at most; a rollout takes one draw."""
-        step = batch * (programs * purse.predictors + (programs + 1) * purse.run) + programs + 1
-        return steps * step + (min(programs, steps) + 1) * sample * purse.run
+        step = batch * (programs * budget.predictors + (programs + 1) * budget.run) + programs + 1
+        return steps * step + (min(programs, steps) + 1) * sample * budget.run
 
-    def shape(self, purse: Purse, cases: int) -> tuple[int, int, int, int]:
+    def shape(self, budget: SearchBudget, cases: int) -> tuple[int, int, int, int]:
         """Return (steps, mini-batch, programs a step, sample): the largest that allow several steps."""
         sample = min(self.sample or cases, cases)
         sizes = [size for size in _SIZES if size[0] <= sample] or [self._smallest(sample)]
-        if purse.left is None:
+        if budget.left is None:
             return self.steps or _USUAL, *sizes[0], sample
         for least in (_WORTH, 1):
             for batch, programs in sizes:
                 for share in (sample, max(batch, sample // 2), batch):
-                    steps = self._affordable(batch, programs, share, purse)
+                    steps = self._affordable(batch, programs, share, budget)
                     if steps >= least:
                         return steps, batch, programs, share
         return 1, *sizes[-1], sizes[-1][0]
 
-    def _affordable(self, batch: int, programs: int, sample: int, purse: Purse) -> int:
+    def _affordable(self, batch: int, programs: int, sample: int, budget: SearchBudget) -> int:
         most = self.steps or _MOST
-        paid = (n for n in range(most, 0, -1) if purse.pays(self.calls(n, batch, programs, sample, purse)))
+        paid = (n for n in range(most, 0, -1) if budget.pays(self.calls(n, batch, programs, sample, budget)))
         return next(paid, 0)
 
     def _smallest(self, cases: int) -> tuple[int, int]:
         return max(1, min(_SIZES[-1][0], cases)), _SIZES[-1][1]
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, purse: Purse) -> None:
-        steps, batch, programs, sample = self.shape(purse, len(labelled(job.train)))
+    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+        steps, batch, programs, sample = self.shape(budget, len(labelled(job.train)))
         optimizer = dspy.SIMBA(
             metric=recorder.metric,
             bsize=batch,

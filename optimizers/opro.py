@@ -21,7 +21,7 @@ import dspy
 from ..errors import OptimizerError
 from .base import Job
 from .board import Board, Candidate
-from .proposing import Entrance, propose, propose_fields, scored, task, wrong
+from .proposing import CandidateFilter, propose, propose_fields, scored, task, wrong
 from .racing import Race, interleaved, stratified
 
 __all__ = ["Opro", "ProposeInstruction", "joint"]
@@ -113,10 +113,10 @@ class Opro:
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve the instructions of ``start``."""
         race = self._race(job, board, start)
-        entrance = Entrance.of(job, board, self.name, longest=self.longest, copied=self.copied)
+        candidate_filter = CandidateFilter.of(job, board, self.name, longest=self.longest, copied=self.copied)
         last, waited = (start.id, start.id), 0
         for step in range(1, self.steps + 1):
-            for candidate in self._proposed(job, race, entrance, step):
+            for candidate in self._proposed(job, race, candidate_filter, step):
                 race.enter(candidate)
                 job.note(f"step {step}: {candidate.id}", board.value(candidate, race.order), kind="candidate")
             race.advance(self.extra, self.reach)
@@ -150,7 +150,9 @@ class Opro:
         race.enter(start)
         return race
 
-    def _proposed(self, job: Job, race: Race, entrance: Entrance, step: int) -> list[Candidate]:
+    def _proposed(
+        self, job: Job, race: Race, candidate_filter: CandidateFilter, step: int
+    ) -> list[Candidate]:
         """Ask the proposer, and return what is new."""
         leader = race.leader(self.reach)
         names = tuple(leader.state.predictors)
@@ -159,12 +161,12 @@ class Opro:
             asked = self._asked(job, race, {"scored_instructions": name}, step)
             texts = propose(job, ProposeInstruction, asked, self.temperature)
             way = "" if len(names) == 1 else self.predictors
-            return entrance.enter_all(leader, [{name: text} for text in texts], step, way)
+            return candidate_filter.enter_all(leader, [{name: text} for text in texts], step, way)
         fields = {f"instruction_{at}": name for at, name in enumerate(names, 1)}
         asked = self._asked(job, race, {f"scored_{field}": name for field, name in fields.items()}, step)
         answers = propose_fields(job, joint(names), asked, self.temperature)
         proposals = [{fields[field]: text for field, text in said.items()} for said in answers]
-        return entrance.enter_all(leader, proposals, step, self.predictors)
+        return candidate_filter.enter_all(leader, proposals, step, self.predictors)
 
     def _asked(self, job: Job, race: Race, shown: Mapping[str, str], step: int) -> list[dict[str, str]]:
         """Return the values of each draw; ``shown``: the field for the scored instructions of which predictor."""

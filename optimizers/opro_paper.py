@@ -20,7 +20,7 @@ from ..cases import Case
 from .base import Job
 from .board import Board, Candidate
 from .drawing import draw
-from .proposing import Entrance, exemplar, propose, scored, task
+from .proposing import CandidateFilter, exemplar, propose, scored, task
 
 __all__ = ["OproPaper", "ProposeByScore"]
 
@@ -73,7 +73,7 @@ class OproPaper:
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve the instruction of ``start``, predictor by predictor in turn."""
         sample = draw(job.train, self.sample, job.judge.positive, random.Random(f"sample/{job.seed}"))
-        entrance = Entrance.of(job, board, self.name, longest=self.longest, copied=self.copied)
+        candidate_filter = CandidateFilter.of(job, board, self.name, longest=self.longest, copied=self.copied)
         board.score(start, sample)
         leader, names = start, tuple(start.state.predictors)
         for step in range(1, self.steps + 1):
@@ -81,7 +81,7 @@ class OproPaper:
             texts = propose(
                 job, ProposeByScore, self._asked(job, board, sample, name, step), self.temperature
             )
-            for candidate in entrance.enter(leader, name, texts, step):
+            for candidate in candidate_filter.enter(leader, name, texts, step):
                 board.score(candidate, sample)
                 job.note(f"step {step}: {candidate.id}", board.value(candidate, sample), kind="candidate")
             leader = board.ranking(sample)[0]

@@ -20,7 +20,7 @@ from .base import Job
 from .board import Board, Candidate
 from .objective import Outcome
 
-__all__ = ["Gain", "Pace", "Part", "Sight", "Standing", "Standings"]
+__all__ = ["Gain", "Pace", "Part", "Snapshot", "Standing", "Standings"]
 
 _WINDOW = 60.0
 """Seconds over which the pace is measured."""
@@ -64,7 +64,7 @@ class Standing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sight:
+class Snapshot:
     """A look at the search.
 
     Attributes:
@@ -90,19 +90,19 @@ class Standings:
         self._intervals: dict[str, tuple[float, float]] = {}
         self._choice: tuple[tuple[tuple[str, int, int], ...], str] = ((), "")
 
-    def look(self, most: int = 8) -> Sight:
+    def look(self, most: int = 8) -> Snapshot:
         """Return where the best ``most`` candidates stand, and the basic prompt."""
         board = self._board
         candidates = list(board.candidates.copy().values())  # other threads enter more
         if not candidates:
-            return Sight(tried=0, best=None, interval=None, shown=())
+            return Snapshot(tried=0, best=None, interval=None, shown=())
         basic = self._outcomes(candidates[0])
         found = [self._standing(candidate, candidates[0], basic) for candidate in candidates]
         best = self._best(found) if any(one.gain for one in found) else None
         ranked = sorted(found, key=lambda one: (one is not best, one.gain is None, -_value(one)))
         shown = ranked[:most]
         shown += [one for one in found[:1] if one not in shown]
-        return Sight(
+        return Snapshot(
             tried=len(found),
             best=best,
             interval=self._interval(best) if best and best.dev.whole else None,

@@ -24,7 +24,7 @@ from .base import Job
 from .board import Board, Candidate
 from .copying import CopyGuard
 
-__all__ = ["Entrance", "exemplar", "propose", "propose_fields", "scored", "task", "wrong"]
+__all__ = ["CandidateFilter", "exemplar", "propose", "propose_fields", "scored", "task", "wrong"]
 
 _SHOWN = 600  # characters of an input that an exemplar quotes
 
@@ -85,7 +85,7 @@ def propose_fields(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entrance:
+class CandidateFilter:
     """Decides which proposed texts become candidates.
 
     Attributes:
@@ -105,8 +105,8 @@ class Entrance:
     copied: float
 
     @classmethod
-    def of(cls, job: Job, board: Board, source: str, *, longest: int, copied: float) -> Entrance:
-        """Return the entrance of a job: its basic instructions may be repeated."""
+    def of(cls, job: Job, board: Board, source: str, *, longest: int, copied: float) -> CandidateFilter:
+        """Return the candidate_filter of a job: its basic instructions may be repeated."""
         basic = board.basic_state().predictors.values()
         guard = CopyGuard(job.train, [prompt.instructions for prompt in basic])
         return cls(job=job, board=board, source=source, longest=longest, guard=guard, copied=copied)

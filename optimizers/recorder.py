@@ -30,14 +30,14 @@ from ..text.escaping import defuse
 from .base import Job
 from .board import Board, Candidate
 from .objective import Outcome
-from .traced import Heard, key_of, remembering
+from .traced import Trace, key_of, remembering
 
-__all__ = ["Escaped", "Judging", "Loud", "Prefetch", "Recorder", "Unanswered"]
+__all__ = ["CarriedError", "Judging", "NoSwallow", "Prefetch", "Recorder", "Unanswered"]
 
 _RIGHT = "Right: people agree with every label."
 
 
-class Escaped(BaseException):
+class CarriedError(BaseException):
     """Carries an exception past code that catches every ``Exception`` and counts it as a score of 0."""
 
     def __init__(self, error: Exception) -> None:
@@ -45,7 +45,7 @@ class Escaped(BaseException):
         super().__init__(str(error))
 
 
-class Loud:
+class NoSwallow:
     """A block whose exceptions nobody between here and the search can swallow."""
 
     def __enter__(self) -> None:
@@ -54,9 +54,9 @@ class Loud:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Turn an ``Exception`` into :class:`Escaped`."""
+        """Turn an ``Exception`` into :class:`CarriedError`."""
         if isinstance(error, Exception):
-            raise Escaped(error) from error
+            raise CarriedError(error) from error
 
 
 class Unanswered(Exception):  # noqa: N818 - an optimizer may go on without this answer
@@ -85,10 +85,10 @@ class _Judged(dspy.Prediction):
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """One case asked of one prompt; ``heard`` is ``None`` if only its outcome is known."""
+    """One case asked of one prompt; ``trace`` is ``None`` if only its outcome is known."""
 
     outcome: Outcome | None
-    heard: Heard | None
+    trace: Trace | None
     error: str = ""
 
 
@@ -111,7 +111,7 @@ class Recorder:
     _origins: dict[str, str] = field(default_factory=dict)
     _gold: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # labelled example -> by predictor
     _runs: dict[tuple[str, str], _Run] = field(default_factory=dict)
-    _aside: dict[tuple[str, str], _Run] = field(default_factory=dict)
+    _teacher_runs: dict[tuple[str, str], _Run] = field(default_factory=dict)
     _rollouts: Counter[tuple[str, str]] = field(default_factory=Counter)
     _empty: dict[str, str] = field(default_factory=dict)
     _seen: dict[str, Candidate] = field(default_factory=dict)
@@ -146,7 +146,7 @@ class Recorder:
 
     def metric(self, example: dspy.Example, prediction: Any, *more: Any) -> float:
         """Return the share of labelled units judged right, in [0, 1]; 0 where there was no answer."""
-        with Loud():
+        with NoSwallow():
             return prediction._outcome.score if isinstance(prediction, _Judged) else 0.0
 
     def feedback(
@@ -158,34 +158,34 @@ class Recorder:
         pred_trace: Any = None,
     ) -> dspy.Prediction:
         """Return the score with what was wrong, in words (GEPA's five-argument metric)."""
-        with Loud():
+        with NoSwallow():
             outcome = pred._outcome if isinstance(pred, _Judged) else None
             text = (outcome.feedback or _RIGHT) if outcome else "There was no answer."
             return dspy.Prediction(score=outcome.score if outcome else 0.0, feedback=text)
 
-    def ask(self, program: Judging, inputs: Mapping[str, Any], *, aside: bool = False) -> dspy.Prediction:
-        """Answer one run of a copy of the student, or of the teacher (``aside``).
+    def ask(self, program: Judging, inputs: Mapping[str, Any], *, teacher: bool = False) -> dspy.Prediction:
+        """Answer one run of a copy of the student, or of the teacher (``teacher``).
 
         Raises:
             Unanswered: the machinery failed on this case.
-            Escaped: anything that must end the work.
+            CarriedError: anything that must end the work.
         """
-        with Loud():
+        with NoSwallow():
             traced = dspy.settings.trace is not None
             case = self._cases[key_of(inputs)]
-            run = self._aside_of(program, case) if aside else self._answers(program, [case], traced)[0]
+            run = self._teacher_run(program, case) if teacher else self._answers(program, [case], traced)[0]
             if run.outcome is not None:
-                heard = run.heard or Heard()
+                trace = run.trace or Trace()
                 if traced:
                     predictors = dict(program.program.named_predictors())
-                    for name, given, said in heard.steps:
+                    for name, given, said in trace.steps:
                         dspy.settings.trace.append((predictors[name], dict(given), dspy.Prediction(**said)))
-                return _Judged(heard.values, run.outcome)
+                return _Judged(trace.values, run.outcome)
         raise Unanswered(run.error)
 
     def prefetch(self, program: Judging, examples: Sequence[dspy.Example]) -> None:
         """Ask all that an evaluation is about to ask one by one, several at once."""
-        with Loud():
+        with NoSwallow():
             cases = [self._cases[key_of(dict(example.inputs()))] for example in examples]
             # GEPA collects traces by replacing the copy's ``forward``.
             self._answers(program, cases, traced="forward" in vars(program), keep_failed=True)
@@ -193,13 +193,13 @@ class Recorder:
             value = self.board.value(candidate, cases)
             self.job.note(f"{self.source}: {candidate.id} on {len(cases)} cases", value, kind="candidate")
 
-    def _aside_of(self, program: Judging, case: Case) -> _Run:
+    def _teacher_run(self, program: Judging, case: Case) -> _Run:
         """Ask a teacher, whose prompt may be the same again: then so is its answer."""
         state = self._state(program)
         key = state.id, case.id
-        run = self._aside.get(key) or self._asked(state, [case], None)[case.id]
+        run = self._teacher_runs.get(key) or self._asked(state, [case], None)[case.id]
         if run.outcome is not None:
-            self._aside[key] = run
+            self._teacher_runs[key] = run
         return run
 
     def _answers(
@@ -212,12 +212,12 @@ class Recorder:
         for case in cases:
             known = self.board.outcome(candidate, case)
             if known is not None:
-                self._runs.setdefault((candidate.id, case.id), _Run(outcome=known, heard=None))
+                self._runs.setdefault((candidate.id, case.id), _Run(outcome=known, trace=None))
         missing = {
             case.id: case
             for case in cases
             if (run := self._runs.get((candidate.id, case.id))) is None
-            or (traced and run.heard is None and run.outcome is not None)
+            or (traced and run.trace is None and run.outcome is not None)
         }
         if missing:
             found = self._asked(candidate.state, list(missing.values()), None, candidate)
@@ -248,8 +248,8 @@ class Recorder:
 
         def keep(index: int, verdict: Verdict) -> None:
             case = cases[index]
-            heard = program.heard[key_of(self.job.judge.values(case.inputs))]
-            runs[case.id] = self._kept(case, verdict, heard, candidate)
+            traces = program.traces[key_of(self.job.judge.values(case.inputs))]
+            runs[case.id] = self._kept(case, verdict, traces, candidate)
 
         asker.ask_all(cases, keep)
         if candidate is not None:
@@ -257,12 +257,12 @@ class Recorder:
         return {case.id: runs[case.id] for case in cases}
 
     def _kept(
-        self, case: Case, verdict: Verdict, heard: Sequence[Heard], candidate: Candidate | None
+        self, case: Case, verdict: Verdict, traces: Sequence[Trace], candidate: Candidate | None
     ) -> _Run:
-        self.board.heard(verdict)
+        self.board.note(verdict)
         if verdict.status == "failed":
-            return _Run(outcome=None, heard=None, error=verdict.error)
-        for run in heard:
+            return _Run(outcome=None, trace=None, error=verdict.error)
+        for run in traces:
             for _, given, _ in run.steps:
                 self._origins.setdefault(key_of(given), case.id)
         if candidate is not None:
@@ -270,7 +270,7 @@ class Recorder:
         voted = self._voted(case, verdict)
         return _Run(
             outcome=self.board.objective.outcome(case, voted),
-            heard=self._closest(case, voted, heard, exact=candidate is None),
+            trace=self._closest(case, voted, traces, exact=candidate is None),
         )
 
     def _voted(self, case: Case, verdict: Verdict) -> Verdict:
@@ -279,7 +279,7 @@ class Recorder:
             return verdict
         return self.job.asker(self.job.judge.basic(), self.start.setting).revote(case, verdict)
 
-    def _closest(self, case: Case, verdict: Verdict, heard: Sequence[Heard], *, exact: bool) -> Heard:
+    def _closest(self, case: Case, verdict: Verdict, traces: Sequence[Trace], *, exact: bool) -> Trace:
         """Return the sample that says most of what the verdict says.
 
         No sample need say all of it: units may be voted on apart, and those that a reply left out were asked for
@@ -287,14 +287,14 @@ class Recorder:
         than the one that was scored.
         """
 
-        def agreeing(one: Heard) -> int:
+        def agreeing(one: Trace) -> int:
             labels = self.job.judge.read(dspy.Prediction(**one.said), case.inputs).labels
             return sum(said == label for said, label in zip(labels, verdict.labels, strict=True))
 
-        if not heard:
-            return Heard()
-        counts = [agreeing(one) for one in heard]
-        best = heard[counts.index(max(counts))]
+        if not traces:
+            return Trace()
+        counts = [agreeing(one) for one in traces]
+        best = traces[counts.index(max(counts))]
         return (
             best if not exact or max(counts) == len(verdict.labels) else dataclasses.replace(best, steps=())
         )
@@ -355,7 +355,7 @@ class _Aside:
         return self
 
     def ask(self, program: Judging, inputs: Mapping[str, Any]) -> dspy.Prediction:
-        return self._recorder.ask(program, inputs, aside=True)
+        return self._recorder.ask(program, inputs, teacher=True)
 
 
 class Prefetch(BaseCallback):

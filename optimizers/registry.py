@@ -77,7 +77,7 @@ class Chain:
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Run the parts; one that has used up its share makes way for the next."""
-        meter = job.desk.meter
+        meter = job.context.meter
         held = meter.held
         for later in reversed(range(len(self.parts))):
             left = meter.left()

@@ -12,11 +12,11 @@ import dspy
 
 from ..programs.state import jsonable
 
-__all__ = ["Heard", "Traced", "key_of", "remembering"]
+__all__ = ["Trace", "Traced", "key_of", "remembering"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Heard:
+class Trace:
     """What one run gave.
 
     Attributes:
@@ -36,7 +36,7 @@ class Traced(dspy.Module):
     def __init__(self, program: dspy.Module) -> None:
         super().__init__()
         self.inner = program
-        self.heard: dict[str, list[Heard]] = defaultdict(list)
+        self.traces: dict[str, list[Trace]] = defaultdict(list)
         self._names = {id(predictor): name for name, predictor in program.named_predictors()}
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
@@ -52,7 +52,7 @@ class Traced(dspy.Module):
             if id(predictor) in self._names
         )
         said = dict(prediction.items())
-        self.heard[key_of(inputs)].append(Heard(said=said, values=jsonable(said), steps=steps))
+        self.traces[key_of(inputs)].append(Trace(said=said, values=jsonable(said), steps=steps))
         return prediction
 
 

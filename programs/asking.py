@@ -25,8 +25,8 @@ from ..errors import JudgeError, UsageError
 from .judge import Judge
 from .shapes import Answer, Repeatable
 from .together import asking_of, collect, together
-from .verdicts import Heard, Sampling, Status, Verdict
-from .votes import Stopping, decide, settled
+from .verdicts import SampleLog, Sampling, Status, Verdict
+from .votes import Stopping, decide, is_decided
 
 __all__ = ["Asker", "Sampling", "Status", "Verdict", "room_for"]
 
@@ -107,50 +107,52 @@ class Asker:
             return await together(list(enumerate(cases)), one, concurrency=self.concurrency)
 
     async def _judge(self, case: Case) -> Verdict:
-        units, heard = len(self.judge.answer_shape.units(case.inputs)), Heard()
+        units, log = len(self.judge.answer_shape.units(case.inputs)), SampleLog()
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
-            if heard.texts and self.stopping == "settled" and self._settled(heard, units):
+            if log.texts and self.stopping == "settled" and self._is_decided(log, units):
                 break
             sample_number.set(draw)  # this task's own context; the program need not know of it
             sample_draws.set(Counter())
             replies: list[str] = []
             sample_replies.set(replies)
             try:
-                heard.take(await self._sample(case, heard))
+                log.take(await self._sample(case, log))
             except AdapterParseError as bad:
-                heard.error = heard.error or _unreadable(bad)
+                log.error = log.error or _unreadable(bad)
             except LMError as bad:
                 ours = our_own(bad)
                 if ours is not None:
                     raise ours from bad
                 if fatal(bad) or (isinstance(bad, LMTransportError) and not self._reached()):
                     raise model_error(bad) from bad
-                heard.failed, heard.error = True, f"{type(bad).__name__}: {brief(bad)[:200]}"
+                log.failed, log.error = True, f"{type(bad).__name__}: {brief(bad)[:200]}"
                 break
             finally:
-                heard.texts.append(tuple(sorted(replies)))  # a program may make its calls in any order
-        return self._verdict(case, units, heard)
+                log.texts.append(tuple(sorted(replies)))  # a program may make its calls in any order
+        return self._verdict(case, units, log)
 
-    async def _sample(self, case: Case, heard: Heard) -> Answer:
+    async def _sample(self, case: Case, log: SampleLog) -> Answer:
         """Ask once; units without a label are asked for again, if others have one.
 
         A reply that labels nothing is unusable, and asking for everything again would be another draw.
         """
         answer = self.judge.read(await self._call(self.judge.values(case.inputs)), case.inputs)
         missing = answer.missing
-        inputs = self.judge.again(case.inputs, missing) if 0 < len(missing) < len(answer.labels) else None
+        inputs = (
+            self.judge.render_partial(case.inputs, missing) if 0 < len(missing) < len(answer.labels) else None
+        )
         if inputs is None:
             return answer
-        heard.reasked += 1
+        log.reasked += 1
         try:
-            second = self.judge.read_again(await self._call(inputs), case.inputs, missing)
+            second = self.judge.read_partial(await self._call(inputs), case.inputs, missing)
         except AdapterParseError as bad:
             return replace(answer, problem=answer.problem or _unreadable(bad))
         return answer.completed(second)
 
-    def _settled(self, heard: Heard, units: int) -> bool:
-        left = self.sampling.samples - len(heard.texts)
-        return all(settled(votes, left=left, **self._rule) for votes in heard.votes(units))
+    def _is_decided(self, log: SampleLog, units: int) -> bool:
+        left = self.sampling.samples - len(log.texts)
+        return all(is_decided(votes, left=left, **self._rule) for votes in log.votes(units))
 
     @property
     def _rule(self) -> dict[str, Any]:
@@ -193,13 +195,13 @@ class Asker:
                 f"{verdict.saved} samples of case {case.id} were not drawn: its votes fit one threshold only",
                 hint='ask with stopping="all"',
             )
-        heard = Heard(
+        log = SampleLog(
             answers=list(verdict.samples),
             reasoning=verdict.reasoning,
             inconsistent=verdict.inconsistent,
             error=verdict.error,
         )
-        again = self._verdict(case, len(verdict.labels), heard)
+        again = self._verdict(case, len(verdict.labels), log)
         return replace(
             verdict,
             status=again.status,
@@ -209,35 +211,35 @@ class Asker:
             usage=Spend(),
         )
 
-    def _verdict(self, case: Case, units: int, heard: Heard) -> Verdict:
-        drawn = len(heard.texts)
+    def _verdict(self, case: Case, units: int, log: SampleLog) -> Verdict:
+        drawn = len(log.texts)
         kept = Verdict(
             id=case.id,
             status="failed",
             labels=(None,) * units,
-            samples=tuple(heard.answers),
-            reasoning=heard.reasoning,
-            inconsistent=heard.inconsistent,
-            error=heard.error,
+            samples=tuple(log.answers),
+            reasoning=log.reasoning,
+            inconsistent=log.inconsistent,
+            error=log.error,
             drawn=drawn,
-            identical=heard.identical,
-            reasked=heard.reasked,
-            extra=heard.extra,
-            duplicated=heard.duplicated,
+            identical=log.identical,
+            reasked=log.reasked,
+            extra=log.extra,
+            duplicated=log.duplicated,
         )
-        if heard.failed:
+        if log.failed:
             return kept
-        votes = heard.votes(units)
+        votes = log.votes(units)
         labels = tuple(decide(vote, **self._rule) for vote in votes)
         status: Status = "abstained" if None in labels else "verdict"
-        error = "" if status == "verdict" else heard.error or _unusable(labels, heard)
+        error = "" if status == "verdict" else log.error or _unusable(labels, log)
         saved = self.sampling.samples - drawn
         return replace(kept, status=status, labels=labels, votes=votes, error=error, saved=saved)
 
     def _reached(self) -> bool:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""
-        desk = getattr(getattr(self.lm, "_engine_spec", None), "desk", None)
-        spend = desk.ledger.spend() if desk else None
+        context = getattr(getattr(self.lm, "_engine_spec", None), "context", None)
+        spend = context.ledger.spend() if context else None
         return spend is None or spend.calls > spend.failures + spend.retries or spend.replayed > 0
 
 
@@ -255,8 +257,8 @@ def _unreadable(bad: AdapterParseError) -> str:
     return "unusable reply: " + redact(bad.message or str(bad))[:200]
 
 
-def _unusable(labels: Labels, heard: Heard) -> str:
+def _unusable(labels: Labels, log: SampleLog) -> str:
     error = f"no usable label for {labels.count(None)} of {len(labels)} units"
-    if not heard.inconsistent:
+    if not log.inconsistent:
         return error
-    return f"{error}; {heard.inconsistent} of {len(heard.answers)} answers contradict themselves"
+    return f"{error}; {log.inconsistent} of {len(log.answers)} answers contradict themselves"

@@ -143,23 +143,23 @@ class Judge:
         count = len(self.answer_shape.units(inputs))
         return self.shape_for(inputs).read(dict(prediction.items()), count)
 
-    def again(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any] | None:
+    def render_partial(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any] | None:
         """Return what the program is called with to ask for the units at these places (from 0) only.
 
         ``None`` if this shape cannot ask for a part of them.
         """
         if not isinstance(self.answer_shape, Repeatable):
             return None
-        rendered = self.answer_shape.again(defuse(dict(inputs), self.markers), units)
+        rendered = self.answer_shape.render_partial(defuse(dict(inputs), self.markers), units)
         return {name: rendered[name] for name in self.input_fields}
 
-    def read_again(
+    def read_partial(
         self, prediction: dspy.Prediction, inputs: Mapping[str, Any], units: Sequence[int]
     ) -> Answer:
         """Return what a prediction says that was asked for the units at these places only."""
         shape = self.shape_for(inputs)
         assert isinstance(shape, Repeatable)
-        return shape.hear(dict(prediction.items()), len(shape.units(inputs)), units)
+        return shape.read_partial(dict(prediction.items()), len(shape.units(inputs)), units)
 
     def shape_for(self, inputs: Mapping[str, Any]) -> Shape:
         """Return the shape of the answer about one row: one that reads by the row's text gets it as it is shown."""

@@ -105,11 +105,11 @@ class Shape(Protocol):
 class Repeatable(Shape, Protocol):
     """A shape of several units, some of which can be asked for again under their own numbers."""
 
-    def again(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any]:
+    def render_partial(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any]:
         """Return the values of the input fields that ask for the units at these places (from 0) only."""
         ...
 
-    def hear(self, reply: Mapping[str, Any], count: int, units: Sequence[int]) -> Answer:
+    def read_partial(self, reply: Mapping[str, Any], count: int, units: Sequence[int]) -> Answer:
         """Return what a reply says that was asked for these places of ``count``; the others get ``None``."""
         ...
 
@@ -226,17 +226,17 @@ class Sentences:
 
     def read(self, reply: Mapping[str, Any], count: int) -> Answer:
         """Return each sentence's label; ``None`` where its number is missing or was given two labels."""
-        return self.hear(reply, count, range(count))
+        return self.read_partial(reply, count, range(count))
 
     def answer(self, labels: Sequence[Label | None]) -> Any:
         """Return the items of the labelled sentences."""
         return [{"n": n, "label": label} for n, label in enumerate(labels, 1) if label is not None]
 
-    def again(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any]:
+    def render_partial(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any]:
         """Return the inputs with some of the sentences only, each with the number it had."""
         return {**inputs, self.unit: numbered(inputs[self.unit], units)}
 
-    def hear(self, reply: Mapping[str, Any], count: int, units: Sequence[int]) -> Answer:
+    def read_partial(self, reply: Mapping[str, Any], count: int, units: Sequence[int]) -> Answer:
         """Return the labels of the sentences that were asked for, by number."""
         asked, extra = {place + 1 for place in units}, 0
         found: dict[int, set[Label]] = {}

@@ -20,7 +20,7 @@ import dspy
 
 from ..text.escaping import well_formed
 
-__all__ = ["Demo", "PredictorPrompt", "PromptState", "jsonable", "settled"]
+__all__ = ["Demo", "PredictorPrompt", "PromptState", "jsonable", "normalise_instruction"]
 
 Demo = Mapping[str, Any]
 """A few-shot demonstration: input and output field -> JSON value."""
@@ -46,7 +46,7 @@ class PromptState:
         return cls(
             {
                 name: PredictorPrompt(
-                    instructions=settled(predictor.signature.instructions),
+                    instructions=normalise_instruction(predictor.signature.instructions),
                     demos=tuple(_plain(dict(demo)) for demo in predictor.demos),
                 )
                 for name, predictor in program.named_predictors()
@@ -91,8 +91,10 @@ class PromptState:
         )
 
     def with_instruction(self, predictor: str, instructions: str) -> PromptState:
-        """Return a state in which one predictor has another instruction, settled (see :func:`settled`)."""
-        changed = PredictorPrompt(instructions=settled(instructions), demos=self.predictors[predictor].demos)
+        """Return a state in which one predictor has another instruction, as :func:`normalise_instruction` makes it."""
+        changed = PredictorPrompt(
+            instructions=normalise_instruction(instructions), demos=self.predictors[predictor].demos
+        )
         return PromptState({**self.predictors, predictor: changed})
 
     def with_demos(self, predictor: str, demos: tuple[Demo, ...]) -> PromptState:
@@ -116,7 +118,7 @@ def jsonable(value: Any) -> Any:
     return value
 
 
-def settled(instructions: str) -> str:
+def normalise_instruction(instructions: str) -> str:
     """Return an instruction as DSPy will show it: dedented, without blank edges, and encodable as UTF-8.
 
     An id must be of the text that the model sees, and a lone surrogate from a proposer would end the job.

@@ -41,18 +41,18 @@ class Echoed(Quoted):
 
     def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs with every sentence in empty tags."""
-        return self.again(inputs, range(len(inputs[self.unit])))
+        return self.render_partial(inputs, range(len(inputs[self.unit])))
 
-    def again(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any]:
+    def render_partial(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any]:
         """Return the inputs with some of the sentences only."""
         lines = (f"<>{self._harmless(inputs[self.unit][place])}</>" for place in units)
         return {**inputs, self.unit: "\n".join(lines)}
 
     def read(self, reply: Mapping[str, Any], count: int) -> Answer:
         """Return each sentence's label; ``None`` where its echo is missing, differs or has two labels."""
-        return self.hear(reply, count, range(count))
+        return self.read_partial(reply, count, range(count))
 
-    def hear(self, reply: Mapping[str, Any], count: int, units: Sequence[int]) -> Answer:
+    def read_partial(self, reply: Mapping[str, Any], count: int, units: Sequence[int]) -> Answer:
         """Return the labels of the sentences that were asked for, matched by their text and order."""
         spans, wanted = self._spans(reply), [_plain(shown(self.sentences[place])) for place in units]
         if any(map(self._tag.search, wanted)) and [text for _, text in spans] != wanted:

@@ -16,7 +16,7 @@ from ..engines.ledger import Spend
 from .shapes import Answer
 from .votes import agreement, check_threshold, majority, tally
 
-__all__ = ["Heard", "Sampling", "Status", "Verdict"]
+__all__ = ["SampleLog", "Sampling", "Status", "Verdict"]
 
 Status = Literal["verdict", "abstained", "failed"]
 
@@ -101,7 +101,7 @@ class Verdict:
 
 
 @dataclass(kw_only=True)
-class Heard:
+class SampleLog:
     """What the samples of one case have said so far."""
 
     answers: list[Labels] = field(default_factory=list)

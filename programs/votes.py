@@ -9,7 +9,7 @@ varies the threshold.
 
 Samples are drawn one after the other, so drawing can stop when no unit's outcome
 can change any more, whatever the samples not yet drawn would say
-(:func:`settled`): the decisions are those of all ``k``.
+(:func:`is_decided`): the decisions are those of all ``k``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Literal
 from ..cases import Label, Labels
 from ..errors import UsageError
 
-__all__ = ["Stopping", "agreement", "check_threshold", "decide", "majority", "settled", "tally"]
+__all__ = ["Stopping", "agreement", "check_threshold", "decide", "is_decided", "majority", "tally"]
 
 Stopping = Literal["all", "settled"]
 """When drawing ends: after all samples (who fits a threshold later needs every vote), or when all is settled."""
@@ -75,7 +75,7 @@ def decide(
     return max(side, key=lambda label: votes.get(label, 0))
 
 
-def settled(
+def is_decided(
     votes: Mapping[Label, int],
     *,
     left: int,

@@ -12,12 +12,12 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 
-from jurist.engines.channel import AsyncChannel, Channel, Desk
+from jurist.engines.channel import AsyncChannel, CallContext, Channel
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Budget, Meter
 
-__all__ = ["Scripted", "desk_with", "lm_of", "reply", "system_of", "user_of"]
+__all__ = ["Scripted", "context_with", "lm_of", "reply", "system_of", "user_of"]
 
 Answer = str | BaseException
 
@@ -65,14 +65,16 @@ class Scripted:
             self.now -= 1
 
 
-def desk_with(budget: Budget | None = None, journal: Journal | None = None) -> Desk:
-    """Return a desk with a budget and a journal."""
-    return Desk(ledger=Ledger(), meter=Meter(budget), journal=Journal() if journal is None else journal)
+def context_with(budget: Budget | None = None, journal: Journal | None = None) -> CallContext:
+    """Return a context with a budget and a journal."""
+    return CallContext(
+        ledger=Ledger(), meter=Meter(budget), journal=Journal() if journal is None else journal
+    )
 
 
-def lm_of(inner: Any, desk: Desk, purpose: Any = "judge", **settings: Any) -> dspy.LM:
-    """Return a language model whose calls go through ``desk`` to ``inner``, as ``connect`` makes it."""
-    channel = Channel(inner, desk, purpose)
+def lm_of(inner: Any, context: CallContext, purpose: Any = "judge", **settings: Any) -> dspy.LM:
+    """Return a language model whose calls go through ``context`` to ``inner``, as ``connect`` makes it."""
+    channel = Channel(inner, context, purpose)
     return dspy.LM(
         "test/scripted",
         engine=channel,

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fakes import Scripted, desk_with, lm_of
+from fakes import Scripted, context_with, lm_of
 
 from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
@@ -57,16 +57,16 @@ class ScriptedRun:
         **job: Any,
     ) -> None:
         self.judge, self.proposer = Scripted(judged), Scripted(proposed)
-        self.desk = desk_with(budget, None if journal is None else Journal(journal))
+        self.context = context_with(budget, None if journal is None else Journal(journal))
         self.notes: list[str] = []
         settings = {
             "judge": FECT,
-            "judge_lm": lm_of(self.judge, self.desk),
-            "proposer_lm": lm_of(self.proposer, self.desk, "proposer"),
+            "judge_lm": lm_of(self.judge, self.context),
+            "proposer_lm": lm_of(self.proposer, self.context, "proposer"),
             "concurrency": 4,
             "sink": lambda event: self.notes.append(event.text),
         }
-        self.job = Job(desk=self.desk, **{**settings, **job})
+        self.job = Job(context=self.context, **{**settings, **job})
         self.result: Result = optimize(make(name, options), self.job)
 
     @property

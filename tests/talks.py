@@ -8,7 +8,7 @@ from fakes import reply
 from loopback import answer
 
 from jurist.generating.documents import Document
-from jurist.generating.plans import Plan, Range, Wish, plans
+from jurist.generating.plans import DialogueSpec, Plan, Range, plans
 
 MILL = (
     "The Dunlow mill was built in 1832 by the brothers Hask. It has two wheels and ground oats until 1951, when the "
@@ -34,8 +34,8 @@ def docs(count: int = 3) -> list[dict[str, Any]]:
 
 
 def plan_of(text: str = MILL, **changes: Any) -> Plan:
-    wish = Wish(turns=Range(2, 2), words=Range(5, 60), **changes)
-    return plans([Document(id="d", text=text, title="mill")], wish, 0)[0]
+    spec = DialogueSpec(turns=Range(2, 2), words=Range(5, 60), **changes)
+    return plans([Document(id="d", text=text, title="mill")], spec, 0)[0]
 
 
 def turn(adapter: str, user: str, assistant: str) -> str:

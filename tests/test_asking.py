@@ -13,10 +13,10 @@ import dspy
 import pytest
 from dspy.lm15 import Request
 from dspy.utils.exceptions import LMRateLimitError
-from fakes import Scripted, desk_with, lm_of, reply, system_of
+from fakes import Scripted, context_with, lm_of, reply, system_of
 
 from jurist.cases import Case
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.errors import JudgeError
 from jurist.programs.asking import Asker, Sampling
@@ -29,7 +29,7 @@ YES, NO = reply("chat", factual=True), reply("chat", factual=False)
 
 
 def asker(inner: Any, judge: Judge = FECT, **settings: Any) -> Asker:
-    return Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, Desk.fresh()), **settings)
+    return Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, CallContext.fresh()), **settings)
 
 
 class Slow(Scripted):
@@ -170,11 +170,11 @@ def test_a_users_forward_meets_the_offline_engine_and_the_budget() -> None:
     from jurist.errors import BudgetExhausted
 
     judge = Judge(name="essays", signature=Grade, positive=frozenset({"fail"}), program=ForwardOnly)
-    desk = desk_with(Budget(calls=7))
+    context = context_with(Budget(calls=7))
     cases = [Case(inputs={"essay": f"essay {n}"}) for n in range(9)]
     with pytest.raises(BudgetExhausted):
-        Asker(judge=judge, program=judge.basic(), lm=connect(Model(), desk)).ask_all(cases)
-    assert desk.ledger.spend().calls == 7
+        Asker(judge=judge, program=judge.basic(), lm=connect(Model(), context)).ask_all(cases)
+    assert context.ledger.spend().calls == 7
 
 
 def test_ctrl_c_in_a_running_loop_does_not_wait_for_the_rest() -> None:
@@ -198,7 +198,9 @@ def test_ctrl_c_in_a_running_loop_does_not_wait_for_the_rest() -> None:
 
 def test_offline_is_the_default_and_is_deterministic() -> None:
     def ask() -> list[Any]:
-        judge = Asker(judge=FECT, program=FECT.basic(), lm=connect(Model(temperature=1.0), Desk.fresh()))
+        judge = Asker(
+            judge=FECT, program=FECT.basic(), lm=connect(Model(temperature=1.0), CallContext.fresh())
+        )
         return [dataclasses.replace(verdict, usage=None) for verdict in judge.ask_all([CASE] * 3)]  # type: ignore[arg-type]
 
     assert ask() == ask()

@@ -12,13 +12,13 @@ from typing import Any
 import dspy
 import pytest
 from dspy.utils.exceptions import LMRateLimitError
-from fakes import Scripted, desk_with, lm_of, reply, user_of
+from fakes import Scripted, context_with, lm_of, reply, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import Loopback, field_of
 
 from jurist.cases import Case
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
@@ -36,8 +36,8 @@ def tags(*pairs: tuple[int, str], adapter: str = "chat") -> str:
     return reply(adapter, labels=[{"n": n, "label": label} for n, label in pairs])
 
 
-def asker(inner: Any, judge: Any = FECT, desk: Desk | None = None, **more: Any) -> Asker:
-    return Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, desk or Desk.fresh()), **more)
+def asker(inner: Any, judge: Any = FECT, context: CallContext | None = None, **more: Any) -> Asker:
+    return Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, context or CallContext.fresh()), **more)
 
 
 # -- stopping early -------------------------------------------------------------------------------------
@@ -188,30 +188,30 @@ def test_over_http_and_resumed_from_the_journal(serve: Callable[..., Loopback], 
     path = tmp_path / "journal.jsonl"
     cases = [COGNI.case({"reference": f"r{n}", "sentences": ["One.", "Two.", "Three."]}) for n in range(12)]
 
-    def judge(budget: Budget | None = None) -> tuple[Asker, Desk]:
-        desk = desk_with(budget, Journal(path))
-        lm = connect(Model(name="openai/x", api_base=server.url, temperature=0.7), desk)
+    def judge(budget: Budget | None = None) -> tuple[Asker, CallContext]:
+        context = context_with(budget, Journal(path))
+        lm = connect(Model(name="openai/x", api_base=server.url, temperature=0.7), context)
         sampling = Sampling(samples=2)
-        return Asker(judge=COGNI, program=COGNI.basic(), lm=lm, sampling=sampling, concurrency=3), desk
+        return Asker(judge=COGNI, program=COGNI.basic(), lm=lm, sampling=sampling, concurrency=3), context
 
-    cut, desk = judge(Budget(calls=19))
+    cut, context = judge(Budget(calls=19))
     with pytest.raises(BudgetExhausted):
         cut.ask_all(cases)
-    desk.journal.close()
+    context.journal.close()
     assert server.count == 19  # never one more
-    again, desk = judge()
+    again, context = judge()
     found = again.ask_all(cases)
-    desk.journal.close()
-    assert server.count == 48 == desk.ledger.spend().calls + desk.ledger.spend().replayed
+    context.journal.close()
+    assert server.count == 48 == context.ledger.spend().calls + context.ledger.spend().replayed
     assert all(verdict.labels == ("faithful",) * 3 and verdict.reasked == 2 for verdict in found)
     assert set(Counter(json.dumps(hit.body) for hit in server.hits).values()) == {
         2
     }  # each question once a sample
-    replayed, desk = judge()
+    replayed, context = judge()
     assert replayed.ask_all(cases) == found
     assert server.count == 48
-    assert desk.ledger.spend().calls == 0
-    desk.journal.close()
+    assert context.ledger.spend().calls == 0
+    context.journal.close()
 
 
 def test_room_is_kept_for_what_may_be_asked_again() -> None:
@@ -242,7 +242,7 @@ def test_a_program_of_two_steps_is_identical_if_both_are() -> None:
 
     for notes, identical in ((("a", "a"), True), (("a", "b"), False)):
         said = [part for note in notes for part in (reply("chat", note=note), YES)]
-        lm = lm_of(Scripted(said), Desk.fresh())
+        lm = lm_of(Scripted(said), CallContext.fresh())
         verdict = Asker(judge=FECT, program=Two(), lm=lm, sampling=Sampling(samples=2)).ask(CLAIM)
         assert (verdict.identical, verdict.votes) == (identical, ({"factual": 2},))
 
@@ -254,7 +254,7 @@ def test_dspys_cache_does_not_make_one_sample_of_several(
     turn = itertools.count()
     server = serve(lambda messages: reply("chat", factual=next(turn) % 3 != 0))
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)
-    lm = connect(Model(name="openai/x", api_base=server.url, temperature=0.7), Desk.fresh())
+    lm = connect(Model(name="openai/x", api_base=server.url, temperature=0.7), CallContext.fresh())
     for _ in range(2):
         verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm, sampling=Sampling(samples=3)).ask(CLAIM)
         assert verdict.votes == ({"non_factual": 1, "factual": 2},)

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fakes import desk_with
+from fakes import context_with
 from loopback import Loopback, field_of, truth_of
 
 from jurist.engines import channel
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import BudgetExhausted, ModelError, UsageError
@@ -42,14 +42,18 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return seen
 
 
-def asker(server: Loopback | str, desk: Desk | None = None, timeout: float = 20.0, **settings: Any) -> Asker:
+def asker(
+    server: Loopback | str, context: CallContext | None = None, timeout: float = 20.0, **settings: Any
+) -> Asker:
     url = server if isinstance(server, str) else server.url
     model = Model(name="openai/gpt-4.1-mini", api_base=url, timeout=timeout)
-    return Asker(judge=FECT, program=FECT.basic(), lm=connect(model, desk or Desk.fresh()), **settings)
+    return Asker(
+        judge=FECT, program=FECT.basic(), lm=connect(model, context or CallContext.fresh()), **settings
+    )
 
 
 def spend(judge: Asker) -> Any:
-    return judge.lm._engine_spec.desk.ledger.spend()
+    return judge.lm._engine_spec.context.ledger.spend()
 
 
 def right(verdict: Verdict, number: int) -> bool:
@@ -74,7 +78,7 @@ def test_every_sentence_gets_its_own_label(serve: Serve) -> None:
         {"reference": "r", "sentences": ["Paris is big.", "So\nit is.", "Hi!"], "question": "q"}
     )
     server = serve()
-    lm = connect(Model(name="openai/gpt-4.1-mini", api_base=server.url), Desk.fresh())
+    lm = connect(Model(name="openai/gpt-4.1-mini", api_base=server.url), CallContext.fresh())
     verdict = Asker(judge=COGNI, program=COGNI.basic(), lm=lm).ask(case)
     tags = ("irrelevant", "faithful", "invented", "misleading", "speculative", "reliable", "irrefutable")
     assert verdict.labels == tuple(truth_of(text, tags) for text in ("Paris is big.", "So it is.", "Hi!"))
@@ -165,13 +169,13 @@ def test_it_ends_the_work_also_in_the_middle(serve: Serve) -> None:
 
 
 def test_the_key_is_never_said(serve: Serve, fake_key: str) -> None:
-    server, desk = serve(faults=lambda index, body: "401"), Desk.fresh()
+    server, context = serve(faults=lambda index, body: "401"), CallContext.fresh()
     with pytest.raises(ModelError) as stop:
-        asker(server, desk).ask(CASES[0])
+        asker(server, context).ask(CASES[0])
     assert server.hits[0].authorization == f"Bearer {fake_key}"
     assert "Incorrect API key provided: ***" in str(stop.value)
     assert fake_key not in str(stop.value) + stop.value.message + stop.value.hint + json.dumps(
-        desk.ledger.to_json()
+        context.ledger.to_json()
     )
 
 
@@ -223,7 +227,7 @@ def test_garbage_and_errors_over_two_hundred_rows(serve: Serve) -> None:
 @pytest.mark.parametrize("model", ["openai/gpt-4.1-mini", "anthropic/claude-sonnet-4-5"])
 def test_a_missing_key_is_one_line(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    lm = connect(Model(name=model), Desk.fresh())
+    lm = connect(Model(name=model), CallContext.fresh())
     with pytest.raises(ModelError, match=r"_API_KEY") as stop:
         Asker(judge=FECT, program=FECT.basic(), lm=lm).ask(CASES[0])
     assert "\n" not in str(stop.value)
@@ -317,7 +321,7 @@ def test_the_sample_number_is_never_sent(serve: Serve) -> None:
 def test_settings_are_sent(serve: Serve) -> None:
     server = serve()
     model = Model(name="openai/gpt-4.1-mini", api_base=server.url, temperature=0.7, max_tokens=50)
-    Asker(judge=FECT, program=FECT.basic(), lm=connect(model, Desk.fresh())).ask(CASES[0])
+    Asker(judge=FECT, program=FECT.basic(), lm=connect(model, CallContext.fresh())).ask(CASES[0])
     body = server.hits[0].body
     assert body["temperature"] == 0.7
     assert 50 in (body.get("max_tokens"), body.get("max_completion_tokens"))
@@ -335,25 +339,25 @@ def test_concurrency_is_bounded_and_used(serve: Serve, concurrency: int) -> None
 
 @pytest.mark.parametrize("calls", [1, 7, 50])
 def test_exactly_as_many_requests_as_the_budget_has_calls(serve: Serve, calls: int) -> None:
-    server, desk, seen = serve(delay=0.005), desk_with(Budget(calls=calls)), []
+    server, context, seen = serve(delay=0.005), context_with(Budget(calls=calls)), []
     with pytest.raises(BudgetExhausted):
-        asker(server, desk, concurrency=8).ask_all(CASES, lambda index, verdict: seen.append(verdict))
-    assert server.count == calls == desk.meter.calls == desk.ledger.spend().calls == len(seen)
+        asker(server, context, concurrency=8).ask_all(CASES, lambda index, verdict: seen.append(verdict))
+    assert server.count == calls == context.meter.calls == context.ledger.spend().calls == len(seen)
 
 
 def test_retries_are_paid_from_the_budget(serve: Serve) -> None:
     server = serve(faults=lambda index, body: "500" if index % 3 == 0 else None, delay=0.005)
-    desk = desk_with(Budget(calls=40))
+    context = context_with(Budget(calls=40))
     with pytest.raises(BudgetExhausted):
-        asker(server, desk, concurrency=8).ask_all(CASES)
-    assert server.count == 40 == desk.ledger.spend().calls
-    assert desk.ledger.spend().retries > 5
+        asker(server, context, concurrency=8).ask_all(CASES)
+    assert server.count == 40 == context.ledger.spend().calls
+    assert context.ledger.spend().retries > 5
 
 
 def test_a_budget_of_seconds_ends_the_work(serve: Serve) -> None:
     server = serve(delay=0.05)
     with pytest.raises(BudgetExhausted, match="seconds"):
-        asker(server, desk_with(Budget(seconds=0.3)), concurrency=2).ask_all(CASES)
+        asker(server, context_with(Budget(seconds=0.3)), concurrency=2).ask_all(CASES)
     assert 0 < server.count < 200
 
 

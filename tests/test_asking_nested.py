@@ -8,7 +8,7 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 
-from jurist.engines.channel import AsyncChannel, Channel, Desk
+from jurist.engines.channel import AsyncChannel, CallContext, Channel
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 
@@ -43,7 +43,7 @@ def test_nested_replies_are_abstentions(name: str, adapter: str, reply: str) -> 
     judge = find(name)
     row: dict[str, Any] = {"conversation": "c", "claim": "c", "reference": "r", "sentences": ["a", "b"]}
     channel = Channel(
-        Always(REPLIES[reply].replace("FIELD", judge.answer_shape.field)), Desk.fresh(), "judge"
+        Always(REPLIES[reply].replace("FIELD", judge.answer_shape.field)), CallContext.fresh(), "judge"
     )
     lm = dspy.LM(
         "jurist/fake", engine=channel, async_engine=AsyncChannel(channel), cache=False, num_retries=0

@@ -75,7 +75,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, answer: str, wrong: int = 0) -> Sc
 
     engine = Scripted(said)
     for place in ("jurist.keeping.loading.connect", "jurist.papers.cognibench.assess.connect"):
-        monkeypatch.setattr(place, lambda model, desk, purpose="judge": lm_of(engine, desk, purpose))
+        monkeypatch.setattr(place, lambda model, context, purpose="judge": lm_of(engine, context, purpose))
     return engine
 
 

@@ -18,7 +18,7 @@ from fakes import Scripted, lm_of, reply, system_of, user_of
 from loopback import field_of
 from small import claims
 
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.models import Model
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import Compiled, Plan, compile_judge
@@ -47,8 +47,8 @@ def _answer(request: Request) -> str:
 def compiled(folder: Path, patch: pytest.MonkeyPatch) -> tuple[Compiled, Scripted]:
     engine = Scripted(_answer)
 
-    def connect(model: Model, desk: Desk, purpose: str = "judge") -> Any:
-        return lm_of(engine, desk, purpose, temperature=model.temperature)
+    def connect(model: Model, context: CallContext, purpose: str = "judge") -> Any:
+        return lm_of(engine, context, purpose, temperature=model.temperature)
 
     patch.setattr("jurist.jobs.compiling.connect", connect)
     plan = Plan(judge=FECT, gold=Gold.of(claims(60, 4), FECT, "golden"), options=OPTIONS, seed=7)

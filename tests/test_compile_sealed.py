@@ -14,7 +14,7 @@ from loopback import field_of
 from scripted_runs import hashed
 from small import FAST, claims, cli, read_jsonl, write_jsonl
 
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.models import Model
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import Plan, compile_judge
@@ -134,8 +134,8 @@ def test_the_front_shows_scores_under_the_thresholds_that_it_keeps(
         claim = field_of(user_of(request), "claim")
         return reply("chat", factual="cancel" not in claim or request.config.seed != 0)
 
-    def connect(model: Model, desk: Desk, purpose: str = "judge") -> Any:
-        return lm_of(Scripted(answer), desk, purpose, temperature=model.temperature)
+    def connect(model: Model, context: CallContext, purpose: str = "judge") -> Any:
+        return lm_of(Scripted(answer), context, purpose, temperature=model.temperature)
 
     monkeypatch.setattr("jurist.jobs.compiling.connect", connect)
     plan = Plan(

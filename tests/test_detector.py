@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import Scripted, desk_with, lm_of, reply
+from fakes import Scripted, context_with, lm_of, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -161,7 +161,7 @@ def test_gold_with_two_labels_is_written_and_read(tmp_path: Path) -> None:
 
 def ask(said: str, sentences: list[str]) -> tuple[Verdict, Scripted]:
     engine = Scripted([said])
-    asker = Asker(judge=DETECTOR, program=DETECTOR.basic(), lm=lm_of(engine, desk_with()))
+    asker = Asker(judge=DETECTOR, program=DETECTOR.basic(), lm=lm_of(engine, context_with()))
     case = DETECTOR.case({"reference": "R.", "question": "Q?", "sentences": sentences})
     return asker.ask(case), engine
 

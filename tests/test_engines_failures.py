@@ -10,7 +10,7 @@ from dspy.utils import exceptions as dspy_errors
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.failures import backoff, brief, fatal, model_error, our_own, redact, retryable, timed_out
 from jurist.engines.models import ADAPTERS, Model, adapter, connect
 from jurist.errors import CheckpointError, JuristError, UsageError
@@ -168,7 +168,7 @@ def test_a_public_address_has_no_query() -> None:
 
 def test_a_reasoning_models_refusal_is_one_line() -> None:
     with pytest.raises(UsageError, match="temperature"):
-        connect(Model(name="openai/o3-mini", temperature=0.5), Desk.fresh())
+        connect(Model(name="openai/o3-mini", temperature=0.5), CallContext.fresh())
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

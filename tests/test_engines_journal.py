@@ -12,13 +12,13 @@ from pathlib import Path
 
 import dspy
 import pytest
-from fakes import Scripted, desk_with, lm_of, reply
+from fakes import Scripted, context_with, lm_of, reply
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Loopback, truth_of
 
 import jurist
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.journal import Answer, Journal, request_key
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Meter
@@ -34,7 +34,7 @@ TRUTH = {True: "factual", False: "non_factual"}
 SCRIPT = """
 import sys
 from pathlib import Path
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Meter
@@ -44,10 +44,11 @@ from jurist.programs.catalogue import find
 
 judge = find("fect")
 cases = [judge.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(60)]
-desk = Desk(ledger=Ledger(), meter=Meter(), journal=Journal(Path(sys.argv[2])))
-lm = connect(Model(name="openai/gpt-4.1-mini", api_base=sys.argv[1]), desk)
+context = CallContext(ledger=Ledger(), meter=Meter(), journal=Journal(Path(sys.argv[2])))
+lm = connect(Model(name="openai/gpt-4.1-mini", api_base=sys.argv[1]), context)
 found = Asker(judge=judge, program=judge.basic(), lm=lm, concurrency=4).ask_all(cases)
-print(sum(verdict.status == "verdict" for verdict in found), desk.ledger.spend().calls, desk.ledger.spend().replayed)
+spend = context.ledger.spend()
+print(sum(verdict.status == "verdict" for verdict in found), spend.calls, spend.replayed)
 """
 
 
@@ -86,11 +87,11 @@ def test_samples_are_replayed_each_as_itself(tmp_path: Path) -> None:
     inner = Scripted(lambda request: reply("chat", factual=next(said)))
 
     def ask(engine: Scripted) -> list[tuple[object, ...]]:
-        desk = desk_with(journal=Journal(path))
+        context = context_with(journal=Journal(path))
         judge = Asker(
             judge=FECT,
             program=FECT.basic(),
-            lm=lm_of(engine, desk),
+            lm=lm_of(engine, context),
             sampling=Sampling(samples=3),
             concurrency=1,
         )
@@ -108,8 +109,8 @@ def test_the_same_question_asked_twice_is_two_answers(tmp_path: Path) -> None:
     twice = [CASES[0], CASES[0]]
     inner = Scripted([reply("chat", factual=True), reply("chat", factual=False)])
     for engine in (inner, Scripted([])):
-        desk = desk_with(journal=Journal(tmp_path / "j"))
-        judge = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, desk), concurrency=1)
+        context = context_with(journal=Journal(tmp_path / "j"))
+        judge = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, context), concurrency=1)
         assert [verdict.label for verdict in judge.ask_all(twice)] == ["factual", "non_factual"]
 
 
@@ -168,7 +169,7 @@ def test_a_journal_that_cannot_be_written_ends_the_work(tmp_path: Path) -> None:
     judge = Asker(
         judge=FECT,
         program=FECT.basic(),
-        lm=lm_of(Scripted([reply("chat", factual=True)]), desk_with(journal=journal)),
+        lm=lm_of(Scripted([reply("chat", factual=True)]), context_with(journal=journal)),
     )
     with pytest.raises(CheckpointError, match="cannot be written"):
         judge.ask(CASES[0])
@@ -194,27 +195,27 @@ def test_a_torn_line_is_cut_off_on_a_full_disk_too(tmp_path: Path, monkeypatch: 
 def test_half_a_surrogate_pair_in_a_reply_can_be_kept(tmp_path: Path) -> None:
     said = "\ud800\n\n" + reply("chat", factual=True)
     for engine in (Scripted([said]), Scripted([])):
-        desk = desk_with(journal=Journal(tmp_path / "j"))
-        verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, desk)).ask(CASES[0])
+        context = context_with(journal=Journal(tmp_path / "j"))
+        verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, context)).ask(CASES[0])
         assert verdict.label == "factual"
 
 
 @pytest.mark.parametrize("text", ["", "prose"])
 def test_an_unusable_reply_is_replayed_as_such(tmp_path: Path, text: str) -> None:
     for engine in (Scripted([text]), Scripted([])):
-        desk = desk_with(journal=Journal(tmp_path / "j"))
-        verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, desk)).ask(CASES[0])
+        context = context_with(journal=Journal(tmp_path / "j"))
+        verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, context)).ask(CASES[0])
         assert verdict.status == "abstained"
 
 
 def test_replayed_answers_count_against_the_budget_but_not_as_calls(tmp_path: Path) -> None:
     for number in (1, 2):
         engine = Scripted([reply("chat", factual=True)] * 5) if number == 1 else Scripted([])
-        desk = desk_with(journal=Journal(tmp_path / "j"))
-        Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, desk)).ask_all(CASES[:5])
-    assert desk.meter.calls == 5
-    assert desk.meter.tokens == 60
-    assert (desk.ledger.spend().calls, desk.ledger.spend().replayed) == (0, 5)
+        context = context_with(journal=Journal(tmp_path / "j"))
+        Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, context)).ask_all(CASES[:5])
+    assert context.meter.calls == 5
+    assert context.meter.tokens == 60
+    assert (context.ledger.spend().calls, context.ledger.spend().replayed) == (0, 5)
 
 
 answers = st.builds(
@@ -251,7 +252,9 @@ def test_without_a_path_nothing_is_kept() -> None:
 def test_neither_key_nor_address_is_in_the_journal(tmp_path: Path, fake_key: str) -> None:
     path = tmp_path / "j"
     with Loopback() as server:
-        lm = connect(Model(name="openai/gpt-4.1-mini", api_base=server.url), desk_with(journal=Journal(path)))
+        lm = connect(
+            Model(name="openai/gpt-4.1-mini", api_base=server.url), context_with(journal=Journal(path))
+        )
         found = Asker(judge=FECT, program=FECT.basic(), lm=lm).ask_all(CASES[:3])
         assert server.hits[0].authorization == f"Bearer {fake_key}"
     assert [verdict.label for verdict in found] == [TRUTH[truth_of(f"claim {n}")] for n in range(3)]
@@ -266,8 +269,8 @@ def test_equal_requests_are_other_draws_and_replay_as_such(tmp_path: Path) -> No
     """DSPy's ``n`` sends equal requests one after the other: they are draws, not copies."""
 
     def texts() -> list[str]:
-        desk = Desk(ledger=Ledger(), meter=Meter(), journal=Journal(tmp_path / "journal.jsonl"))
-        lm = connect(Model(temperature=2.0), desk)
+        context = CallContext(ledger=Ledger(), meter=Meter(), journal=Journal(tmp_path / "journal.jsonl"))
+        lm = connect(Model(temperature=2.0), context)
         judge = find("fect")
         values = judge.values(
             {
@@ -277,7 +280,7 @@ def test_equal_requests_are_other_draws_and_replay_as_such(tmp_path: Path) -> No
         )
         with dspy.context(lm=lm, adapter=adapter("chat")):
             many = dspy.Predict(judge.signature, n=24)(**values)
-        desk.journal.close()
+        context.journal.close()
         return [str(value) for value in many.completions.factual]
 
     first = texts()

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 from dspy.lm15 import Request, Response, Usage
-from fakes import Scripted, desk_with, lm_of, reply, system_of
+from fakes import Scripted, context_with, lm_of, reply, system_of
 
 from jurist.engines.ledger import Ledger, Spend
-from jurist.engines.meter import Budget, Meter, Promise
+from jurist.engines.meter import Budget, Meter, Reservation
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.programs.asking import Asker, Verdict
 from jurist.programs.catalogue import find
@@ -26,7 +26,7 @@ YES = reply("chat", factual=True)
 
 
 def asker(inner: Scripted, budget: Budget | None = None, **settings: int) -> Asker:
-    return Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, desk_with(budget)), **settings)
+    return Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with(budget)), **settings)
 
 
 @pytest.mark.parametrize("name", ["calls", "cost", "tokens", "seconds"])
@@ -89,7 +89,7 @@ def test_a_limit_is_used_up_and_never_passed_with_any_concurrency(
     judge = asker(inner, budget, concurrency=concurrency)
     with pytest.raises(BudgetExhausted) as stop:
         judge.ask_all(EVEN)
-    meter = judge.lm._engine_spec.desk.meter
+    meter = judge.lm._engine_spec.context.meter
     assert stop.value.limit == limit
     assert len(inner.requests) == meter.calls == calls
     assert meter._in_flight == 0
@@ -127,7 +127,7 @@ def test_a_long_request_is_estimated_by_its_length() -> None:
     with pytest.raises(BudgetExhausted):
         judge.ask_all([*EVEN[:4], long_])
     assert len(inner.requests) == 4
-    assert judge.lm._engine_spec.desk.meter.tokens <= 3000
+    assert judge.lm._engine_spec.context.meter.tokens <= 3000
 
 
 def test_seconds_end_the_work_before_the_next_call() -> None:
@@ -142,20 +142,20 @@ def test_seconds_end_the_work_before_the_next_call() -> None:
         judge.ask_all(CASES)
     assert stop.value.limit == "seconds"
     # What was in flight arrived and is counted; nothing was begun after the limit.
-    assert 0 < len(inner.requests) == judge.lm._engine_spec.desk.ledger.spend().calls < len(CASES)
+    assert 0 < len(inner.requests) == judge.lm._engine_spec.context.ledger.spend().calls < len(CASES)
 
 
 def test_a_failed_call_gives_back_what_it_was_promised() -> None:
     inner = Scripted([YES, RuntimeError("a bug"), *[YES] * 16], cost=0.01)
     judge = asker(inner, Budget(cost=0.05), concurrency=1)
     assert [verdict.status for verdict in judge.ask_all(EVEN[:3])] == ["verdict", "failed", "verdict"]
-    meter = judge.lm._engine_spec.desk.meter
-    assert (meter._in_flight, meter._promised) == (0, Promise())
+    meter = judge.lm._engine_spec.context.meter
+    assert (meter._in_flight, meter._reserved) == (0, Reservation())
 
 
 def test_waiting_in_threads_ends() -> None:
     inner = Scripted(lambda request: YES, cost=0.01)
-    lm, ended = lm_of(inner, desk_with(Budget(cost=0.105))), []
+    lm, ended = lm_of(inner, context_with(Budget(cost=0.105))), []
 
     def work(number: int) -> None:
         try:
@@ -193,8 +193,8 @@ def test_what_was_in_flight_at_the_limit_is_kept_and_counted() -> None:
 
     with pytest.raises(BudgetExhausted):
         judge.ask_all(CASES, keep)
-    desk = judge.lm._engine_spec.desk
-    assert len(inner.requests) == len(seen) == desk.ledger.spend().calls == desk.meter.calls == 21
+    context = judge.lm._engine_spec.context
+    assert len(inner.requests) == len(seen) == context.ledger.spend().calls == context.meter.calls == 21
     assert {label for _, label in seen} == {"factual"}
 
 
@@ -203,10 +203,10 @@ def test_ctrl_c_leaves_no_call_uncounted() -> None:
     judge = asker(inner, concurrency=1)
     with pytest.raises(KeyboardInterrupt):
         judge.ask_all(CASES)
-    desk = judge.lm._engine_spec.desk
-    assert desk.ledger.spend().calls == desk.meter.calls == 3
-    desk.meter.reserve()
-    assert desk.meter._in_flight == 1
+    context = judge.lm._engine_spec.context
+    assert context.ledger.spend().calls == context.meter.calls == 3
+    context.meter.reserve()
+    assert context.meter._in_flight == 1
 
 
 def test_the_ledger_counts_by_purpose_from_many_threads() -> None:
@@ -247,14 +247,14 @@ def test_what_is_kept_back_for_later_parts_is_of_calls_only(
     meter = Meter(Budget(calls=4000, **{limit: 100}))
     meter.hold(20, spare=1900)
     for _ in range(60):
-        meter.reserve(Promise(tokens=1, cost=1))
-        meter.settle(tokens=1, cost=1.0, promise=Promise(tokens=1, cost=1))
+        meter.reserve(Reservation(tokens=1, cost=1))
+        meter.settle(tokens=1, cost=1.0, reservation=Reservation(tokens=1, cost=1))
         now[0] += 1
     assert (meter.calls, meter.left()) == (60, 2020)
     meter.hold(60)
     assert meter.left() == 1980  # the spare calls stay kept back
     with pytest.raises(BudgetExhausted):
-        meter.reserve(Promise(tokens=1, cost=1))
+        meter.reserve(Reservation(tokens=1, cost=1))
     meter.hold(0, spare=0)
     assert meter.left() == 3940
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMAuthError, LMError, LMRateLimitError, LMServerError
-from fakes import Scripted, desk_with, lm_of, reply, user_of
+from fakes import Scripted, context_with, lm_of, reply, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_runs import hashed
 
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.journal import Answer, Journal, Mark, Past
 from jurist.engines.ledger import Ledger
-from jurist.engines.meter import Budget, Meter, Owed, Promise
+from jurist.engines.meter import Budget, Meter, PriorSpend, Reservation
 from jurist.errors import BudgetExhausted, CheckpointError
 from jurist.programs.asking import Asker, Sampling, Verdict
 from jurist.programs.catalogue import find
@@ -61,14 +61,14 @@ class Failing(Scripted):
 
 
 def ask(
-    inner: Scripted, desk: Desk, *, samples: int = 1, concurrency: int = 1, cases: int = len(CASES)
+    inner: Scripted, context: CallContext, *, samples: int = 1, concurrency: int = 1, cases: int = len(CASES)
 ) -> dict[int, Verdict]:
     """Ask about the cases as far as it goes; nothing is said about how it ended."""
     found: dict[int, Verdict] = {}
     asker = Asker(
         judge=FECT,
         program=FECT.basic(),
-        lm=lm_of(inner, desk),
+        lm=lm_of(inner, context),
         sampling=Sampling(samples=samples),
         concurrency=concurrency,
     )
@@ -77,12 +77,12 @@ def ask(
     except (BudgetExhausted, KeyboardInterrupt):
         pass
     finally:
-        desk.journal.close()
+        context.journal.close()
     return found
 
 
-def booked(desk: Desk) -> int:
-    spend = desk.ledger.spend()
+def booked(context: CallContext) -> int:
+    spend = context.ledger.spend()
     return spend.calls + spend.replayed + spend.failed_before
 
 
@@ -109,11 +109,11 @@ def test_the_limit_holds_over_all_processes(
     path, sent, total = tmp_path_factory.mktemp("j") / "j.jsonl", Counter[str](), 0
     for number, stop in enumerate([*stops, 0, 0, 0]):
         inner = Failing(sent, stop=stop, seed=seed + number)
-        desk = desk_with(Budget(calls=limit), Journal(path))
-        ask(inner, desk, samples=samples, concurrency=concurrency)
+        context = context_with(Budget(calls=limit), Journal(path))
+        ask(inner, context, samples=samples, concurrency=concurrency)
         total += inner.calls
         assert total <= limit
-        assert desk.meter.calls == booked(desk)
+        assert context.meter.calls == booked(context)
 
 
 @settings(max_examples=20, deadline=None)
@@ -122,20 +122,20 @@ def test_a_killed_job_ends_where_it_would_have(
     tmp_path_factory: pytest.TempPathFactory, limit: int, stop: int, samples: int, torn: bool
 ) -> None:
     path = tmp_path_factory.mktemp("j") / "j.jsonl"
-    plain, sent = desk_with(Budget(calls=limit), Journal(path)), Counter[str]()
+    plain, sent = context_with(Budget(calls=limit), Journal(path)), Counter[str]()
     whole = ask(Failing(sent), plain, samples=samples)
     lines = path.read_bytes().splitlines(keepends=True)
     assert len(lines) == plain.meter.calls
     path.write_bytes(b"".join(lines[:stop]) + (lines[stop][:9] if torn and stop < len(lines) else b""))
     after: Counter[str] = Counter()
     known = Failing(Counter())  # the same attempts again, for the engine to know how often it was asked
-    ask(known, desk_with(Budget(calls=min(stop, len(lines)))), samples=samples)
+    ask(known, context_with(Budget(calls=min(stop, len(lines)))), samples=samples)
     after.update(known.sent)
-    desk, inner = desk_with(Budget(calls=limit), Journal(path)), Failing(after)
-    assert said(ask(inner, desk, samples=samples)) == said(whole)
+    context, inner = context_with(Budget(calls=limit), Journal(path)), Failing(after)
+    assert said(ask(inner, context, samples=samples)) == said(whole)
     assert inner.calls == max(0, len(lines) - stop)
-    assert (desk.meter.calls, desk.meter.tokens) == (plain.meter.calls, plain.meter.tokens)
-    assert booked(desk) == booked(plain)
+    assert (context.meter.calls, context.meter.tokens) == (plain.meter.calls, plain.meter.tokens)
+    assert booked(context) == booked(plain)
     assert after == sent
 
 
@@ -155,103 +155,103 @@ def test_a_job_whose_budget_ended_pays_nothing_more_and_has_the_same_verdicts(
     path, sent = tmp_path_factory.mktemp("j") / "j.jsonl", Counter[str]()
     ends = []
     for number in range(3):
-        inner, desk = Failing(sent, seed=seed + number), desk_with(budget, Journal(path))
+        inner, context = Failing(sent, seed=seed + number), context_with(budget, Journal(path))
         inner.cost = 0.01
-        found = ask(inner, desk, samples=samples, concurrency=concurrency)
-        ends.append((said(found), desk.meter.calls, desk.meter.tokens, round(desk.meter.cost, 9)))
+        found = ask(inner, context, samples=samples, concurrency=concurrency)
+        ends.append((said(found), context.meter.calls, context.meter.tokens, round(context.meter.cost, 9)))
         assert inner.calls == 0 or number == 0
     assert ends[0] == ends[1] == ends[2]
 
 
 def test_failed_attempts_are_kept_and_booked_with_their_answer(tmp_path: Path) -> None:
     path = tmp_path / "j"
-    first = desk_with(journal=Journal(path))
+    first = context_with(journal=Journal(path))
     ask(Scripted([LMRateLimitError("slow"), LMServerError("down"), YES]), first, cases=1)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert [row.get("failed") for row in rows] == ["again", "again", None]
-    desk = desk_with(journal=Journal(path))
-    assert (len(desk.journal), desk.meter.calls) == (1, 0)
-    assert ask(Scripted([]), desk, cases=1)[0].label == "factual"
-    spend = desk.ledger.spend()
+    context = context_with(journal=Journal(path))
+    assert (len(context.journal), context.meter.calls) == (1, 0)
+    assert ask(Scripted([]), context, cases=1)[0].label == "factual"
+    spend = context.ledger.spend()
     assert (spend.calls, spend.replayed, spend.failed_before, spend.retries) == (0, 1, 2, 0)
-    assert (desk.meter.calls, first.meter.calls) == (3, 3)
+    assert (context.meter.calls, first.meter.calls) == (3, 3)
 
 
 def test_a_call_goes_on_with_the_attempt_at_which_it_was_interrupted(tmp_path: Path) -> None:
     ask(
         Scripted([LMServerError("down"), LMServerError("down"), KeyboardInterrupt()]),
-        desk_with(journal=Journal(tmp_path / "j")),
+        context_with(journal=Journal(tmp_path / "j")),
         cases=1,
     )
     inner = Scripted([LMServerError("down"), LMServerError("down for good")])
-    desk = desk_with(journal=Journal(tmp_path / "j"))
-    assert ask(inner, desk, cases=1)[0].status == "failed"
+    context = context_with(journal=Journal(tmp_path / "j"))
+    assert ask(inner, context, cases=1)[0].status == "failed"
     # Two before and two now; the request of which nobody heard is owed, and no part of what the job took itself.
-    assert (len(inner.requests), desk.meter.calls) == (2, 4)
-    assert desk.meter._debt() == Owed(calls=1)
+    assert (len(inner.requests), context.meter.calls) == (2, 4)
+    assert context.meter._outstanding() == PriorSpend(calls=1)
 
 
 @pytest.mark.parametrize(("limit", "sent", "label"), [(9, 1, "factual"), (4, 0, None)])
 def test_what_failed_for_good_is_asked_again_if_there_is_room(
     tmp_path: Path, limit: int, sent: int, label: str | None
 ) -> None:
-    ask(Scripted([LMServerError("down")] * 4), desk_with(journal=Journal(tmp_path / "j")), cases=1)
+    ask(Scripted([LMServerError("down")] * 4), context_with(journal=Journal(tmp_path / "j")), cases=1)
     inner = Scripted([YES] * sent)
-    desk = desk_with(Budget(calls=limit), Journal(tmp_path / "j"))
-    verdict = ask(inner, desk, cases=1)[0]
+    context = context_with(Budget(calls=limit), Journal(tmp_path / "j"))
+    verdict = ask(inner, context, cases=1)[0]
     assert (verdict.label, len(inner.requests)) == (label, sent)
     if label is None:  # it failed as it had
-        assert (verdict.status, desk.meter.calls, booked(desk)) == ("failed", 4, 4)
-    assert desk.meter.calls + desk.meter._debt().calls == 4 + sent
+        assert (verdict.status, context.meter.calls, booked(context)) == ("failed", 4, 4)
+    assert context.meter.calls + context.meter._outstanding().calls == 4 + sent
 
 
 def test_what_failed_for_good_stays_booked_when_it_was_answered_later(tmp_path: Path) -> None:
     for script in ([LMServerError("down")] * 4, [YES], []):
-        desk = desk_with(Budget(calls=5), Journal(tmp_path / "j"))
-        ask(Scripted(script), desk, cases=1)
-    assert (desk.meter.calls, desk.meter._debt().calls) == (1, 4)
+        context = context_with(Budget(calls=5), Journal(tmp_path / "j"))
+        ask(Scripted(script), context, cases=1)
+    assert (context.meter.calls, context.meter._outstanding().calls) == (1, 4)
     with pytest.raises(BudgetExhausted):
-        desk.meter.reserve()
+        context.meter.reserve()
 
 
 def test_what_ends_the_work_is_not_replayed_as_a_row_that_failed(tmp_path: Path) -> None:
-    lm = lm_of(Scripted([LMAuthError("who?")]), desk_with(journal=Journal(tmp_path / "j")))
+    lm = lm_of(Scripted([LMAuthError("who?")]), context_with(journal=Journal(tmp_path / "j")))
     with pytest.raises(LMError):
         lm("a question")
-    desk = desk_with(Budget(calls=1), Journal(tmp_path / "j"))
+    context = context_with(Budget(calls=1), Journal(tmp_path / "j"))
     with pytest.raises(BudgetExhausted):
-        lm_of(Scripted([]), desk)("a question")
+        lm_of(Scripted([]), context)("a question")
 
 
 def test_no_new_call_is_made_in_the_place_of_one_that_is_owed() -> None:
     meter = Meter(Budget(calls=10, tokens=100, cost=1.0))
-    meter.owe(0, Owed(calls=4, tokens=40, cost=0.4))
+    meter.add_prior(0, PriorSpend(calls=4, tokens=40, cost=0.4))
     assert (meter.calls, meter.left()) == (0, 10)  # what is shared out does not change
     for _ in range(6):
-        assert meter.reserve(Promise(tokens=10, cost=0.1))
-        meter.settle(tokens=10, cost=0.1, promise=Promise(tokens=10, cost=0.1))
+        assert meter.reserve(Reservation(tokens=10, cost=0.1))
+        meter.settle(tokens=10, cost=0.1, reservation=Reservation(tokens=10, cost=0.1))
     with pytest.raises(BudgetExhausted):
-        meter.reserve(Promise())
-    assert not meter.reserve(Promise(), patient=True)  # whoever was paid before goes first
+        meter.reserve(Reservation())
+    assert not meter.reserve(Reservation(), replays_first=True)  # whoever was paid before goes first
     for _ in range(4):
-        meter.replay(Promise(tokens=10, cost=0.1))
-        meter.settle(tokens=10, cost=0.1, promise=Promise(tokens=10, cost=0.1))
-    assert (meter.calls, meter.tokens, meter.left(), meter._debt()) == (10, 100, 0, Owed())
+        meter.replay(Reservation(tokens=10, cost=0.1))
+        meter.settle(tokens=10, cost=0.1, reservation=Reservation(tokens=10, cost=0.1))
+    assert (meter.calls, meter.tokens, meter.left(), meter._outstanding()) == (10, 100, 0, PriorSpend())
 
 
 @pytest.mark.parametrize("budget", [Budget(tokens=100), Budget(cost=1.0)])
 def test_tokens_and_cost_that_are_owed_leave_no_room_either(budget: Budget) -> None:
     meter = Meter(budget)
-    meter.owe(0, Owed(calls=9, tokens=90, cost=0.9))
+    meter.add_prior(0, PriorSpend(calls=9, tokens=90, cost=0.9))
     with pytest.raises(BudgetExhausted):
-        meter.reserve(Promise(tokens=11, cost=0.11))
-    assert meter.reserve(Promise(tokens=10, cost=0.1))
+        meter.reserve(Reservation(tokens=11, cost=0.11))
+    assert meter.reserve(Reservation(tokens=10, cost=0.1))
 
 
 def test_what_is_owed_by_a_later_part_does_not_end_an_earlier_one() -> None:
     meter = Meter(Budget(calls=10))
     meter.hold(5)
-    meter.owe(2, Owed(calls=4))  # out of what is kept back
+    meter.add_prior(2, PriorSpend(calls=4))  # out of what is kept back
     for _ in range(5):
         meter.reserve()
         meter.settle(tokens=1, cost=0.0)
@@ -267,29 +267,30 @@ def test_what_a_later_part_paid_is_not_taken_into_an_earlier_one() -> None:
     """The share of the earlier part was used up by others, which are asked for after it now."""
     meter = Meter(Budget(calls=10))
     meter.hold(5)
-    meter.owe(1, Owed(calls=5))
-    meter.owe(2, Owed(calls=1))
+    meter.add_prior(1, PriorSpend(calls=5))
+    meter.add_prior(2, PriorSpend(calls=1))
     with pytest.raises(BudgetExhausted):
-        meter.replay(Promise(), phase=2)
+        meter.replay(Reservation(), phase=2)
     for _ in range(5):
-        meter.replay(Promise(), phase=1)
-        meter.settle(tokens=0, cost=0.0, promise=Promise())
+        meter.replay(Reservation(), phase=1)
+        meter.settle(tokens=0, cost=0.0, reservation=Reservation())
     meter.hold(0)
-    meter.replay(Promise(), phase=2)
-    assert meter._debt() == Owed()
+    meter.replay(Reservation(), phase=2)
+    assert meter._outstanding() == PriorSpend()
 
 
 def test_several_journals_with_one_meter(tmp_path: Path) -> None:
-    def desks() -> list[Desk]:
+    def contexts() -> list[CallContext]:
         meter = Meter(Budget(calls=30))
         return [
-            Desk(ledger=Ledger(), meter=meter, journal=Journal(tmp_path / str(number))) for number in (0, 1)
+            CallContext(ledger=Ledger(), meter=meter, journal=Journal(tmp_path / str(number)))
+            for number in (0, 1)
         ]
 
-    first, second = desks()
+    first, second = contexts()
     ask(Scripted(lambda request: YES), first)
     ask(Scripted(lambda request: YES), second)
-    first, second = desks()
+    first, second = contexts()
     inner = Scripted(lambda request: YES)
     lm = lm_of(inner, first)
     with pytest.raises(BudgetExhausted):  # the limit was used up by both
@@ -304,7 +305,7 @@ def test_the_journals_of_earlier_versions_are_read(tmp_path: Path) -> None:
     (tmp_path / "j").write_text(json.dumps(row) + "\n")
     journal = Journal(tmp_path / "j")
     assert (journal.past("k", 1), len(journal)) == (Past(), 1)
-    assert desk_with(journal=journal).meter._debt() == Owed(calls=1, tokens=7, cost=0.5)
+    assert context_with(journal=journal).meter._outstanding() == PriorSpend(calls=1, tokens=7, cost=0.5)
 
 
 @pytest.mark.parametrize(
@@ -333,7 +334,7 @@ def test_a_torn_line_of_a_failed_attempt_is_dropped(tmp_path: Path) -> None:
 
 def test_a_new_call_is_measured_by_what_was_answered_before(tmp_path: Path) -> None:
     """It may come before all that this process could have learned from."""
-    ask(Scripted([YES] * 5), desk_with(journal=Journal(tmp_path / "j")), cases=5)
-    desk = desk_with(Budget(tokens=61), Journal(tmp_path / "j"))  # 60 were paid
+    ask(Scripted([YES] * 5), context_with(journal=Journal(tmp_path / "j")), cases=5)
+    context = context_with(Budget(tokens=61), Journal(tmp_path / "j"))  # 60 were paid
     with pytest.raises(BudgetExhausted):
-        lm_of(Scripted([]), desk)("another question")
+        lm_of(Scripted([]), context)("another question")

@@ -10,7 +10,7 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Request
-from fakes import Scripted, desk_with, lm_of, reply, system_of
+from fakes import Scripted, context_with, lm_of, reply, system_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import FAST, claims, cli, read_jsonl, write_jsonl
@@ -60,7 +60,7 @@ def ask(judge: Judge, texts: Any, *, adapter: str = "chat", case: Case = CASE, s
     asker = Asker(
         judge=judge,
         program=judge.basic(),
-        lm=lm_of(Scripted(texts), desk_with()),
+        lm=lm_of(Scripted(texts), context_with()),
         adapter=adapter,
         sampling=Sampling(samples=samples),
     )
@@ -158,7 +158,7 @@ def test_contradictions_are_counted_by_sample_and_survive_a_revote() -> None:
     asker = Asker(
         judge=judge,
         program=judge.basic(),
-        lm=lm_of(Scripted([]), desk_with()),
+        lm=lm_of(Scripted([]), context_with()),
         sampling=Sampling(samples=3, threshold=1),
     )
     again = asker.revote(CASE, verdict)
@@ -176,7 +176,9 @@ def test_policies_have_names_of_their_own(policy: Any) -> None:
 def test_a_run_counts_contradictions_and_shows_the_units() -> None:
     judge, stream = find("fect-3d-reasoning"), io.StringIO()
     texts = [reply("chat", units=[unit(one)], factual=two) for one, two in ((True, True), (False, True))]
-    asker = Asker(judge=judge, program=judge.basic(), lm=lm_of(Scripted(texts), desk_with()), concurrency=1)
+    asker = Asker(
+        judge=judge, program=judge.basic(), lm=lm_of(Scripted(texts), context_with()), concurrency=1
+    )
     cases = [Case(inputs={**CASE.inputs, "claim": f"claim {n}"}) for n in range(2)]
     summary = run_cases(asker, cases, stream, stamp={"judge": "x"}).to_json()
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
@@ -205,7 +207,7 @@ def test_a_demonstration_carries_what_gold_has(name: str, adapter: str) -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_judged_text_forges_nothing(name: str, adapter: str, text: str) -> None:
     judge, inner = find(name), Scripted([reply(adapter, **said(find(name), False, [unit(False)]))])
-    asker = Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, desk_with()), adapter=adapter)
+    asker = Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, context_with()), adapter=adapter)
     verdict = asker.ask(Case(inputs={"conversation": text, "claim": text}))
     assert verdict.label == "non_factual"
     values = judge.values({"conversation": text, "claim": text})
@@ -290,7 +292,7 @@ def test_the_card_counts_contradictions_on_the_sealed_test(
 
     monkeypatch.setattr(
         "jurist.jobs.compiling.connect",
-        lambda model, desk, purpose="judge": lm_of(Scripted(contradict), desk, purpose),
+        lambda model, context, purpose="judge": lm_of(Scripted(contradict), context, purpose),
     )
     judge = settling("units")
     options = {"sizes": (2,), "sets": 1, "first": 2, "sample": 2}

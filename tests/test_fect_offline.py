@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.cases import Case
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.criteria import BANK, KNOWN, active, shifts_for
@@ -69,7 +69,7 @@ words = st.lists(st.sampled_from(WORDS), max_size=14)
 
 
 def ask(judge: Judge, adapter: str, talk: str, claim: str, *, heat: float = 0.0, samples: int = 1) -> Verdict:
-    lm = connect(Model(temperature=heat), Desk.fresh())
+    lm = connect(Model(temperature=heat), CallContext.fresh())
     asker = Asker(
         judge=judge, program=judge.basic(), lm=lm, adapter=adapter, sampling=Sampling(samples=samples)
     )

@@ -14,7 +14,7 @@ from talks import GOOD, MILL, TEA, plan_of
 from jurist.errors import GoldError, UsageError
 from jurist.generating.checks import complaints, coverage
 from jurist.generating.documents import Document, read_documents
-from jurist.generating.plans import Range, Wish, plans, range_of
+from jurist.generating.plans import DialogueSpec, Range, plans, range_of
 from jurist.gold.readers import read
 
 
@@ -121,17 +121,17 @@ def test_adding_a_document_changes_no_other_dialogue(
     names: list[str], low: int, more: int, seed: int
 ) -> None:
     documents = [Document(id=name, text=name) for name in names]
-    wish = Wish(turns=Range(low, low + more), topics=("x", "y"), copies=2)
-    every = plans(documents, wish, seed)
+    spec = DialogueSpec(turns=Range(low, low + more), topics=("x", "y"), copies=2)
+    every = plans(documents, spec, seed)
     assert len({plan.id for plan in every}) == len(every) == 4 * len(names)
-    assert all(plan.turns in wish.turns for plan in every)
-    assert list(plans(documents[:-1], wish, seed)) == list(every[:-4])
+    assert all(plan.turns in spec.turns for plan in every)
+    assert list(plans(documents[:-1], spec, seed)) == list(every[:-4])
 
 
 def test_copies_are_other_draws_and_seeds_too() -> None:
     documents = [Document(id="a", text=MILL)]
-    one, two = plans(documents, Wish(copies=2), 0)
-    assert len({one.draw, two.draw, plans(documents, Wish(copies=2), 1)[0].draw}) == 3
+    one, two = plans(documents, DialogueSpec(copies=2), 0)
+    assert len({one.draw, two.draw, plans(documents, DialogueSpec(copies=2), 1)[0].draw}) == 3
 
 
 @pytest.mark.parametrize("text", ["0", "5-2", "x", "", "-3", "2-"])
@@ -182,7 +182,7 @@ def test_what_an_exchange_must_fulfil(user: str, assistant: str, fault: str) -> 
 
 
 def test_a_copy_of_the_reference_is_none() -> None:
-    plan = plans([Document(id="d", text=MILL)], Wish(words=Range(5, 300)), 0)[0]
+    plan = plans([Document(id="d", text=MILL)], DialogueSpec(words=Range(5, 300)), 0)[0]
     (fault,) = complaints(plan, [], "What is the mill?", "Gladly. " + MILL)
     assert "copies the whole reference" in fault
 

@@ -18,7 +18,7 @@ from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.generating.documents import read_documents
 from jurist.generating.generation import Generation
-from jurist.generating.plans import Range, Wish
+from jurist.generating.plans import DialogueSpec, Range
 from jurist.jobs.estimates import Estimate, Part
 from jurist.jobs.forecast import Rate, Span
 from jurist.jobs.forecasting import foresee_dialogues
@@ -85,8 +85,8 @@ def test_what_is_spent_lies_within_the_estimate(
 
 
 def test_tokens_and_calls_of_real_offline_jobs_lie_within_the_estimate() -> None:
-    wish = Wish(turns=Range(3, 3))
-    job = Generation(documents=read_documents("docs.jsonl"), wish=wish, model=Model(temperature=0.7))
+    spec = DialogueSpec(turns=Range(3, 3))
+    job = Generation(documents=read_documents("docs.jsonl"), spec=spec, model=Model(temperature=0.7))
     seen = foresee_dialogues(job)
     spent = cli(*DIALOGUE[:-2], "--turns", "3", "--json").json["spend"]["total"]
     assert seen.tokens is not None

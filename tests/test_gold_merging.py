@@ -80,7 +80,9 @@ def test_what_is_imported_by_a_rule_reads_back_with_the_same_ratings(
     written = import_gold(raw, judge, out, merge=rule)
     again = Gold.load(out, judge, labelled=False)
     assert [case.id for case in again.cases] == [
-        case.id for case in before.cases if case.id in {one.id for one in (*written.cases, *written.aside)}
+        case.id
+        for case in before.cases
+        if case.id in {one.id for one in (*written.cases, *written.ambiguous)}
     ]
     merged = {case.id: case for case in merge_cases(before.cases, rule).cases}
     for case in again.cases:
@@ -110,7 +112,7 @@ def test_ambiguous_rows_are_written_with_ratings_and_category_and_no_label(tmp_p
     ]
     write_jsonl(rows, tmp_path / "raw.jsonl")
     gold = import_gold(tmp_path / "raw.jsonl", FECT, tmp_path / "g.jsonl", merge="unanimous")
-    assert (len(gold.cases), len(gold.aside), gold.skipped) == (2, 2, 3)
+    assert (len(gold.cases), len(gold.ambiguous), gold.skipped) == (2, 2, 3)
     lines = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text().splitlines()]
     assert [(line["claim"], line.get("factual"), line.get("ambiguity")) for line in lines] == [
         ("1", None, "relation"),
@@ -119,7 +121,7 @@ def test_ambiguous_rows_are_written_with_ratings_and_category_and_no_label(tmp_p
         ("5", True, None),
     ]
     again = Gold.load(tmp_path / "g.jsonl", FECT)
-    assert [case.inputs["claim"] for case in again.aside] == ["1", "2"]
+    assert [case.inputs["claim"] for case in again.ambiguous] == ["1", "2"]
     assert again.skipped == 2
     assert again.sha256 == Gold.of([rows[2] | {"factual": False}, rows[4]], FECT).sha256
 
@@ -163,9 +165,9 @@ def test_the_files_of_several_raters_are_joined(tmp_path: Path) -> None:
         "1": ("factual",),
         "3": ("non_factual",),
     }
-    (aside,) = gold.aside
-    assert aside.ratings == {"ann": ("non_factual",), "bob": ("factual",)}
-    assert list(aside.ratings) == ["ann", "bob"]
+    (ambiguous,) = gold.ambiguous
+    assert ambiguous.ratings == {"ann": ("non_factual",), "bob": ("factual",)}
+    assert list(ambiguous.ratings) == ["ann", "bob"]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,7 @@ def test_ratings_join_the_gold_row_whichever_comes_first() -> None:
         found = Gold.of(rows, FECT)
         case = next(one for one in found.cases if one.inputs["claim"] == "x")
         assert (case.gold, case.ratings) == (("factual",), {"ann": ("non_factual",)})
-        assert (found.merged, found.skipped, found.aside) == (1, 0, ())
+        assert (found.merged, found.skipped, found.ambiguous) == (1, 0, ())
 
 
 class Strict(pydantic.BaseModel):

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from fakes import Scripted, desk_with, lm_of, reply, user_of
+from fakes import Scripted, context_with, lm_of, reply, user_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,7 +77,7 @@ def test_a_message_has_the_structure_of_a_harmless_one(adapter: str, name: str, 
             else {"labels": [{"n": n, "label": "invented"} for n in (1, 2, 3)]}
         )
         inner = Scripted([reply(adapter, **answer)] * 2)
-        asker = Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, desk_with()), adapter=adapter)
+        asker = Asker(judge=judge, program=judge.basic(), lm=lm_of(inner, context_with()), adapter=adapter)
         found, _ = asker.ask_all([Case(inputs=inputs), Case(inputs=harmless)])
         hostile_request, harmless_request = sorted(inner.requests, key=lambda r: -len(user_of(r)))
         fields = (*judge.signature.input_fields, *judge.signature.output_fields)
@@ -101,7 +101,7 @@ def test_a_message_has_the_structure_of_a_harmless_one(adapter: str, name: str, 
 @pytest.mark.parametrize("kind", [kind for kind in HOSTILE if kind != "long"])
 def test_the_offline_engine_sees_the_same_units(adapter: str, name: str, kind: str) -> None:
     for judge, inputs in judge_and_inputs(name, HOSTILE[kind]):
-        lm = connect(Model(), desk_with())
+        lm = connect(Model(), context_with())
         verdict = Asker(judge=judge, program=judge.basic(), lm=lm, adapter=adapter).ask(Case(inputs=inputs))
         assert verdict.status == "verdict"
         assert len(verdict.labels) == (1 if name == "fect" else 3)
@@ -111,7 +111,7 @@ def test_the_offline_engine_reads_a_megabyte() -> None:
     judge = find("fect")
     case = Case(inputs={"conversation": HOSTILE["long"], "claim": "The customer said word."})
     assert (
-        Asker(judge=judge, program=judge.basic(), lm=connect(Model(), desk_with())).ask(case).status
+        Asker(judge=judge, program=judge.basic(), lm=connect(Model(), context_with())).ask(case).status
         == "verdict"
     )
 

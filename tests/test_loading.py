@@ -12,7 +12,7 @@ import jurist
 from jurist.engines.models import Model
 from jurist.errors import ArtifactError, JudgeError, JuristError, UsageError
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import find_judge, fitting, load_judge, locate, suited
+from jurist.keeping.loading import default_temperature, find_judge, load_judge, locate, resolve_sampling
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 
@@ -143,7 +143,7 @@ def test_a_threshold_that_does_not_fit_is_refused(store: Store, given: dict[str,
 def test_several_samples_are_drawn_at_a_temperature(
     temperature: float | None, samples: int, becomes: float | None
 ) -> None:
-    assert suited(Model(temperature=temperature), samples).temperature == becomes
+    assert default_temperature(Model(temperature=temperature), samples).temperature == becomes
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_several_samples_are_drawn_at_a_temperature(
     ],
 )
 def test_a_model_that_refuses_temperatures_keeps_its_own(name: str, fixed: bool) -> None:
-    assert suited(Model(name=name), 1).temperature == (None if fixed else 0.0)
-    assert suited(Model(name=name), 3).temperature == (None if fixed else 0.7)
+    assert default_temperature(Model(name=name), 1).temperature == (None if fixed else 0.0)
+    assert default_temperature(Model(name=name), 3).temperature == (None if fixed else 0.7)
 
 
 def test_at_temperature_0_one_sample_is_asked_whatever_was_proven(store: Store) -> None:
@@ -177,7 +177,7 @@ def test_at_temperature_0_one_sample_is_asked_whatever_was_proven(store: Store) 
 )
 def test_model_and_sampling_fit(samples: int, temperature: float | None, asked: int, warm: float) -> None:
     for threshold in (None, *range(1, samples + 1)):
-        fit = fitting(Model(temperature=temperature), Sampling(samples=samples, threshold=threshold))
+        fit = resolve_sampling(Model(temperature=temperature), Sampling(samples=samples, threshold=threshold))
         assert (fit.sampling.samples, fit.model.temperature) == (asked, warm)
         assert bool(fit.note) == (asked < samples)
         assert fit.sampling.threshold == (threshold if asked == samples else None)

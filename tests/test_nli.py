@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import desk_with, lm_of
+from fakes import context_with, lm_of
 
 from jurist.cli import main
 from jurist.engines import nli
@@ -41,8 +41,8 @@ class Fake:
 
 
 def asker(reference: str, fake: Fake, **options: Any) -> Asker:
-    judge, desk = nli_judge(reference), options.pop("desk", desk_with())
-    return Asker(judge=judge, program=judge.basic(), lm=lm_of(NliEngine("m", fake), desk), **options)
+    judge, context = nli_judge(reference), options.pop("context", context_with())
+    return Asker(judge=judge, program=judge.basic(), lm=lm_of(NliEngine("m", fake), context), **options)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_what_cannot_contradict_is_refused_where_contradiction_decides() -> None
 
 
 def test_a_call_is_counted_limited_and_costs_nothing() -> None:
-    desk, fake = desk_with(Budget(calls=1)), Fake()
-    one = asker("nli:m", fake, desk=desk)
+    context, fake = context_with(Budget(calls=1)), Fake()
+    one = asker("nli:m", fake, context=context)
     one.ask(one.judge.case(ROW))
-    spend = desk.ledger.spend("judge")
+    spend = context.ledger.spend("judge")
     assert (spend.calls, spend.input_tokens, spend.output_tokens, spend.cost, spend.unpriced) == (
         1,
         0,

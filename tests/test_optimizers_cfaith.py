@@ -22,7 +22,7 @@ HARMFUL = [name for name, strength in WORLD.strengths.items() if strength < 0]
 def run(proposed: Callable[[Request], str], **settings: int) -> tuple[Job, Result, Scripted]:
     job = job_of(WORLD)
     proposer = Scripted(proposed)
-    object.__setattr__(job, "proposer_lm", lm_of(proposer, job.desk, "proposer"))
+    object.__setattr__(job, "proposer_lm", lm_of(proposer, job.context, "proposer"))
     return job, optimize(CFaith(**{"rewrites": 2, "sample": 40, **settings}), job), proposer
 
 

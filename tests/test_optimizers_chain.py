@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from fakes import Scripted, desk_with, lm_of
+from fakes import Scripted, context_with, lm_of
 from rich.table import Table
 
 from jurist.console.history import pareto_table
@@ -36,45 +36,45 @@ def test_a_chain_shares_the_calls() -> None:
             return 1
 
         def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-            seen.append((self.name, job.desk.meter.left()))
+            seen.append((self.name, job.context.meter.left()))
             while True:
-                job.desk.meter.reserve()
-                job.desk.meter.settle(tokens=1, cost=0.0)
+                job.context.meter.reserve()
+                job.context.meter.settle(tokens=1, cost=0.0)
 
-    desk = desk_with(Budget(calls=100))
-    desk.meter.hold(10)
+    context = context_with(Budget(calls=100))
+    context.meter.hold(10)
     judge, parts = find("fect"), Gold.load("fect-mini", find("fect")).split(0)
-    lm = lm_of(Scripted(lambda request: ""), desk)
-    job = Job(judge=judge, train=parts.train, dev=parts.dev, judge_lm=lm, proposer_lm=lm, desk=desk)
-    board = Board(job.judge, Objective(judge=job.judge), job.asker, desk)
+    lm = lm_of(Scripted(lambda request: ""), context)
+    job = Job(judge=judge, train=parts.train, dev=parts.dev, judge_lm=lm, proposer_lm=lm, context=context)
+    board = Board(job.judge, Objective(judge=job.judge), job.asker, context)
     start = board.add(board.basic_state(), parent=None, source="basic")
     with pytest.raises(BudgetExhausted):
         Chain(parts=(Greedy(name="a"), Greedy(name="b"), Greedy(name="c"))).run(job, board, start)
     assert seen == [("a", 30), ("b", 30), ("c", 30)]
-    assert (desk.meter.calls, desk.meter.held) == (90, 10)
+    assert (context.meter.calls, context.meter.held) == (90, 10)
 
 
 def test_a_later_part_that_cannot_work_is_refused_before_the_first_spends() -> None:
-    desk = desk_with(Budget(calls=5000))
+    context = context_with(Budget(calls=5000))
     judge, parts = find("fect"), Gold.load("fect-mini", find("fect")).split(0)
-    lm = lm_of(Scripted([]), desk)
-    job = Job(judge=judge, train=parts.train, dev=parts.dev, judge_lm=lm, proposer_lm=lm, desk=desk)
+    lm = lm_of(Scripted([]), context)
+    job = Job(judge=judge, train=parts.train, dev=parts.dev, judge_lm=lm, proposer_lm=lm, context=context)
     with pytest.raises(OptimizerError, match="cannot search 'yaml'"):
         optimize(make("fewshot+optuna", {"adapters": "yaml"}), job)
-    assert desk.meter.calls == 0
+    assert context.meter.calls == 0
 
 
 def job_with(calls: int | None = None) -> Job:
-    desk = desk_with(Budget(calls=calls))
+    context = context_with(Budget(calls=calls))
     parts = Gold.load("fect-mini", find("fect")).split(0)
-    lm = lm_of(Scripted(lambda request: ""), desk)
+    lm = lm_of(Scripted(lambda request: ""), context)
     return Job(
         judge=find("fect"),
         train=parts.train[:12],
         dev=parts.dev[:6],
         judge_lm=lm,
         proposer_lm=lm,
-        desk=desk,
+        context=context,
         concurrency=1,
     )
 
@@ -91,7 +91,7 @@ def test_a_chain_starts_where_the_share_of_its_first_part_is_enough(
     shares: list[int | None] = []
 
     def run(self: Any, job: Job, board: Board, start: Candidate) -> Candidate:
-        shares.append(job.desk.meter.left())
+        shares.append(job.context.meter.left())
         return start
 
     for kind in {type(part) for part in chain.parts}:
@@ -124,7 +124,7 @@ def test_who_may_not_win_is_not_chosen() -> None:
     job = job_with()
     parts = Gold.load("fect-mini", job.judge).split(0)
     cases = (*parts.dev, *parts.train)
-    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.desk)
+    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.context)
     start = board.add(board.basic_state(), parent=None, source="basic")
     good, better = (
         board.add(start.state.with_instruction("self", text), parent=start, source="test")

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 from dspy.lm15 import Request
-from fakes import Scripted, desk_with, lm_of, reply, user_of
+from fakes import Scripted, context_with, lm_of, reply, user_of
 from loopback import field_of
 
 from jurist.gold.goldset import Gold
@@ -31,15 +31,15 @@ def too_kind(request: Request) -> str:
 
 
 def job_with(judged: object = too_kind) -> tuple[Job, Scripted]:
-    desk, judge = desk_with(), Scripted(judged)  # type: ignore[arg-type]
-    lm = lm_of(judge, desk)
-    job = Job(judge=FECT, train=PARTS.train, dev=PARTS.dev, judge_lm=lm, proposer_lm=lm, desk=desk)
+    context, judge = context_with(), Scripted(judged)  # type: ignore[arg-type]
+    lm = lm_of(judge, context)
+    job = Job(judge=FECT, train=PARTS.train, dev=PARTS.dev, judge_lm=lm, proposer_lm=lm, context=context)
     return job, judge
 
 
 def test_confusions_are_grouped_and_counted() -> None:
     job, _ = job_with()
-    board = Board(FECT, Objective(judge=FECT), job.asker, job.desk)
+    board = Board(FECT, Objective(judge=FECT), job.asker, job.context)
     basic = board.add(board.basic_state(), parent=None, source="basic")
     (found,) = confusions(board, basic, job.train, least=2)
     assert (found.gold, found.judged) == ("non_factual", "factual")
@@ -65,7 +65,7 @@ def test_pairs_mark_the_boundary_and_what_helps_stays() -> None:
         assert len(one.demo_ids) == len(labels)
         assert len(wrong & set(one.demo_ids)) == len(labels) // 2
         assert all(train[i].gold == ("factual",) for i in one.demo_ids if i not in wrong)
-    assert len(job.dev) * len(board.candidates) + len(job.train) >= job.desk.meter.calls
+    assert len(job.dev) * len(board.candidates) + len(job.train) >= job.context.meter.calls
 
 
 def test_what_does_not_help_is_left_out() -> None:

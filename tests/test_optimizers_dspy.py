@@ -26,7 +26,7 @@ from jurist.gold.splits import Split
 from jurist.optimizers.dspy_copro import Copro
 from jurist.optimizers.dspy_gepa import Gepa
 from jurist.optimizers.dspy_mipro import Mipro
-from jurist.optimizers.dspy_search import Purse
+from jurist.optimizers.dspy_search import SearchBudget
 from jurist.optimizers.dspy_simba import Simba
 from jurist.optimizers.objective import Objective
 from jurist.optimizers.registry import make
@@ -80,8 +80,8 @@ def whole(name: str) -> Run:
 def test_it_improves_and_the_board_decides(name: str) -> None:
     run = whole(name)
     assert run.sent <= CALLS[name]
-    assert run.desk.ledger.spend().calls == run.sent == run.desk.meter.calls
-    assert run.desk.meter.held == 0
+    assert run.context.ledger.spend().calls == run.sent == run.context.meter.calls
+    assert run.context.meter.held == 0
     assert run.result.best.id == run.board.best(split().dev).id
     assert run.board.scored(run.result.best, split().dev)
     tried = [row for row in run.history if row["source"] == name]
@@ -138,7 +138,7 @@ def test_demonstrations_are_traced_to_their_cases(name: str) -> None:
 def test_the_budget_is_never_exceeded(name: str, extra: int) -> None:
     calls = make(name).minimum(whole(name).job) + extra
     run = Run(name, calls=calls)
-    assert run.sent == run.desk.meter.calls <= calls
+    assert run.sent == run.context.meter.calls <= calls
     assert run.board.scored(run.result.best, split().dev)
     assert len(run.history) > 1  # the smallest budget tries something
 
@@ -162,7 +162,7 @@ def test_a_search_that_wants_more_stops_at_the_limit(name: str) -> None:
         {wanting[name]: 12} if name in wanting else {"simba": {"steps": 99}, "gepa": {"minibatch": 9}}[name]
     )
     run = Run(name, calls=70, options=options)
-    assert run.sent == run.desk.meter.calls <= 70
+    assert run.sent == run.context.meter.calls <= 70
     if name in wanting:
         assert (run.result.ending, "70 calls" in run.result.reason) == ("budget", True)
         assert run.sent + len(split().dev) * 3 >= 70  # at most the calls kept for finalists are left
@@ -177,12 +177,12 @@ def interrupting(answers: Callable[[Request], str], after: int) -> Callable[[Req
 def test_ctrl_c_and_resume(name: str, tmp_path: Path) -> None:
     journal = tmp_path / "j"
     first = Run(name, journal=journal, judged=interrupting(judged, 30))
-    assert (first.result.ending, first.desk.meter.held) == ("interrupted", 0)
+    assert (first.result.ending, first.context.meter.held) == ("interrupted", 0)
     assert first.board.scored(first.result.best, split().dev)
     second = Run(name, journal=journal)
     assert second.history == whole(name).history
     assert second.result.best.id == whole(name).result.best.id
-    assert second.desk.meter.calls == whole(name).sent
+    assert second.context.meter.calls == whole(name).sent
     assert first.sent + second.sent <= whole(name).sent + 4  # concurrency: what was in flight
     third = Run(name, journal=journal, judged=[], proposed=[])
     assert (third.sent, third.history) == (0, second.history)
@@ -322,21 +322,21 @@ def test_all_predictors_of_a_program_are_optimized(name: str) -> None:
 
 
 @pytest.mark.parametrize("left", [0, 50, 200, 1000, 5000, 40000])
-def test_shapes_are_paid_by_the_purse(left: int) -> None:
+def test_shapes_fit_the_search_budget(left: int) -> None:
     for predictors, samples in ((1, 1), (2, 1), (1, 5)):
-        purse = Purse(left=left, run=predictors * samples, predictors=predictors)
-        breadth, depth, sample = Copro().shape(purse, 100)
-        if Copro.calls(2, 1, 5, purse.run, predictors) <= left:
-            assert Copro.calls(breadth, depth, sample, purse.run, predictors) <= left
-        steps, batch, programs, share = Simba().shape(purse, 100)
-        if Simba.calls(1, 4, 2, 4, purse) <= left:
-            assert Simba.calls(steps, batch, programs, share, purse) <= left
-        candidates, trials = Mipro().shape(purse, 100, 60)
+        budget = SearchBudget(left=left, run=predictors * samples, predictors=predictors)
+        breadth, depth, sample = Copro().shape(budget, 100)
+        if Copro.calls(2, 1, 5, budget.run, predictors) <= left:
+            assert Copro.calls(breadth, depth, sample, budget.run, predictors) <= left
+        steps, batch, programs, share = Simba().shape(budget, 100)
+        if Simba.calls(1, 4, 2, 4, budget) <= left:
+            assert Simba.calls(steps, batch, programs, share, budget) <= left
+        candidates, trials = Mipro().shape(budget, 100, 60)
         assert candidates >= 3
         assert 1 <= trials < 4 * candidates ** (2 * predictors)
-        assert Gepa().rewrite(60, purse.run) > 60 * purse.run
-    assert Copro().shape(Purse(left=None, run=1, predictors=1), 100) == (10, 3, 40)
-    assert Simba().shape(Purse(left=None, run=1, predictors=1), 100) == (8, 32, 6, 60)
+        assert Gepa().rewrite(60, budget.run) > 60 * budget.run
+    assert Copro().shape(SearchBudget(left=None, run=1, predictors=1), 100) == (10, 3, 40)
+    assert Simba().shape(SearchBudget(left=None, run=1, predictors=1), 100) == (8, 32, 6, 60)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "copro+bootstrap"])

@@ -16,7 +16,7 @@ from dspy.lm15 import Request
 from dspy.teleprompt import InferRules as DspyInferRules
 from dspy.teleprompt import simba_utils
 from dspy.utils.exceptions import AdapterParseError, LMServerError
-from fakes import Scripted, desk_with, lm_of, reply, system_of, user_of
+from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 
 from jurist.cases import Case
 from jurist.engines.meter import Budget
@@ -73,15 +73,15 @@ def examples(judge: Judge, count: int = 8) -> list[dspy.Example]:
 def run(
     optimizer: Any, answers: Answers, *, judge: Judge | None = None, calls: int = 400, seed: int = 0
 ) -> Any:
-    desk = desk_with(Budget(calls=calls))
+    context = context_with(Budget(calls=calls))
     engine, notes = Scripted(answers), list[str]()
     job = Job(
         judge=judge or parity(),
         train=cases(0, 12),
         dev=cases(100, 8),
-        judge_lm=lm_of(engine, desk),
-        proposer_lm=lm_of(engine, desk, "proposer"),
-        desk=desk,
+        judge_lm=lm_of(engine, context),
+        proposer_lm=lm_of(engine, context, "proposer"),
+        context=context,
         seed=seed,
         sink=lambda event: notes.append(event.text),
     )
@@ -110,9 +110,9 @@ def ruled() -> Answers:
 
 
 def test_upstream_infer_rules_returns_the_last_rules_and_changes_the_judge() -> None:
-    judge, desk = parity(), desk_with()
+    judge, context = parity(), context_with()
     optimizer = DspyInferRules(num_candidates=3, metric=score, num_threads=1, max_labeled_demos=0)
-    with dspy.context(lm=lm_of(Scripted(ruled()), desk), adapter=adapter("chat")):
+    with dspy.context(lm=lm_of(Scripted(ruled()), context), adapter=adapter("chat")):
         best = optimizer.compile(judge.basic(), trainset=examples(judge), valset=examples(judge))
     assert "rule 3." in best.signature.instructions  # the first was the only good one
     assert "rule 3." in judge.signature.instructions
@@ -159,10 +159,10 @@ def test_copro_tries_more_than_sixty_instructions() -> None:
 
 def test_upstream_one_unusable_proposal_loses_all() -> None:
     replies = ["nothing of use", *["[[ ## b ## ]]\nfine\n\n[[ ## completed ## ]]"] * 2]
-    lm = lm_of(Scripted(replies), desk_with())
+    lm = lm_of(Scripted(replies), context_with())
     with dspy.context(lm=lm, adapter=adapter("chat")), pytest.raises(AdapterParseError):
         dspy.Predict("a -> b", n=3)(a="x")
-    lm = lm_of(Scripted(replies), desk_with())
+    lm = lm_of(Scripted(replies), context_with())
     with dspy.context(lm=lm, adapter=Lenient(use_json_adapter_fallback=False)):
         assert dspy.Predict("a -> b", n=3)(a="x").completions.b == ["", "fine", "fine"]
 
@@ -193,7 +193,7 @@ def proposals() -> Answers:
 
 def test_upstream_mipro_loses_everything_when_combinations_run_out() -> None:
     judge = parity()
-    lm = lm_of(Scripted(proposals()), desk_with())
+    lm = lm_of(Scripted(proposals()), context_with())
     optimizer = dspy.MIPROv2(
         metric=score, prompt_model=lm, task_model=lm, auto=None, num_candidates=3, num_threads=1
     )
@@ -222,7 +222,7 @@ def test_upstream_mipro_ignores_the_seed_0(given: int, used: int, monkeypatch: p
         raise Seen(seed)
 
     monkeypatch.setattr(dspy.MIPROv2, "_set_random_seeds", seen)
-    judge, lm = parity(), lm_of(Scripted([]), desk_with())
+    judge, lm = parity(), lm_of(Scripted([]), context_with())
     optimizer = dspy.MIPROv2(metric=score, prompt_model=lm, task_model=lm, auto="light", seed=9)
     with pytest.raises(Seen) as caught:
         optimizer.compile(judge.basic(), trainset=examples(judge), seed=given)
@@ -249,7 +249,7 @@ def test_mipro_uses_our_seed_and_our_dev(seed: int, monkeypatch: pytest.MonkeyPa
 
 
 def test_upstream_mipro_takes_most_of_train_for_validation() -> None:
-    lm = lm_of(Scripted([]), desk_with())
+    lm = lm_of(Scripted([]), context_with())
     optimizer = dspy.MIPROv2(metric=score, prompt_model=lm, task_model=lm)
     train, dev = optimizer._set_and_validate_datasets(list(range(10)), None)
     assert (train, dev) == ([0, 1], [2, 3, 4, 5, 6, 7, 8, 9])
@@ -260,7 +260,7 @@ def test_upstream_mipro_takes_most_of_train_for_validation() -> None:
 
 def test_upstream_bootstrapping_takes_any_truthy_score() -> None:
     judge = parity()
-    lm = lm_of(Scripted(lambda request: reply("chat", even=wrong(request))), desk_with())
+    lm = lm_of(Scripted(lambda request: reply("chat", even=wrong(request))), context_with())
 
     def scored(example: Any, prediction: Any, trace: Any = None) -> dspy.Prediction:
         return dspy.Prediction(score=0.0, feedback="wrong")
@@ -290,7 +290,7 @@ def test_no_wrong_answer_becomes_a_demonstration(name: str) -> None:
 
 
 def test_upstream_evaluate_counts_a_failed_call_as_a_score_of_0() -> None:
-    judge, lm = parity(), lm_of(Scripted(_lost), desk_with())
+    judge, lm = parity(), lm_of(Scripted(_lost), context_with())
     evaluate = dspy.Evaluate(devset=examples(judge, 4), metric=score, num_threads=1)
     with dspy.context(lm=lm, adapter=adapter("chat")), pytest.MonkeyPatch.context() as patch:
         patch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
@@ -346,7 +346,7 @@ def prompts(result: Result) -> list[Any]:
 
 
 def test_upstream_simba_passes_over_a_strategy_that_fails() -> None:
-    judge, lm = parity(), lm_of(Scripted(advising), desk_with())
+    judge, lm = parity(), lm_of(Scripted(advising), context_with())
     tried: list[int] = []
 
     def broken(*given: Any, **more: Any) -> bool:

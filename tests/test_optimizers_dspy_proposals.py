@@ -18,7 +18,7 @@ from dspy.teleprompt import InferRules as DspyInferRules
 from dspy.teleprompt import simba_utils, utils
 from dspy.teleprompt.gepa.instruction_proposal import InstructionProposer
 from dspy.utils.exceptions import ContextWindowExceededError
-from fakes import Scripted, desk_with, lm_of, reply, system_of, user_of
+from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from judges import POLITE, TWO
 from scripted_runs import ScriptedRun, hashed
 
@@ -28,7 +28,7 @@ from jurist.engines.models import adapter
 from jurist.errors import OptimizerError
 from jurist.gold.goldset import Gold
 from jurist.optimizers.dspy_mipro import Mipro
-from jurist.optimizers.dspy_search import Purse
+from jurist.optimizers.dspy_search import SearchBudget
 from jurist.optimizers.registry import make
 from jurist.programs.catalogue import find
 
@@ -108,11 +108,11 @@ def test_gepa_ends_where_no_proposal_can_be_used(answer: Callable[[Request], Any
 
 
 def test_upstream_gepa_asks_for_unreadable_proposals_until_the_budget_is_spent() -> None:
-    judge, proposer = lm_of(Scripted(half), desk_with()), Scripted(lambda request: "no format")
+    judge, proposer = lm_of(Scripted(half), context_with()), Scripted(lambda request: "no format")
     optimizer = dspy.GEPA(
         metric=lambda *given: 0.0,
         max_metric_calls=40,
-        reflection_lm=lm_of(proposer, desk_with()),
+        reflection_lm=lm_of(proposer, context_with()),
         instruction_proposer=InstructionProposer(adapter=adapter("chat")),
         num_threads=1,
     )
@@ -222,7 +222,7 @@ def limited(most: int) -> Callable[[Request], Any]:
 
 
 def test_upstream_infer_rules_does_not_shorten_its_examples() -> None:
-    lm = lm_of(Scripted(limited(4)), desk_with())
+    lm = lm_of(Scripted(limited(4)), context_with())
     optimizer = DspyInferRules(num_candidates=1, metric=lambda *given: 1.0, num_threads=1)
     with dspy.context(lm=lm, adapter=adapter("chat")), pytest.raises(AssertionError):
         optimizer.induce_natural_language_rules(POLITE.basic(), examples())
@@ -257,7 +257,7 @@ def test_calls_kept_for_finalists_are_given_back_once_those_are_scored() -> None
     run = Run("mipro", proposals, calls=160, options={"candidates": 6})
     assert (run.result.ending, "160 calls" in run.result.reason) == ("budget", True)
     assert run.sent > 160 - 2 * len(run.job.dev)  # what two finalists take
-    assert run.desk.meter.held == 0
+    assert run.context.meter.held == 0
 
 
 def test_the_reason_says_what_is_left_of_the_calls_for_finalists() -> None:
@@ -277,8 +277,8 @@ def test_the_reason_says_what_is_left_of_the_calls_for_finalists() -> None:
 def test_mipro_refuses_fewer_candidates_than_it_can_try(number: int) -> None:
     with pytest.raises(OptimizerError, match=rf"mipro\.candidates cannot be {number}; give 3 or more, or 0"):
         make("mipro", {"candidates": number})
-    purse = Purse(left=1000, run=1, predictors=1)
-    assert Mipro(candidates=3).shape(purse, 12, 8)[0] == 3
+    budget = SearchBudget(left=1000, run=1, predictors=1)
+    assert Mipro(candidates=3).shape(budget, 12, 8)[0] == 3
 
 
 @pytest.mark.parametrize(("demos", "sets"), [(4, 2), (0, 3)])
@@ -295,9 +295,9 @@ def test_mipro_bootstraps_one_more_set_without_demonstrations(
     monkeypatch.setattr(utils, "BootstrapFewShot", Counted)
     Run("mipro", proposals, options={"candidates": 4, "demos": demos})
     assert len(made) == sets
-    purse = Purse(left=None, run=1, predictors=1)
-    without = Mipro(demos=demos).fixed(4, 0, purse)
-    assert Mipro(demos=demos).fixed(4, 1, purse) - without == sets  # a case of train is asked once a set
+    budget = SearchBudget(left=None, run=1, predictors=1)
+    without = Mipro(demos=demos).fixed(4, 0, budget)
+    assert Mipro(demos=demos).fixed(4, 1, budget) - without == sets  # a case of train is asked once a set
 
 
 def test_bootstrap_refuses_no_demonstrations() -> None:

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from fakes import Scripted, desk_with, lm_of, reply
+from fakes import Scripted, context_with, lm_of, reply
 from native_runs import OWN, Run, judged, split, whole
 from scripted_runs import FECT
 
@@ -46,9 +46,9 @@ def test_sets_larger_than_train_are_left_out() -> None:
 
 def test_train_without_labels_is_refused() -> None:
     bare = tuple(dataclasses.replace(case, gold=None) for case in split().train)
-    desk = desk_with()
-    lm = lm_of(Scripted(judged), desk)
-    job = Job(judge=FECT, train=bare, dev=split().dev, judge_lm=lm, proposer_lm=lm, desk=desk)
+    context = context_with()
+    lm = lm_of(Scripted(judged), context)
+    job = Job(judge=FECT, train=bare, dev=split().dev, judge_lm=lm, proposer_lm=lm, context=context)
     with pytest.raises(OptimizerError, match="no labelled training case"):
         optimize(make("fewshot"), job)
 
@@ -107,10 +107,15 @@ def test_settings_arrive_where_they_belong() -> None:
 @pytest.mark.parametrize("name", ["opro", "fewshot"])
 def test_the_offline_engine_can_be_compiled(name: str) -> None:
     def run() -> Result:
-        desk = desk_with()
-        lm, proposer = connect(Model(), desk), connect(Model(), desk, "proposer")
+        context = context_with()
+        lm, proposer = connect(Model(), context), connect(Model(), context, "proposer")
         job = Job(
-            judge=FECT, train=split().train, dev=split().dev, judge_lm=lm, proposer_lm=proposer, desk=desk
+            judge=FECT,
+            train=split().train,
+            dev=split().dev,
+            judge_lm=lm,
+            proposer_lm=proposer,
+            context=context,
         )
         return optimize(make(name, OWN[name]), job)
 

@@ -9,7 +9,7 @@ import re
 import pytest
 from dspy.lm15 import Request
 from dspy.utils.exceptions import LMServerError
-from fakes import Scripted, desk_with, lm_of, reply, system_of, user_of
+from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from loopback import field_of
 from native_runs import OWN, Run, proposed, split
 from scripted_runs import FECT, gold, hashed
@@ -93,15 +93,15 @@ def test_hostile_training_text_does_not_forge_the_meta_prompt() -> None:
         dataclasses.replace(case, inputs={"conversation": mark, "claim": f"{mark} {n}"}, gold=("factual",))
         for n, case in enumerate(split().train)
     )
-    desk = desk_with()
+    context = context_with()
     judge, proposer = Scripted(lambda request: reply("chat", factual=False)), Scripted(proposed)
     job = Job(
         judge=FECT,
         train=bad,
         dev=split().dev,
-        judge_lm=lm_of(judge, desk),
-        proposer_lm=lm_of(proposer, desk),
-        desk=desk,
+        judge_lm=lm_of(judge, context),
+        proposer_lm=lm_of(proposer, context),
+        context=context,
     )
     optimize(Opro(steps=1, candidates=2, sample=6), job)
     for request in proposer.requests:
@@ -144,6 +144,6 @@ def test_a_leader_that_was_unlucky_on_dev_is_not_dropped_for_ever() -> None:
         ("judge_lm", judge),
         ("proposer_lm", lambda r: reply("chat", instruction=next(drawn))),
     ):
-        object.__setattr__(job, name, lm_of(Scripted(engine), job.desk))
+        object.__setattr__(job, name, lm_of(Scripted(engine), job.context))
     result = optimize(Opro(candidates=2, steps=12, patience=12), job)
     assert good in result.best.state.predictors["self"].instructions

@@ -9,12 +9,12 @@ from typing import Any
 
 import optuna
 import pytest
-from fakes import Scripted, desk_with, lm_of, reply, user_of
+from fakes import Scripted, context_with, lm_of, reply, user_of
 from loopback import field_of
 from small import claims
 from worlds import World, board_of, job_of, simulator
 
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
@@ -62,21 +62,21 @@ def house_job(
 ) -> Job:
     judge, gold = house
     split = gold.split(1)
-    desk = desk_with(Budget(calls=budget), Journal(journal) if journal else None)
+    context = context_with(Budget(calls=budget), Journal(journal) if journal else None)
     samples = more.get("sampling", Sampling()).samples
     own = Model(temperature=0.7 if samples > 1 else 0.0)
 
     def connected(setting: Setting) -> Any:
         temperature = own.temperature if setting.temperature is None else setting.temperature
-        return connect(Model(temperature=temperature), desk)
+        return connect(Model(temperature=temperature), context)
 
     return Job(
         judge=judge,
         train=split.train[: 2 * size],
         dev=split.dev[:size],
-        judge_lm=connect(own, desk),
-        proposer_lm=connect(own, desk, "proposer"),
-        desk=desk,
+        judge_lm=connect(own, context),
+        proposer_lm=connect(own, context, "proposer"),
+        context=context,
         own=Setting(model="offline", temperature=own.temperature, adapter="chat"),
         connected=connected,
         **more,
@@ -105,14 +105,14 @@ def test_on_the_house_rule_it_finds_a_better_candidate_and_repeats_itself(
     thresholds = {one.setting.threshold for one in board.candidates.values()} - {None}
     assert (len(thresholds) > 1) is (samples > 1)
     asked = {(one.asked_id, case) for one in board.candidates.values() for case in board.outcomes(one)}
-    assert len(asked) * samples >= job.desk.meter.calls  # votes may stop early; no pair is asked twice
+    assert len(asked) * samples >= job.context.meter.calls  # votes may stop early; no pair is asked twice
 
 
 def test_thresholds_cost_nothing(house: tuple[Judge, Gold]) -> None:
     job = house_job(house, sampling=Sampling(samples=3))
     board = board_of(job)
     board.score(board.basic, job.dev)
-    before = job.desk.meter.calls
+    before = job.context.meter.calls
     found = [
         board.add(board.basic.state, parent=board.basic, source="x", setting=Setting(threshold=threshold))
         for threshold in (1, 2, 3)
@@ -121,7 +121,7 @@ def test_thresholds_cost_nothing(house: tuple[Judge, Gold]) -> None:
     for one in found:
         outcomes = board.score(one, job.dev)
         rates.append(sum(label in job.judge.positive for o in outcomes for label in o.row.predicted))
-    assert job.desk.meter.calls == before
+    assert job.context.meter.calls == before
     assert rates[0] > rates[2]
     assert rates == sorted(rates, reverse=True)
     assert board.outcomes(found[1]) == board.outcomes(board.basic)  # two of three is the majority
@@ -136,7 +136,7 @@ def test_no_case_is_asked_twice_under_the_same_candidate_and_setting(house: tupl
     result = optimize(make("optuna", options), job)
     for candidate in result.board.candidates.values():
         seen += [(candidate.asked_id, case) for case in result.board.outcomes(candidate)]
-    assert job.desk.meter.calls == len(set(seen))
+    assert job.context.meter.calls == len(set(seen))
     settings = {one.setting for one in result.board.candidates.values()}
     assert {one.adapter for one in settings} == {None, "json"}  # the job's own is not a choice of its own
     assert {one.temperature for one in settings} == {None, 1.0}
@@ -155,7 +155,7 @@ def test_optuna_says_nothing_and_leaves_its_logging_as_it_was(
 def test_an_interrupted_search_goes_on_to_the_same_end(house: tuple[Judge, Gold], tmp_path: Path) -> None:
     whole_job = house_job(house)
     whole = optimize(make("optuna", SMALL), whole_job)
-    calls = whole_job.desk.meter.calls
+    calls = whole_job.context.meter.calls
     stopped = optimize(
         make("optuna", SMALL), house_job(house, journal=tmp_path / "j.jsonl", budget=calls - 30)
     )
@@ -163,15 +163,15 @@ def test_an_interrupted_search_goes_on_to_the_same_end(house: tuple[Judge, Gold]
     job = house_job(house, journal=tmp_path / "j.jsonl")
     again = optimize(make("optuna", SMALL), job)
     assert table(again, job) == table(whole, whole_job)
-    assert job.desk.ledger.spend().calls == 30
-    assert job.desk.ledger.spend().replayed == calls - 30
+    assert job.context.ledger.spend().calls == 30
+    assert job.context.ledger.spend().replayed == calls - 30
 
 
 @pytest.mark.parametrize("budget", [130, 151, 200])
 def test_the_budget_is_exact(budget: int) -> None:
     job = job_of(World(seed=3), budget=budget)
     result = optimize(make("optuna", {**SMALL, "trials": 40}), job)
-    assert (result.ending, job.desk.meter.calls) == ("budget", budget)
+    assert (result.ending, job.context.meter.calls) == ("budget", budget)
 
 
 def test_a_budget_for_less_than_one_trial_is_refused() -> None:
@@ -195,8 +195,8 @@ def test_what_cannot_be_searched_is_refused(options: dict[str, str], words: str)
 
 
 def test_at_temperature_0_one_sample_is_asked() -> None:
-    desk = Desk.fresh()
-    lms = {at: connect(Model(temperature=at), desk) for at in (0.0, 0.7, 1.0)}
+    context = CallContext.fresh()
+    lms = {at: connect(Model(temperature=at), context) for at in (0.0, 0.7, 1.0)}
     job = dataclasses.replace(
         job_of(World(seed=3), sampling=Sampling(samples=3, threshold=2)),
         own=Setting(temperature=0.7),
@@ -330,7 +330,7 @@ def test_another_model_that_wins_is_proven_and_on_the_card(
 ) -> None:
     asked: list[tuple[str, float | None, str]] = []
 
-    def connected(model: Model, desk: Any, purpose: str = "judge") -> Any:
+    def connected(model: Model, context: Any, purpose: str = "judge") -> Any:
         def answer(request: Any) -> str:
             asked.append((model.name, model.temperature, purpose))
             claim = field_of(user_of(request), "claim")
@@ -338,7 +338,7 @@ def test_another_model_that_wins_is_proven_and_on_the_card(
             right = model.name == "good/model" or len(claim) % 3 > 0
             return reply("chat", factual=truth == right)
 
-        return lm_of(Scripted(answer, cost=0.03 if model.name == "good/model" else 0.01), desk, purpose)
+        return lm_of(Scripted(answer, cost=0.03 if model.name == "good/model" else 0.01), context, purpose)
 
     monkeypatch.setattr("jurist.jobs.compiling.connect", connected)
     fect = find("fect")
@@ -356,7 +356,7 @@ def test_another_model_that_wins_is_proven_and_on_the_card(
     assert card["model"]["name"] == "good/model"
     assert card["job"]["model"]["name"] == "own/model"
     assert card["decision"]["verdict"] == "better"
-    assert card["spend"]["calls"] == len(asked)  # every model goes through the same desk
+    assert card["spend"]["calls"] == len(asked)  # every model goes through the same context
     test = card["gold"]["test"]
     assert {name for name, _, _ in asked[-test:]} == {"good/model"}
     assert {name for name, _, _ in asked[-2 * test : -test]} == {"own/model"}

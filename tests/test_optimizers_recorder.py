@@ -11,7 +11,7 @@ import dspy
 import pytest
 import test_optimizers_dspy as small
 from dspy.lm15 import Request
-from fakes import Scripted, desk_with, lm_of, reply, system_of, user_of
+from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from scripted_runs import FECT, ScriptedRun, hashed
 
 from jurist.cases import Case
@@ -154,20 +154,20 @@ class TestSetting:
     """A chain goes on from a start that is asked under a setting of its own."""
 
     def start(self, own: Scripted, setting: Setting, **job: Any) -> tuple[Job, Board]:
-        desk = desk_with(Budget(calls=400))
+        context = context_with(Budget(calls=400))
         self.other = Scripted(small.judged)
-        elsewhere = lm_of(self.other, desk)
+        elsewhere = lm_of(self.other, context)
         made = Job(
             judge=FECT,
             train=small.split().train,
             dev=small.split().dev,
-            judge_lm=lm_of(own, desk),
-            proposer_lm=lm_of(Scripted(small.proposed), desk, "proposer"),
-            desk=desk,
+            judge_lm=lm_of(own, context),
+            proposer_lm=lm_of(Scripted(small.proposed), context, "proposer"),
+            context=context,
             connected=lambda setting: elsewhere,
             **job,
         )
-        board = Board(FECT, Objective(judge=FECT), made.asker, desk)
+        board = Board(FECT, Objective(judge=FECT), made.asker, context)
         basic = board.add(board.basic_state(), parent=None, source="basic")
         board.score(basic, made.dev)
         board.add(board.basic_state(), parent=basic, source="optuna", setting=setting)

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from fakes import desk_with
+from fakes import context_with
 from small import cli
 
 from jurist.cases import Case
@@ -31,15 +31,15 @@ CONTRASTIVE = Contrastive(sample=24, most=2, draws=1)
 
 
 def job_of(name: str, budget: Budget | None = None, cases: int = 18) -> Job:
-    judge, desk, model = find(name), desk_with(budget), Model(temperature=0.0)
+    judge, context, model = find(name), context_with(budget), Model(temperature=0.0)
     parts = Gold.load("cognibench-mini", judge).split(0)
     return Job(
         judge=judge,
         train=parts.train[: 2 * cases],
         dev=parts.dev[:cases],
-        judge_lm=connect(model, desk, "judge"),
-        proposer_lm=connect(model, desk, "proposer"),
-        desk=desk,
+        judge_lm=connect(model, context, "judge"),
+        proposer_lm=connect(model, context, "proposer"),
+        context=context,
     )
 
 

@@ -29,7 +29,7 @@ def test_it_finishes_with_the_best_that_was_scored_on_all_of_dev(name: str) -> N
     assert run.value() >= board.value(board.basic, split().dev)
     assert run.history[0]["source"] == "basic"
     assert len({row["candidate"] for row in run.history}) == len(run.history) > 2
-    assert run.desk.ledger.spend().calls == run.sent == run.desk.meter.calls
+    assert run.context.ledger.spend().calls == run.sent == run.context.meter.calls
 
 
 def test_something_better_is_found_where_there_is_something_better() -> None:
@@ -45,7 +45,7 @@ def test_the_budget_is_exact_and_the_best_so_far_is_returned(name: str, extra: i
     calls = least + extra
     run = Run(name, budget=Budget(calls=calls))
     assert run.sent == min(calls, whole(name).sent)
-    assert run.desk.ledger.spend().calls == run.sent
+    assert run.context.ledger.spend().calls == run.sent
     assert run.result.ending == ("budget" if calls < whole(name).sent else "finished")
     known = [run.result.board.outcome(run.result.best, case) is not None for case in split().dev]
     assert any(known)
@@ -95,7 +95,7 @@ def test_a_finished_job_is_replayed_for_nothing(name: str, tmp_path: Path) -> No
     journal = tmp_path / "j"
     first = Run(name, journal=journal)
     again = Run(name, journal=journal, judged=[], proposed=[])
-    assert (again.sent, again.desk.ledger.spend().replayed) == (0, first.sent)
+    assert (again.sent, again.context.ledger.spend().replayed) == (0, first.sent)
     assert again.history == first.history
     assert again.result.best.id == first.result.best.id
 
@@ -120,7 +120,7 @@ def test_an_interrupted_job_goes_on_where_it_was(name: str, after: int, tmp_path
     assert second.history == whole(name).history
     assert second.result.best.id == whole(name).result.best.id
     assert first.sent + second.sent <= whole(name).sent + 4  # concurrency: what was in flight
-    assert second.desk.meter.calls == whole(name).sent
+    assert second.context.meter.calls == whole(name).sent
 
 
 def test_a_job_that_met_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -> None:

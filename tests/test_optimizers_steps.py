@@ -10,7 +10,7 @@ from typing import Any, Literal
 import dspy
 import pytest
 from dspy.lm15 import Request
-from fakes import Scripted, desk_with, lm_of, reply, system_of, user_of
+from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from loopback import field_of
 from scripted_runs import hashed
 
@@ -20,7 +20,7 @@ from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.opro import Opro, joint
-from jurist.optimizers.proposing import Entrance
+from jurist.optimizers.proposing import CandidateFilter
 from jurist.optimizers.registry import make, settings_of
 from jurist.programs.judge import Judge
 
@@ -103,15 +103,15 @@ def proposed(request: Request) -> str:
 
 
 def run(**settings: Any) -> tuple[Result, Scripted, Job]:
-    desk = desk_with()
+    context = context_with()
     proposer = Scripted(proposed)
     job = Job(
         judge=JUDGE,
         train=TRAIN,
         dev=DEV,
-        judge_lm=lm_of(Scripted(judged), desk),
-        proposer_lm=lm_of(proposer, desk),
-        desk=desk,
+        judge_lm=lm_of(Scripted(judged), context),
+        proposer_lm=lm_of(proposer, context),
+        context=context,
     )
     return optimize(Opro(**{"steps": 4, "patience": 9, **settings}), job), proposer, job
 
@@ -164,7 +164,7 @@ def test_it_gets_better_and_is_the_same_again(way: str) -> None:
     assert board.value(result.best, job.dev) > board.value(board.basic, job.dev) + 0.1
     again, _, other = run(predictors=way, steps=10)
     assert again.board.history(other.train, other.dev) == board.history(job.train, job.dev)
-    assert other.desk.meter.calls == job.desk.meter.calls
+    assert other.context.meter.calls == job.context.meter.calls
 
 
 def test_the_joint_signature_is_typed() -> None:
@@ -177,10 +177,10 @@ def test_the_joint_signature_is_typed() -> None:
 
 @pytest.mark.parametrize("way", ["in turn", "jointly"])
 def test_the_offline_proposer_writes_each_step_its_own(way: str) -> None:
-    desk = desk_with()
+    context = context_with()
     model = Model(temperature=0.0)
-    lms = {f"{name}_lm": connect(model, desk, name) for name in ("judge", "proposer")}
-    job = Job(judge=JUDGE, train=TRAIN, dev=DEV, desk=desk, **lms)
+    lms = {f"{name}_lm": connect(model, context, name) for name in ("judge", "proposer")}
+    job = Job(judge=JUDGE, train=TRAIN, dev=DEV, context=context, **lms)
     result = optimize(Opro(predictors=way, steps=2, candidates=2, extra=1), job)
     tried = [row for row in result.board.history(job.train, job.dev) if row["parent"]]
     assert len(tried) > 2
@@ -199,15 +199,17 @@ def test_instructions_are_told_apart_as_wholes() -> None:
     """The same text for one step is something new where the other step's is another."""
     result, _, job = run(steps=1)
     board = result.board
-    entrance = Entrance.of(job, board, "test", longest=100, copied=0.2)
+    candidate_filter = CandidateFilter.of(job, board, "test", longest=100, copied=0.2)
     both = {"extract": "Erste  Ａnweisung.", "decide": "Second."}
-    (one,) = entrance.enter_all(board.basic, [both, {**both, "extract": "erste anweisung."}], 1, "jointly")
-    (other,) = entrance.enter_all(board.basic, [{"extract": "Erste Anweisung."}], 1, "in turn")
+    (one,) = candidate_filter.enter_all(
+        board.basic, [both, {**both, "extract": "erste anweisung."}], 1, "jointly"
+    )
+    (other,) = candidate_filter.enter_all(board.basic, [{"extract": "Erste Anweisung."}], 1, "in turn")
     assert {one.state.predictors["extract"].instructions, other.state.predictors["extract"].instructions} == {
         "Erste  Ａnweisung.",
         "Erste Anweisung.",
     }
-    assert entrance.enter_all(board.basic, [{"extract": "", "decide": "x" * 101}], 1, "jointly") == []
+    assert candidate_filter.enter_all(board.basic, [{"extract": "", "decide": "x" * 101}], 1, "jointly") == []
 
 
 def test_the_card_says_which_settings_were_used_defaults_included() -> None:

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 from dspy.lm15 import Request
-from fakes import Scripted, desk_with, lm_of, reply
+from fakes import Scripted, context_with, lm_of, reply
 
 from jurist.jobs.proving import proven
 from jurist.programs.asking import Asker, Sampling
@@ -35,7 +35,7 @@ CASES = [
 def test_the_same_prompt_is_asked_once(threshold: int | None, same: bool, asked: int) -> None:
     inner = Scripted(lambda request: reply("chat", factual=True))
     basic = Asker(
-        judge=FECT, program=FECT.basic(), lm=lm_of(inner, desk_with()), sampling=Sampling(samples=3)
+        judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=threshold))
     proven(FECT, CASES, basic, compiled, same=same, seed=0)
@@ -48,7 +48,7 @@ def test_two_thresholds_vote_on_the_same_samples() -> None:
 
     inner = Scripted(two_of_three)
     basic = Asker(
-        judge=FECT, program=FECT.basic(), lm=lm_of(inner, desk_with()), sampling=Sampling(samples=3)
+        judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=1))
     proof, _ = proven(FECT, CASES, basic, compiled, same=True, seed=0)

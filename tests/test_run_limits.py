@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import Scripted, desk_with, lm_of, reply
+from fakes import Scripted, context_with, lm_of, reply
 from hypothesis import given
 from hypothesis import strategies as st
 from small import FAST, Done, claims, cli, read_jsonl, write_jsonl
@@ -19,7 +19,7 @@ from jurist.engines.meter import Budget
 from jurist.keeping.artifacts import Artifact, Store
 from jurist.programs.asking import Asker, Sampling
 from jurist.programs.catalogue import find
-from jurist.programs.votes import settled
+from jurist.programs.votes import is_decided
 from jurist.runs.runner import run_cases
 
 FECT = find("fect")
@@ -104,12 +104,12 @@ def test_a_limit_that_allows_nothing_is_refused(limit: str, serve: Callable[...,
 
 
 def test_cost_is_a_limit_where_prices_are_known() -> None:
-    engine, desk = (
+    engine, context = (
         Scripted(lambda request: reply("chat", factual=True), cost=0.01),
-        desk_with(Budget(cost=0.055)),
+        context_with(Budget(cost=0.055)),
     )
     cases = [Case(inputs={"conversation": "c", "claim": f"claim {n}"}) for n in range(20)]
-    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, desk), concurrency=3)
+    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, context), concurrency=3)
     stream = io.StringIO()
     summary = run_cases(asker, cases, stream, stamp={})
     assert (summary.stopped, summary.left) == ("the budget of 0.055 cost is spent", 15)
@@ -146,7 +146,7 @@ def test_no_sampling_is_settled_sooner_than_its_fewest(samples: int, data: st.Da
         drawn
         for label in ("yes", "no")
         for drawn in range(1, samples + 1)
-        if settled(
+        if is_decided(
             {label: drawn},
             left=samples - drawn,
             samples=samples,

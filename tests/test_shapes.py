@@ -211,14 +211,14 @@ def test_numbers_are_those_of_the_whole(
     extra: int,
     duplicated: int,
 ) -> None:
-    answer = MANY.hear({"labels": [{"n": n, "label": label} for n, label in items]}, 3, units)
+    answer = MANY.read_partial({"labels": [{"n": n, "label": label} for n, label in items]}, 3, units)
     assert (answer.labels, answer.extra, answer.duplicated) == (labels, extra, duplicated)
 
 
 def test_a_part_is_shown_under_its_own_numbers() -> None:
     inputs = {"other": "kept", "sentences": ["a", "b\n1. z", "", "d"]}
-    assert MANY.again(inputs, (1, 2)) == {"other": "kept", "sentences": "2. b 1. z\n3. (blank)"}
-    assert MANY.again(inputs, range(4)) == MANY.render(inputs)
+    assert MANY.render_partial(inputs, (1, 2)) == {"other": "kept", "sentences": "2. b 1. z\n3. (blank)"}
+    assert MANY.render_partial(inputs, range(4)) == MANY.render(inputs)
     assert isinstance(MANY, Repeatable)
     assert not isinstance(ONE, Repeatable)
     assert not isinstance(BOTH, Repeatable)

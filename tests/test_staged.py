@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from fakes import Scripted, desk_with, lm_of, reply, system_of, user_of
+from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loopback import field_of
@@ -41,7 +41,7 @@ def asked(first: Any, second: Any = None, adapter: str = "chat") -> tuple[Verdic
         return reply(adapter, labels=tags(first))
 
     asker = Asker(
-        judge=STAGED, program=STAGED.basic(), lm=lm_of(Scripted(answer), desk_with()), adapter=adapter
+        judge=STAGED, program=STAGED.basic(), lm=lm_of(Scripted(answer), context_with()), adapter=adapter
     )
     return asker.ask(CASE), shown
 
@@ -92,7 +92,7 @@ def test_answering_as_the_demonstrations_do_gives_gold_back(gold: list[str | Non
         name = "tag" if "cognitive" in system_of(request) else "tier"
         return reply("chat", labels=demos[name]["labels"])
 
-    lm = lm_of(Scripted(answer), desk_with())
+    lm = lm_of(Scripted(answer), context_with())
     program = STAGED.basic()
     assert Asker(judge=STAGED, program=program, lm=lm).ask(case).labels == tuple(gold)
 
@@ -107,7 +107,7 @@ def test_the_offline_engine_answers_both_stages(adapter: str) -> None:
     assert {verdict.status for verdict in verdicts} == {"verdict"}
     found = {label for verdict in verdicts for label in verdict.labels}
     assert found >= {"faithful", "invented", "speculative", "reliable"}
-    assert len(cases) < loaded.desk.ledger.spend().calls <= 2 * len(cases)
+    assert len(cases) < loaded.context.ledger.spend().calls <= 2 * len(cases)
 
 
 def test_messages_refuse_several_prompts_and_markdown_shows_them_in_order() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import Scripted, desk_with, lm_of, reply, user_of
+from fakes import Scripted, context_with, lm_of, reply, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import cli
@@ -202,7 +202,7 @@ def test_a_judged_text_forges_no_field(name: str, adapter: str) -> None:
 
     case = judge.case({"reference": evil, "before": evil, "sentence": evil})
     asker = Asker(
-        judge=judge, program=judge.basic(), lm=lm_of(Scripted(answer), desk_with()), adapter=adapter
+        judge=judge, program=judge.basic(), lm=lm_of(Scripted(answer), context_with()), adapter=adapter
     )
     assert asker.ask(case).label == label
     assert f"[[ ## {field} ## ]] {judge.labels[0]}" not in seen[0]

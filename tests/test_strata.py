@@ -44,7 +44,7 @@ ROWS = [
 
 
 def answers(gold: Gold, **said: str | None) -> list[Row]:
-    cases = {case.inputs["claim"]: case for case in (*gold.cases, *gold.aside)}
+    cases = {case.inputs["claim"]: case for case in (*gold.cases, *gold.ambiguous)}
     return [
         Row(
             id=cases[claim].id,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from loopback import field_of
 
 from jurist.cases import Case
-from jurist.engines.channel import Desk
+from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
@@ -45,7 +45,9 @@ hostile = st.lists(plain | tags, max_size=6).map("".join)
 
 def read(sentences: list[str], text: Any, units: list[int] | None = None) -> Any:
     shape = SHAPE.bound({"sentences": sentences})
-    return shape.hear({"labels": text}, len(sentences), range(len(sentences)) if units is None else units)
+    return shape.read_partial(
+        {"labels": text}, len(sentences), range(len(sentences)) if units is None else units
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,7 +180,7 @@ def test_a_demonstration_is_tagged_like_the_task_and_survives_every_adapter(adap
         assert "Seine" in shown
         return shown
 
-    lm = lm_of(Scripted(answers), Desk.fresh())
+    lm = lm_of(Scripted(answers), CallContext.fresh())
     asker = Asker(judge=TAGS, program=program, lm=lm, adapter=adapter)
     assert asker.ask(case).labels == tuple(ROW["labels"])
 
@@ -186,7 +188,9 @@ def test_a_demonstration_is_tagged_like_the_task_and_survives_every_adapter(adap
 def test_a_raw_xml_echo_is_read_too() -> None:
     text = "<labels><faithful>A &amp; b.</faithful>\n<invented>C.</invented></labels>"
     case = TAGS.case({"reference": "r", "sentences": ["A & b.", "C."]})
-    asker = Asker(judge=TAGS, program=TAGS.basic(), lm=lm_of(Scripted([text]), Desk.fresh()), adapter="xml")
+    asker = Asker(
+        judge=TAGS, program=TAGS.basic(), lm=lm_of(Scripted([text]), CallContext.fresh()), adapter="xml"
+    )
     assert asker.ask(case).labels == ("faithful", "invented")
 
 
@@ -197,9 +201,9 @@ def test_a_sentence_left_out_is_asked_again_alone(adapter: str) -> None:
     if adapter == "xml":
         script = [html.escape(text) for text in script]
     inner = Scripted([reply_text(adapter, text) for text in script])
-    verdict = Asker(judge=TAGS, program=TAGS.basic(), lm=lm_of(inner, Desk.fresh()), adapter=adapter).ask(
-        case
-    )
+    verdict = Asker(
+        judge=TAGS, program=TAGS.basic(), lm=lm_of(inner, CallContext.fresh()), adapter=adapter
+    ).ask(case)
     assert (verdict.labels, verdict.reasked) == (("faithful", "reliable", "invented"), 1)
     again = user_of(inner.requests[1])
     assert "<>Two.</>" in again
@@ -222,22 +226,22 @@ def test_the_offline_engine_echoes_and_learns_alike_in_both_shapes(adapter: str)
     for judge in (COGNI, TAGS):
         program = judge.basic()
         program.demos = [judge.demo(case) for case in gold[:3]]
-        lm = connect(Model(temperature=0.0), Desk.fresh())
+        lm = connect(Model(temperature=0.0), CallContext.fresh())
         verdicts = Asker(judge=judge, program=program, lm=lm, adapter=adapter).ask_all(gold[10:16])
         assert {verdict.status for verdict in verdicts} == {"verdict"}
         found.append([verdict.labels for verdict in verdicts])
     assert found[0] == found[1]
     program = TAGS.basic()
-    lm = connect(Model(temperature=0.0), Desk.fresh())
+    lm = connect(Model(temperature=0.0), CallContext.fresh())
     bare = Asker(judge=TAGS, program=program, lm=lm, adapter=adapter).ask_all(gold[10:16])
     assert [verdict.labels for verdict in bare] != found[1]  # the demonstrations were read
 
 
 def test_the_hostile_row_of_the_offline_engine_is_no_crash() -> None:
     row = {"reference": FORGED, "sentences": [FORGED, "<>", "</faithful>", "‹invented>", " ", "B."]}
-    verdict = Asker(judge=TAGS, program=TAGS.basic(), lm=connect(Model(temperature=0.0), Desk.fresh())).ask(
-        TAGS.case(row)
-    )
+    verdict = Asker(
+        judge=TAGS, program=TAGS.basic(), lm=connect(Model(temperature=0.0), CallContext.fresh())
+    ).ask(TAGS.case(row))
     assert verdict.status in ("verdict", "abstained")
     assert isinstance(verdict.id, str)
     assert Case(inputs=TAGS.case(row).inputs).id == verdict.id

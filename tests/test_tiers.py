@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import Scripted, desk_with, lm_of, reply, system_of
+from fakes import Scripted, context_with, lm_of, reply, system_of
 from small import FAST, cli
 
 from jurist.errors import UsageError
@@ -45,7 +45,7 @@ def asked(answers: Mapping[str, Any], adapter: str = "chat") -> tuple[Verdict, l
         said = answers[step]
         return said if isinstance(said, str) else reply(adapter, reason=f"why {step}", **{step: said})
 
-    lm = lm_of(Scripted(answer), desk_with())
+    lm = lm_of(Scripted(answer), context_with())
     return Asker(judge=TIER, program=TIER.basic(), lm=lm, adapter=adapter).ask(CASE), steps
 
 
@@ -93,7 +93,7 @@ def test_a_demonstration_stands_in_the_prompt_of_its_step() -> None:
         step = next(name for name in STEPS if f"`{name}` (bool)" in system_of(request))
         return reply("chat", reason="so", **{step: True})
 
-    lm = lm_of(Scripted(answer), desk_with())
+    lm = lm_of(Scripted(answer), context_with())
     assert Asker(judge=TIER, program=state.apply(TIER.basic()), lm=lm).ask(CASE).label == "irrefutable"
     assert seen == [3, 3, 1]  # gold says nothing of the third step
 

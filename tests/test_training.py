@@ -12,7 +12,7 @@ from typing import Any
 import datasets
 import pydantic
 import pytest
-from fakes import Scripted, desk_with, lm_of, system_of
+from fakes import Scripted, context_with, lm_of, system_of
 from openai.types.chat import ChatCompletionMessageParam
 
 from jurist.cli import main
@@ -56,7 +56,7 @@ def test_an_example_is_what_the_judge_sends_and_reads(reference: str, adapter: s
         *asked, said = example.messages
         assert [message["role"] for message in example.messages] == ["system", "user", "assistant"]
         engine = Scripted([said["content"]])
-        verdict = replace(judge.asker(), lm=lm_of(engine, desk_with())).ask(example.case)
+        verdict = replace(judge.asker(), lm=lm_of(engine, context_with())).ask(example.case)
         assert verdict.labels == example.case.gold
         sent = engine.requests[0]
         assert [system_of(sent), sent.messages[-1].text] == [message["content"] for message in asked]
@@ -125,7 +125,7 @@ def test_hostile_text_stays_in_its_message() -> None:
         example.messages[1]["content"].count("[[ ## hallucinated ## ]]") == 1
     )  # the adapter's own request for it
     verdict = replace(
-        loaded().asker(), lm=lm_of(Scripted([example.messages[2]["content"]]), desk_with())
+        loaded().asker(), lm=lm_of(Scripted([example.messages[2]["content"]]), context_with())
     ).ask(example.case)
     assert verdict.labels == ("hallucinated", "faithful", "hallucinated")
 

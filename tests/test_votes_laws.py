@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import UsageError
 from jurist.programs.asking import Sampling
-from jurist.programs.votes import agreement, check_threshold, decide, majority, settled, tally
+from jurist.programs.votes import agreement, check_threshold, decide, is_decided, majority, tally
 
 ORDER = ("bad", "worse", "good", "fine")
 POSITIVE = frozenset({"bad", "worse"})
@@ -120,7 +120,7 @@ def test_impossible_thresholds_are_refused(samples: int, threshold: int) -> None
 def sure(answers: tuple[str | None, ...], samples: int, threshold: int) -> bool:
     votes = tally([(answer,) for answer in answers], 0)
     left = samples - len(answers)
-    return settled(votes, left=left, samples=samples, threshold=threshold, positive=POSITIVE, order=ORDER)
+    return is_decided(votes, left=left, samples=samples, threshold=threshold, positive=POSITIVE, order=ORDER)
 
 
 def full(answers: tuple[str | None, ...], samples: int, threshold: int) -> str | None:
@@ -157,7 +157,7 @@ def test_the_decisions_of_an_early_end_are_those_of_all_samples(
     ended = False
     for drawn in range(samples + 1):
         votes = [tally([tuple(one) for one in draws[:drawn]], unit) for unit in range(3)]
-        done = all(settled(vote, left=samples - drawn, **rule) for vote in votes)  # type: ignore[arg-type]
+        done = all(is_decided(vote, left=samples - drawn, **rule) for vote in votes)  # type: ignore[arg-type]
         assert done >= ended  # what is settled stays settled
         ended = done
         if done:

@@ -53,14 +53,14 @@ def finished() -> tuple[Any, Any]:
 def test_the_standings_are_those_of_the_board() -> None:
     job, board = finished()
     standings = Standings(job, board)
-    sight = standings.look(most=100)
-    assert sight.tried == len(board.candidates) == len(sight.shown) > 2
-    assert sight.best is not None
-    assert sight.shown[0] is sight.best
-    assert sight.best.candidate.id == board.best(job.dev).id
-    assert sight.interval is not None
-    assert sight.interval[0] <= (sight.best.dev.value or 0) <= sight.interval[1]
-    for one in sight.shown:
+    snapshot = standings.look(most=100)
+    assert snapshot.tried == len(board.candidates) == len(snapshot.shown) > 2
+    assert snapshot.best is not None
+    assert snapshot.shown[0] is snapshot.best
+    assert snapshot.best.candidate.id == board.best(job.dev).id
+    assert snapshot.interval is not None
+    assert snapshot.interval[0] <= (snapshot.best.dev.value or 0) <= snapshot.interval[1]
+    for one in snapshot.shown:
         for part, cases in ((one.train, job.train), (one.dev, job.dev)):
             assert part.cases == sum(board.outcome(one.candidate, case) is not None for case in cases)
             assert part.value == (board.value(one.candidate, cases) if part.cases else None)
@@ -73,7 +73,7 @@ def test_the_standings_are_those_of_the_board() -> None:
             )
     few = standings.look(most=1)
     assert [one.candidate.id for one in few.shown] == list(
-        dict.fromkeys([sight.best.candidate.id, board.basic.id])
+        dict.fromkeys([snapshot.best.candidate.id, board.basic.id])
     )
 
 
@@ -81,9 +81,9 @@ def test_the_best_is_the_one_that_the_board_would_choose(monkeypatch: pytest.Mon
     job, board = finished()
     for chosen in board.candidates.values():
         monkeypatch.setattr(board, "best", lambda cases, chosen=chosen: chosen)
-        sight = Standings(job, board).look()
-        assert sight.best is not None
-        assert (sight.best.candidate, sight.shown[0]) == (chosen, sight.best)
+        snapshot = Standings(job, board).look()
+        assert snapshot.best is not None
+        assert (snapshot.best.candidate, snapshot.shown[0]) == (chosen, snapshot.best)
 
 
 def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fakes import desk_with
+from fakes import context_with
 
 from jurist.engines.journal import Journal
 from jurist.engines.meter import Budget
@@ -35,19 +35,19 @@ World = simulator.World
 
 def job_of(world: Any, *, budget: int | None = None, journal: Path | None = None, **settings: Any) -> Job:
     """Return a job in a world: 120 cases to learn from and 30 to choose by."""
-    desk = desk_with(Budget(calls=budget), Journal(journal) if journal else None)
+    context = context_with(Budget(calls=budget), Journal(journal) if journal else None)
     settings = {"train": world.cases(120, "train"), "dev": world.cases(30, "dev"), **settings}
     return Job(
         judge=simulator.JUDGE,
-        judge_lm=simulator.connected(world, desk, "judge"),
-        proposer_lm=simulator.connected(world, desk, "proposer"),
-        desk=desk,
+        judge_lm=simulator.connected(world, context, "judge"),
+        proposer_lm=simulator.connected(world, context, "proposer"),
+        context=context,
         **settings,
     )
 
 
 def board_of(job: Job) -> Board:
     """Return a job's board with the basic prompt on it."""
-    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.desk)
+    board = Board(job.judge, Objective(judge=job.judge), job.asker, job.context)
     board.add(board.basic_state(), parent=None, source="basic")
     return board

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from ...engines.channel import Desk
+from ...engines.channel import CallContext
 from ...engines.meter import Budget
 from ...engines.models import Model, connect
 from ...errors import UsageError
@@ -27,7 +27,7 @@ from ...gold.goldset import Gold
 from ...gold.leaks import check_leaks
 from ...gold.splits import Shares, Split
 from ...jobs.estimate import Estimate, Questions, estimate
-from ...keeping.loading import fitting, suited
+from ...keeping.loading import default_temperature, resolve_sampling
 from ...keeping.paying import Paying
 from ...optimizers.base import Job, Result, Sink, optimize
 from ...optimizers.contrastive import Contrastive
@@ -97,7 +97,7 @@ class Ablation:
         for threshold in self.thresholds:
             check_threshold(self.samples, threshold)
         for model in self.models:
-            fit = fitting(model, Sampling(samples=self.samples))
+            fit = resolve_sampling(model, Sampling(samples=self.samples))
             if fit.note:
                 raise UsageError(f"model {model.name}: {fit.note}", hint="leave --temperature out")
         make(OPTIMIZER, self.options)
@@ -109,7 +109,7 @@ class Ablation:
         return self.gold.split(self.seed, self.shares)
 
     @property
-    def desks(self) -> int:
+    def contexts(self) -> int:
         """One ledger and one journal for each of the three prompts of each model, and one for the mining."""
         return 4 * len(self.models)
 
@@ -163,7 +163,7 @@ class Ablation:
         draws, alone = (self.samples + 1) * len(self.whole.cases), self.samples * len(self.alone.cases)
         parts = []
         for model in self.models:
-            whole = self._asker(model, Desk.fresh(), self.judge.basic(), self.samples)
+            whole = self._asker(model, CallContext.fresh(), self.judge.basic(), self.samples)
             asking = partial(Questions, asker=partial(replace, whole), model=model)
             parts += [
                 asking(cases=train, number=mining, examples=train, shown=shown),
@@ -178,7 +178,7 @@ class Ablation:
         """Mine the examples, ask, and score all lines.
 
         Args:
-            paying: the desks.
+            paying: the contexts.
             on_case: called after each case on test.
 
         Raises:
@@ -190,17 +190,17 @@ class Ablation:
         notes: list[str] = []
         thresholds: dict[str, dict[int, Detection]] = {}
         for number, model in enumerate(self.models):
-            desks = paying.desks[4 * number : 4 * number + 4]
-            result = self._mined(model, desks[0], paying)
+            contexts = paying.contexts[4 * number : 4 * number + 4]
+            result = self._mined(model, contexts[0], paying)
             notes.append(_examples(result, model.name))
             notes.append(
                 f"{model.name}: - CFP is the basic prompt, {self.samples} draws, {majority(self.samples)} votes"
             )
-            full, single, basic = self._asked(model, desks, result.best.state, on_case)
+            full, single, basic = self._asked(model, contexts, result.best.state, on_case)
             curve = {votes: self._scored(full, votes) for votes in range(1, self.samples + 1)}
             thresholds[self._named(f"{self.samples} samples, examples, whole responses", model)] = curve
             first = len(lines)
-            lines += self._lines(model, desks, full, single, basic)
+            lines += self._lines(model, contexts, full, single, basic)
             pairs += [(first, other) for other in range(first + 1, len(lines))]
         return table_of(
             "cognibench-5",
@@ -214,9 +214,9 @@ class Ablation:
             thresholds=thresholds,
         )
 
-    def _mined(self, model: Model, desk: Desk, paying: Paying) -> Result:
+    def _mined(self, model: Model, context: CallContext, paying: Paying) -> Result:
         """Return the prompt with contrastive examples: train teaches, dev chooses, test is not touched."""
-        result = optimize(make(OPTIMIZER, self.options), self._job(model, desk))
+        result = optimize(make(OPTIMIZER, self.options), self._job(model, context))
         if result.ending == "interrupted":
             raise KeyboardInterrupt
         if result.ending == "budget":
@@ -224,42 +224,44 @@ class Ablation:
         check_leaks(self.split, [result.best.state])
         return result
 
-    def _job(self, model: Model, desk: Desk) -> Job:
-        lm = connect(suited(replace(model, temperature=None), 1), desk, "judge")
+    def _job(self, model: Model, context: CallContext) -> Job:
+        lm = connect(default_temperature(replace(model, temperature=None), 1), context, "judge")
         return Job(
             judge=self.judge,
             train=self.split.train,
             dev=self.split.dev,
             judge_lm=lm,
             proposer_lm=lm,
-            desk=desk,
+            context=context,
             seed=self.seed,
             concurrency=self.concurrency,
             sink=self.sink,
         )
 
     def _asked(
-        self, model: Model, desks: tuple[Desk, ...], state: PromptState, on_case: Callable[[], None]
+        self, model: Model, contexts: tuple[CallContext, ...], state: PromptState, on_case: Callable[[], None]
     ) -> tuple[Asked, Asked, Asked]:
         asker = partial(self._asker, model)
         shown = state.apply(self.judge.basic())
         return (
-            ask(self.whole, asker(desks[1], shown, self.samples), on_case),
-            ask(self.whole, asker(desks[2], shown, 1), on_case),
-            ask(self.alone, asker(desks[3], self.judge.basic(), self.samples), on_case),
+            ask(self.whole, asker(contexts[1], shown, self.samples), on_case),
+            ask(self.whole, asker(contexts[2], shown, 1), on_case),
+            ask(self.alone, asker(contexts[3], self.judge.basic(), self.samples), on_case),
         )
 
-    def _asker(self, model: Model, desk: Desk, program: Any, samples: int) -> Asker:
+    def _asker(self, model: Model, context: CallContext, program: Any, samples: int) -> Asker:
         return Asker(
             judge=self.judge,
             program=program,
-            lm=connect(suited(model, self.samples), desk),  # one draw is made at the temperature of several
+            lm=connect(
+                default_temperature(model, self.samples), context
+            ),  # one draw is made at the temperature of several
             sampling=Sampling(samples=samples),
             concurrency=self.concurrency,
         )
 
     def _lines(
-        self, model: Model, desks: tuple[Desk, ...], full: Asked, single: Asked, basic: Asked
+        self, model: Model, contexts: tuple[CallContext, ...], full: Asked, single: Asked, basic: Asked
     ) -> list[Line]:
         half = majority(self.samples)
         found = [(f"Auto-labelling (threshold = {votes})", full, votes, 1) for votes in self.thresholds]
@@ -273,10 +275,10 @@ class Ablation:
                 self.split.test,
                 self.judge.positive,
                 tiers=True,
-                spend=desks[desk].ledger.spend(),
+                spend=contexts[context].ledger.spend(),
                 seed=self.seed,
             )
-            for name, asked, votes, desk in found
+            for name, asked, votes, context in found
         ]
 
     def _scored(self, asked: Asked, votes: int) -> Detection:

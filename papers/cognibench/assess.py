@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...cases import Case, Labels
-from ...engines.channel import Desk
+from ...engines.channel import CallContext
 from ...engines.meter import Budget
 from ...engines.models import Model, connect
 from ...errors import GoldError, UsageError
@@ -209,11 +209,11 @@ def read_prompts(source: str) -> tuple[tuple[Answer, ...], str]:
 
 def foresee_assessment(work: Assessment) -> Estimate:
     """Estimate what an assessment takes. Sends nothing: a few prompts are answered offline."""
-    desk, judge = Desk.fresh(), work.judge
+    context, judge = CallContext.fresh(), work.judge
     shown = some(work.prompts)
-    lm = connect(Model(temperature=0.0), desk, "generator")
+    lm = connect(Model(temperature=0.0), context, "generator")
     _answered(work, Speaker(program=Respond(), lm=lm), shown)
-    said, number = Rate.of(desk.ledger.spend()), len(work.prompts)
+    said, number = Rate.of(context.ledger.spend()), len(work.prompts)
     models = [
         Part(role=role, model=model, calls=Span(least=number, most=number), rate=said, who=model.name)
         for role, model in zip(work.roles[1:], work.targets, strict=True)
@@ -241,7 +241,7 @@ def assess(
     """
     roles = Roles(names=work.roles, budget=work.budget, print={**work.fingerprint(), "job": "assess"})
     with working(roles, start) as job:
-        judge = replace(work.judge, desk=job.desk("judge"))
+        judge = replace(work.judge, context=job.context("judge"))
         cases = work.held_out
         verdicts = judge.asker().ask_all(cases, lambda index, verdict: on_step())
         known = [
@@ -249,7 +249,7 @@ def assess(
             for case, verdict in zip(cases, verdicts, strict=True)
         ]
         found = [
-            _one(work, judge, model, job.desk(role), known, on_step)
+            _one(work, judge, model, job.context(role), known, on_step)
             for role, model in zip(work.roles[1:], work.targets, strict=True)
         ]
         job.unfinished = any(one.failed for one in found)
@@ -264,11 +264,13 @@ def _one(
     work: Assessment,
     judge: LoadedJudge,
     model: Model,
-    desk: Desk,
+    context: CallContext,
     known: Known,
     on_step: Callable[[], None],
 ) -> Assessed:
-    speaker = Speaker(program=Respond(), lm=connect(model, desk, "generator"), concurrency=work.concurrency)
+    speaker = Speaker(
+        program=Respond(), lm=connect(model, context, "generator"), concurrency=work.concurrency
+    )
     texts = _answered(work, speaker, work.prompts, on_step)
     given = [replace(prompt, text=text) for prompt, (text, _) in zip(work.prompts, texts, strict=True)]
     labelled = label(judge, [one for one in given if one.sentences], on_step)
@@ -290,13 +292,13 @@ def _answered(
     """Return for each prompt the answer, and whether the machinery failed."""
 
     async def answer(prompt: Answer) -> tuple[str, bool]:
-        heard = await speaker.say(
+        reply = await speaker.say(
             reference=prompt.reference,
             dialogue=rendered(prompt.history),
             user_message=prompt.question,
             length=work.length,
         )
-        return heard.messages.get("assistant_message", ""), bool(heard.failed)
+        return reply.messages.get("assistant_message", ""), bool(reply.failed)
 
     return each(speaker, prompts, answer, draw=lambda prompt: _draw(prompt, work.seed), on_done=on_step)
 

@@ -16,7 +16,7 @@ from ...engines.meter import Budget
 from ...errors import UsageError
 from ...gold.goldset import Gold
 from ...jobs.estimate import Estimate, Questions, estimate
-from ...keeping.loading import LoadedJudge, told_apart
+from ...keeping.loading import LoadedJudge, unique_names
 from ...keeping.paying import Paying
 from ...programs.judge import Judge
 from ...programs.statements import BySentence
@@ -65,7 +65,7 @@ class Detectors:
             )
 
     @property
-    def desks(self) -> int:
+    def contexts(self) -> int:
         """One ledger and one journal a detector."""
         return len(self.contenders)
 
@@ -97,7 +97,7 @@ class Detectors:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """One name a detector, told apart by model and by number where need be."""
-        return told_apart(self.contenders)
+        return unique_names(self.contenders)
 
     @property
     def questions(self) -> int:
@@ -128,7 +128,7 @@ class Detectors:
         """Ask all detectors and score them.
 
         Args:
-            paying: the desks.
+            paying: the contexts.
             on_case: called after each case of each detector.
 
         Raises:
@@ -136,11 +136,11 @@ class Detectors:
             BudgetExhausted: a limit was reached.
         """
         lines = []
-        named = zip(self.names, self.contenders, self.plans, paying.desks, strict=True)
-        for name, one, plan, desk in named:
-            asked = ask(plan, replace(one, desk=desk).asker(), on_case)
+        named = zip(self.names, self.contenders, self.plans, paying.contexts, strict=True)
+        for name, one, plan, context in named:
+            asked = ask(plan, replace(one, context=context).asker(), on_case)
             rows = rows_at(asked, one.sampling.needed, LABELS, self.positive)
-            lines.append(self._line(name, one, rows, desk.ledger.spend()))
+            lines.append(self._line(name, one, rows, context.ledger.spend()))
         return table_of(
             "cognibench-3",
             self.gold.name,

@@ -82,7 +82,7 @@ def make_dataset(
         write_dialogues(job, made, folder / "dialogues.jsonl", folder / "rejects.jsonl")
         answers = _answers(job, made)
         on_labelling(len(answers))
-        labelled = tuple(label(replace(judge, desk=work.desk("judge")), answers, on_answer))
+        labelled = tuple(label(replace(judge, context=work.context("judge")), answers, on_answer))
         lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
         about = {**_about(job, judge, made), "answers_failed": lost, "job": job_id(fingerprint)}
         described, moving = write_dataset(
