@@ -1,0 +1,1 @@
+"""The judges of intent hallucination (FAITHQA, Constraint Score), and what they are computed from."""

@@ -1,0 +1,228 @@
+"""Conditions on the form of a text that a program verifies, so that no model has to count.
+
+The paper finds that models fail on exactly these: numbers of words and letters at the ends of lines (section 8).
+A check says whether a text meets it and by what evidence, or that it cannot see it. How a check is read from the
+words of a constraint is in :mod:`.reading`. What needs an ear or a judgement (rhyme, mood, being short) is no check.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+from .measures import Unit, letters, parts, plain_items
+
+__all__ = [
+    "FORMS",
+    "SCRIPTS",
+    "Check",
+    "Counted",
+    "Edge",
+    "Finding",
+    "Formed",
+    "Initials",
+    "Mentions",
+    "Within",
+    "Written",
+]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found: whether the text meets it (``None``: the check cannot see it), and by what evidence."""
+
+    holds: bool | None
+    evidence: str
+
+
+class Check(Protocol):
+    """A condition that a program can verify."""
+
+    def verify(self, text: str) -> Finding:
+        """Return whether ``text`` meets the condition."""
+        ...
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The number of units lies between two bounds, both included; ``high=None`` is no upper bound."""
+
+    unit: Unit
+    low: int
+    high: int | None = None
+
+    def verify(self, text: str) -> Finding:
+        """Count. A text without any list has no items to count: that is not seen."""
+        count = len(parts(text, self.unit))
+        if self.unit == "item" and not count:
+            return Finding(None, "no list")
+        holds = self.low <= count and (self.high is None or count <= self.high)
+        return Finding(holds, f"{count} {self.unit}{'' if count == 1 else 's'}")
+
+
+@dataclass(frozen=True)
+class Edge:
+    """The text begins or ends with one of these: letters, whole words, or a mark such as ``?``."""
+
+    at: Literal["start", "end"]
+    options: tuple[str, ...]
+    kind: Literal["letter", "word", "mark"] = "letter"
+
+    def verify(self, text: str) -> Finding:
+        """Look at the first or the last letter, words or mark; punctuation and case do not count for the first two."""
+        found = self._found(text)
+        return Finding(found in {self._plain(option) for option in self.options}, f"{self.at}: {found!r}")
+
+    def _plain(self, option: str) -> str:
+        return option if self.kind == "mark" else letters(option)
+
+    def _found(self, text: str) -> str:
+        if self.kind == "mark":
+            bare = text.strip().strip("\"'”’」』)*_")
+            return bare[-1:] if self.at == "end" else bare[:1]
+        if self.kind == "letter":
+            bare = letters(text)
+            return bare[-1:] if self.at == "end" else bare[:1]
+        words = [letters(word) for word in parts(text, "word")]
+        length = max(len(parts(option, "word")) for option in self.options)
+        return "".join(words[-length:] if self.at == "end" else words[:length])
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """Words that must all occur (``wanted``), or of which none may, as whole words in any case."""
+
+    words: tuple[str, ...]
+    wanted: bool = True
+
+    def verify(self, text: str) -> Finding:
+        """Look for each of them."""
+        held = [word for word in self.words if _occurs(word, text)]
+        holds = len(held) == len(self.words) if self.wanted else not held
+        return Finding(holds, f"found: {', '.join(held) or 'none'}")
+
+
+def _occurs(word: str, text: str) -> bool:
+    # A Chinese word has no boundaries that a program could see.
+    edge = r"\b" if word.isascii() else ""
+    return re.search(f"{edge}{re.escape(word)}{edge}", text, re.IGNORECASE) is not None
+
+
+@dataclass(frozen=True)
+class Initials:
+    """The first letters of the lines spell a word: an acrostic."""
+
+    word: str
+
+    def verify(self, text: str) -> Finding:
+        """Read down the lines."""
+        found = "".join(letters(line)[:1] for line in parts(text, "line"))
+        return Finding(found == letters(self.word), f"the lines begin with {found.upper()!r}")
+
+
+@dataclass(frozen=True)
+class Within:
+    """Another check, of each unit of the text or of its first or last one."""
+
+    which: Literal["each", "first", "last"]
+    unit: Unit
+    check: Check
+
+    def verify(self, text: str) -> Finding:
+        """Verify the units; the evidence names the first that fails. A text without any does not meet it."""
+        units = parts(text, self.unit)
+        if not units:
+            return Finding(False, f"no {self.unit}")
+        chosen = {"each": units, "first": units[:1], "last": units[-1:]}[self.which]
+        for part in chosen:
+            found = self.check.verify(part)
+            if not found.holds:
+                return Finding(found.holds, f"{self.unit} {part[:60]!r}: {found.evidence}")
+        return Finding(True, f"{len(chosen)} of {len(chosen)} {self.unit}s; the last: {found.evidence}")
+
+
+def _is_list(text: str, marker: int) -> bool:
+    """Whether a text is a list of two items or more with this kind of marker, after one line that leads in."""
+    found, lines = plain_items(text), parts(text, "line")
+    return (
+        found[marker] >= 2
+        and found[1 - marker] == 0
+        and not any(parts(line, "item") == [] for line in lines[1:])
+    )
+
+
+def _is_json(text: str) -> bool:
+    bare = re.sub(r"^```(?:json)?\s*\n(.*)\n```\s*$", r"\1", text.strip(), flags=re.DOTALL)
+    try:
+        return isinstance(json.loads(bare), dict | list)
+    except ValueError:
+        return False
+
+
+_NUMERALS: Final = re.compile(
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundreds?|thousands?|millions?)\b",
+    re.IGNORECASE,
+)
+
+FORMS: Final[Mapping[str, Callable[[str], bool]]] = {
+    "bulleted list": lambda text: _is_list(text, 0),
+    "numbered list": lambda text: _is_list(text, 1),
+    "JSON": _is_json,
+    "no numbers": lambda text: not _NUMERALS.search(text),
+    "no dialogue": lambda text: not re.search(r"[“”\"「」『』]", text),
+    "upper case": lambda text: text == text.upper() and text != text.lower(),
+    "lower case": lambda text: text == text.lower() and text != text.upper(),
+}
+"""Form -> whether a text has it. Dialogue is what stands in quotation marks."""
+
+
+@dataclass(frozen=True)
+class Formed:
+    """The text has one of :data:`FORMS`."""
+
+    form: str
+
+    def verify(self, text: str) -> Finding:
+        """Look at the whole text."""
+        holds = FORMS[self.form](text)
+        return Finding(holds, self.form if holds else f"not: {self.form}")
+
+
+SCRIPTS: Final[Mapping[str, str]] = {
+    "Chinese": r"[\u3400-\u4dbf\u4e00-\u9fff]",
+    "Japanese": r"[\u3040-\u30ff\u4e00-\u9fff]",
+    "Korean": r"[\uac00-\ud7af]",
+    "Russian": r"[\u0400-\u04ff]",
+    "Greek": r"[\u0370-\u03ff]",
+    "Arabic": r"[\u0600-\u06ff]",
+    **dict.fromkeys(
+        ("English", "French", "German", "Spanish", "Italian", "Portuguese"), r"[A-Za-z\u00c0-\u024f]"
+    ),
+}
+"""Language -> the letters it is written in."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """The text is written in a language of :data:`SCRIPTS`, as far as its letters show.
+
+    More than half of the letters must be of its script. Languages that share the Latin script are not told apart:
+    a text in it is then not seen.
+    """
+
+    language: str
+
+    def verify(self, text: str) -> Finding:
+        """Count the letters of the script."""
+        every = [character for character in text if character.isalpha()]
+        script = SCRIPTS[self.language]
+        mine = sum(re.match(script, character) is not None for character in every)
+        share = mine / len(every) if every else 0.0
+        evidence = f"{share:.0%} of the letters are those of {self.language}"
+        if share > 0.5 and "A-Z" in script:
+            return Finding(None, f"{evidence}, and of other languages")
+        return Finding(share > 0.5, evidence)

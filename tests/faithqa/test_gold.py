@@ -1,0 +1,71 @@
+"""The bundled gold faithqa-mini: what its card says is so, and its marks agree with what a program can count."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jurist
+from jurist.programs.faithqa.reading import check_of
+from jurist.programs.faithqa.scoring import CATEGORIES, MARKS
+
+FOLDER = Path(jurist.__file__).parent / "datasets" / "faithqa-mini"
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+
+
+ROWS, SECOND, CARD = (
+    lines("gold.jsonl"),
+    lines("second.jsonl"),
+    json.loads((FOLDER / "CARD.json").read_text()),
+)
+
+
+def test_it_is_as_large_as_its_card_says() -> None:
+    size = CARD["size"]
+    responses = [response for row in ROWS for response in row["responses"]]
+    assert len(ROWS) == size["queries"] >= 40
+    assert len(responses) == size["responses"] >= 120
+    assert Counter(mark for one in responses for mark in one["marks"]) == size["marks"]
+    constraints = [c["category"] for row in ROWS for c in row["constraints"]]
+    assert Counter(constraints) == size["constraints_by_category"]
+    assert sum(bool(row["missing"]) for row in ROWS) == size["queries_with_a_missing_part"] > 0
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["group"])
+def test_a_row_is_well_formed(row: dict[str, Any]) -> None:
+    assert bool(row["missing"]) != bool(row["constraints"])
+    for constraint in row["constraints"]:
+        assert constraint["anchor"] in row["query"]
+        assert constraint["category"] in CATEGORIES
+    for response in row["responses"]:
+        assert len(response["marks"]) == (len(row["constraints"]) or 3)
+        assert set(response["marks"]) <= set(MARKS)
+        assert 0 <= response["score"] <= 10
+        assert (response["score"] == 10) == (set(response["marks"]) == {"satisfied"})
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["group"])
+def test_marks_agree_with_what_a_program_counts(row: dict[str, Any]) -> None:
+    for place, constraint in enumerate(row["constraints"]):
+        check = check_of(constraint["text"], constraint["anchor"])
+        for response in row["responses"] if check else ():
+            found = check.verify(response["response"])
+            if found.holds is not None:
+                assert found.holds == (response["marks"][place] == "satisfied"), (constraint, found)
+
+
+def test_the_second_labels_stand_beside_the_first() -> None:
+    assert [row["row"] for row in SECOND] == list(range(len(ROWS)))
+    pairs = []
+    for first, second in zip(ROWS, SECOND, strict=True):
+        for one, other in zip(first["responses"], second["responses"], strict=True):
+            pairs += zip(one["marks"], other["marks"], strict=True)
+    agreed = sum(one == other for one, other in pairs) / len(pairs)
+    assert agreed == pytest.approx(CARD["agreement"]["raw"], abs=1e-4)

@@ -1,0 +1,129 @@
+"""Constraint Score, by hand (section 4.2 of the FAITHQA paper) and by its laws."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jurist.errors import UsageError
+from jurist.programs.faithqa.scoring import (
+    CATEGORIES,
+    MARKS,
+    PRIORITY,
+    Band,
+    Category,
+    Mark,
+    Weights,
+    band,
+    constraint_score,
+    failure_shares,
+    perfect_rate,
+)
+
+
+# Section 4.2: W_t = w_m |C_m| + w_i |C_i| + w_o |C_o|, W_s the same over the satisfied ones, score = W_s / W_t x 10.
+# Section 4.1 puts location, time, subject and action into C_m, qualifiers and quantity into C_i, the rest into C_o.
+@pytest.mark.parametrize(
+    ("constraints", "weights", "score"),
+    [
+        ("action+ subject+ quantity+", (3, 2, 1), 10.0),  # 8 of 8
+        ("action- subject- quantity-", (3, 2, 1), 0.0),  # 0 of 8
+        ("action+ subject+ quantity-", (3, 2, 1), 7.5),  # 6 of 8
+        ("action+ subject- quantity+", (3, 2, 1), 6.25),  # 5 of 8
+        ("action+ time+ other-", (3, 2, 1), 60 / 7),  # 6 of 7
+        ("location+ time- qualifier+ other+", (3, 2, 1), 60 / 9),  # 3 + 2 + 1 of 3 + 3 + 2 + 1
+        ("location- time+ qualifier- quantity+", (3, 2, 1), 5.0),  # 5 of 10
+        ("action+ subject+ quantity-", (1, 1, 1), 20 / 3),  # equal weights: two of three
+        ("action+ subject+ quantity- other-", (5, 3, 0.5), 100 / 13.5),  # 10 of 13.5
+        ("other+", (3, 2, 1), 10.0),
+        ("quantity- quantity+", (3, 2, 1), 5.0),
+    ],
+)
+def test_scores_by_hand(constraints: str, weights: tuple[float, float, float], score: float) -> None:
+    said = constraints.split()
+    categories = [word[:-1] for word in said]
+    mandatory, important, optional = weights
+    found = constraint_score(
+        categories,  # type: ignore[arg-type]
+        [word.endswith("+") for word in said],
+        Weights(mandatory=mandatory, important=important, optional=optional),
+    )
+    assert found == pytest.approx(score, abs=1e-12)
+
+
+def test_priorities_follow_the_category() -> None:
+    assert [PRIORITY[category] for category in CATEGORIES] == ["mandatory"] * 4 + ["important"] * 2 + [
+        "optional"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [(10, "strong"), (9, "strong"), (8.99, "partial"), (7.01, "partial"), (7, "major"), (0, "major")],
+)
+def test_bands_of_section_4_2(score: float, said: Band) -> None:
+    assert band(score) == said
+
+
+def test_perfect_counts_tens_only() -> None:
+    assert perfect_rate([10.0, 9.99, 10.0, 0.0]) == 0.5
+    with pytest.raises(ValueError, match="no scores"):
+        perfect_rate([])
+
+
+def test_failures_are_told_apart() -> None:
+    marks: list[tuple[Category, Mark]] = [
+        ("subject", "omitted"),
+        ("subject", "misinterpreted"),
+        ("subject", "misinterpreted"),
+        ("time", "omitted"),
+        ("action", "satisfied"),
+    ]
+    shares = failure_shares(marks)
+    assert shares["subject"] == {"omitted": 0.25, "misinterpreted": 0.5}
+    assert shares["time"] == {"omitted": 0.25, "misinterpreted": 0.0}
+    assert failure_shares([("action", "satisfied")])["action"] == {"omitted": 0.0, "misinterpreted": 0.0}
+
+
+@pytest.mark.parametrize(
+    "values", [(0, 0, 0), (1, 2, 3), (3, 2, -1), (float("inf"), 1, 1), (float("nan"), 1, 1)]
+)
+def test_weights_that_give_no_score_are_refused(values: tuple[float, float, float]) -> None:
+    with pytest.raises(UsageError, match="cannot be used"):
+        Weights(mandatory=values[0], important=values[1], optional=values[2])
+
+
+def test_a_query_without_constraints_has_no_score() -> None:
+    with pytest.raises(ValueError, match="give no score"):
+        constraint_score([], [])
+    with pytest.raises(ValueError, match="give no score"):
+        constraint_score(["action"], [True, False])
+
+
+MARKED = st.lists(
+    st.tuples(st.sampled_from(get_args(Category)), st.sampled_from(MARKS)), min_size=1, max_size=9
+)
+
+
+@given(MARKED, st.randoms(), st.floats(0.1, 50))
+def test_laws_of_the_score(marked: list[tuple[Category, Mark]], random: object, factor: float) -> None:
+    def score(items: list[tuple[Category, Mark]], weights: Weights) -> float:
+        return constraint_score([c for c, _ in items], [m == "satisfied" for _, m in items], weights)
+
+    base = Weights()
+    found = score(marked, base)
+    assert 0 <= found <= 10
+    assert (found == 10) == all(mark == "satisfied" for _, mark in marked)
+    shuffled = list(marked)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert score(shuffled, base) == pytest.approx(found)
+    scaled = Weights(mandatory=3 * factor, important=2 * factor, optional=factor)
+    assert score(marked, scaled) == pytest.approx(found)
+    worse = [*marked[:-1], (marked[-1][0], "omitted")]
+    assert score(worse, base) <= found  # type: ignore[arg-type]
+    shares = failure_shares(marked)
+    total = sum(share for by_mark in shares.values() for share in by_mark.values())
+    assert total == pytest.approx(0 if found == 10 else 1)
