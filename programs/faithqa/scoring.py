@@ -132,7 +132,9 @@ def failure_shares(marks: Sequence[tuple[Category, Mark]]) -> dict[Category, dic
     Returns:
         Category -> mark -> share of all violated constraints; all shares sum to 1, or are 0 if none was violated.
     """
-    violated = Counter((category, mark) for category, mark in marks if mark != "satisfied")
+    violated: Counter[tuple[Category, Mark]] = Counter(
+        (category, mark) for category, mark in marks if mark != "satisfied"
+    )
     total = sum(violated.values()) or 1
     return {
         category: {mark: violated[category, mark] / total for mark in MARKS[1:]} for category in CATEGORIES
