@@ -13,18 +13,18 @@ from rich.text import Text
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError
-from ..generating.answers import check_judge, labelled_gold
-from ..generating.documents import read_documents
 from ..generating.generation import Generation, Made
 from ..generating.making import make_dialogues, rejects_path
 from ..generating.plans import DialogueSpec, range_of
+from ..gold.documents import read_documents
 from ..gold.goldset import Gold
-from ..jobs.forecasting import foresee_dataset, foresee_dialogues
+from ..jobs.forecasting import foresee_dialogues
 from ..keeping.loading import LoadedJudge, load_judge
 from ..papers.cognibench.describing import describe_labelled
 from ..papers.cognibench.dynamics import Dynamics, plot_dynamics
 from ..papers.cognibench.dynamics import dynamics as dynamics_of
-from ..papers.cognibench.making import Dataset, make_dataset
+from ..papers.cognibench.making import Dataset, foresee_dataset, make_dataset
+from ..papers.cognibench.turns import check_judge, labelled_gold
 from ..programs.cognibench import COGNIBENCH
 from ..programs.strictness import BELOW, DEFAULT
 from .common import human, print_json, store_of, write_text

@@ -11,10 +11,10 @@ from typing import Any
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError
+from ..gold.documents import Document
 from ..programs.dialogue import Converse
 from ..programs.state import PromptState
 from .dialogues import Dialogue
-from .documents import Document
 from .plans import DialogueSpec, Plan, plans
 
 __all__ = ["Generation", "Made", "job_id"]

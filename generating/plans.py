@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ..errors import UsageError
+from ..gold.documents import Document
 from ..text.wording import chinese_share
-from .documents import Document
 
 __all__ = ["DialogueSpec", "Language", "Plan", "Range", "plans", "range_of"]
 

@@ -1,40 +1,32 @@
-"""What it will cost to make dialogues and a dataset of them: a few dialogues are made offline and measured.
+"""What it will cost to make dialogues: a few are made offline and measured.
 
 The offline dialogues stand for the real ones: they have the turns and lengths that are wished for, so prompts grow
-as they will. At least every turn is asked for once, at most as often as it may be. If dialogues are rejected,
-there is less to label than the least that is given here.
+as they will. At least every turn is asked for once, at most as often as it may be.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..engines.channel import CallContext
 from ..engines.models import Model, connect
-from ..generating.answers import answers_of
 from ..generating.dialogues import Dialogue, converse
 from ..generating.generation import Generation
 from ..generating.speaking import Speaker
-from ..keeping.loading import LoadedJudge
 from ..programs.dialogue import Converse
-from .estimates import Estimate, Part, judging
+from .estimates import Estimate, Part
 from .forecast import Rate, Span, some
 
-__all__ = ["foresee_dataset", "foresee_dialogues"]
+__all__ = ["foresee_dialogues", "sampled_dialogues"]
 
 
 def foresee_dialogues(job: Generation) -> Estimate:
     """Estimate the writing of dialogues. Sends nothing."""
-    return _estimate(job, _dry(job)[0])
+    return sampled_dialogues(job)[0]
 
 
-def foresee_dataset(job: Generation, judge: LoadedJudge) -> Estimate:
-    """Estimate the writing of dialogues and the labelling of their answers. Sends nothing."""
+def sampled_dialogues(job: Generation) -> tuple[Estimate, list[Dialogue]]:
+    """Return the estimate, and the few dialogues that it was measured on. Sends nothing."""
     spoken, found = _dry(job)
-    answers = [answer for one in found if one.turns for answer in answers_of(one.to_json({}))]
-    cases = [judge.judge.case(answer.row()) for answer in answers if answer.sentences]
-    made = _estimate(job, spoken)
-    return replace(made, parts=(*made.parts, judging(judge, _turns(job), cases)))
+    return _estimate(job, spoken), found
 
 
 def _dry(job: Generation) -> tuple[Rate, list[Dialogue]]:

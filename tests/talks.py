@@ -7,8 +7,8 @@ from typing import Any
 from fakes import reply
 from loopback import answer
 
-from jurist.generating.documents import Document
 from jurist.generating.plans import DialogueSpec, Plan, Range, plans
+from jurist.gold.documents import Document
 
 MILL = (
     "The Dunlow mill was built in 1832 by the brothers Hask. It has two wheels and ground oats until 1951, when the "

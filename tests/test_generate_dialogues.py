@@ -15,9 +15,9 @@ from talks import GOOD, MILL, SECOND, TEA, docs, plan_of, spoken, turn
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.generating.dialogues import converse
-from jurist.generating.documents import Document
 from jurist.generating.plans import DialogueSpec, Plan, Range, plans
 from jurist.generating.speaking import Speaker
+from jurist.gold.documents import Document
 from jurist.programs.dialogue import Converse
 from jurist.text.wording import count_words, is_chinese
 

@@ -13,8 +13,8 @@ from talks import GOOD, MILL, TEA, plan_of
 
 from jurist.errors import GoldError, UsageError
 from jurist.generating.checks import complaints, coverage
-from jurist.generating.documents import Document, read_documents
 from jurist.generating.plans import DialogueSpec, Range, plans, range_of
+from jurist.gold.documents import Document, read_documents
 from jurist.gold.readers import read
 
 
@@ -94,7 +94,7 @@ def test_a_dataset_folder_is_read_as_gold_and_not_by_its_card(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["fect-mini", "house-rule"])
 def test_a_bundled_set_without_references_is_refused_and_one_with_them_is_named(name: str) -> None:
-    with pytest.raises(GoldError, match="no references to converse about") as caught:
+    with pytest.raises(GoldError, match="no references to write from") as caught:
         read_documents(name)
     assert "cognibench-mini" in str(caught.value)
 

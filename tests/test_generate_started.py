@@ -16,9 +16,9 @@ from talks import conversing, docs
 
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
-from jurist.generating.documents import read_documents
 from jurist.generating.generation import Generation
 from jurist.generating.plans import DialogueSpec, Range
+from jurist.gold.documents import read_documents
 from jurist.jobs.estimates import Estimate, Part
 from jurist.jobs.forecast import Rate, Span
 from jurist.jobs.forecasting import foresee_dialogues

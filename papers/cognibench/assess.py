@@ -22,7 +22,6 @@ from ...engines.models import Model, connect
 from ...errors import GoldError, UsageError
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
 from ...evaluation.shares import Share, shares
-from ...generating.answers import Answer, Labelled, answers_of, check_judge, label, labelled_gold
 from ...generating.generation import job_id
 from ...generating.speaking import Speaker, each
 from ...gold.goldset import Gold
@@ -37,6 +36,7 @@ from ...programs.state import PromptState
 from ...text.wording import count_words
 from .describing import Test, label_tests
 from .making import judge_print
+from .turns import AssistantTurn, Labelled, answers_of, check_judge, label, labelled_gold
 
 __all__ = ["MEASURES", "Assessed", "Assessment", "Measure", "assess", "foresee_assessment", "read_prompts"]
 
@@ -69,7 +69,7 @@ class Assessment:
         seed: of draws and of the bootstrap.
     """
 
-    prompts: tuple[Answer, ...]
+    prompts: tuple[AssistantTurn, ...]
     targets: tuple[Model, ...]
     judge: LoadedJudge
     calibration: Gold
@@ -176,7 +176,7 @@ class Assessed:
         }
 
 
-def read_prompts(source: str) -> tuple[tuple[Answer, ...], str]:
+def read_prompts(source: str) -> tuple[tuple[AssistantTurn, ...], str]:
     """Return the prompts of a benchmark and its name.
 
     Args:
@@ -287,11 +287,14 @@ def _one(
 
 
 def _answered(
-    work: Assessment, speaker: Speaker, prompts: Sequence[Answer], on_step: Callable[[], None] = lambda: None
+    work: Assessment,
+    speaker: Speaker,
+    prompts: Sequence[AssistantTurn],
+    on_step: Callable[[], None] = lambda: None,
 ) -> list[tuple[str, bool]]:
     """Return for each prompt the answer, and whether the machinery failed."""
 
-    async def answer(prompt: Answer) -> tuple[str, bool]:
+    async def answer(prompt: AssistantTurn) -> tuple[str, bool]:
         reply = await speaker.say(
             reference=prompt.reference,
             dialogue=rendered(prompt.history),
@@ -303,7 +306,7 @@ def _answered(
     return each(speaker, prompts, answer, draw=lambda prompt: _draw(prompt, work.seed), on_done=on_step)
 
 
-def _draw(prompt: Answer, seed: int) -> int:
+def _draw(prompt: AssistantTurn, seed: int) -> int:
     return int(job_id({"prompt": prompt.id, "seed": seed})[:7], 16)
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...generating.answers import Answer, Labelled
 from ...programs.cognibench import HALLUCINATED, statement_type
 from ...text.escaping import one_line
+from .turns import AssistantTurn, Labelled
 
 __all__ = ["dialogue_rows", "label_entries", "steps"]
 
@@ -37,13 +37,13 @@ def steps(label: str | None) -> list[str]:
 
 def dialogue_rows(found: Sequence[Labelled]) -> list[dict[str, Any]]:
     """Return the rows of ``dialogues.json``, one an assistant turn, in order."""
-    last: dict[str, Answer] = {}
+    last: dict[str, AssistantTurn] = {}
     for one in found:
         last[one.answer.dialogue] = one.answer
     return [_row(one, last[one.answer.dialogue]) for one in found]
 
 
-def _row(one: Labelled, last: Answer) -> dict[str, Any]:
+def _row(one: Labelled, last: AssistantTurn) -> dict[str, Any]:
     answer = one.answer
     return {
         "id": answer.id,
@@ -63,7 +63,7 @@ def _row(one: Labelled, last: Answer) -> dict[str, Any]:
     }
 
 
-def _current(answer: Answer) -> list[dict[str, str]]:
+def _current(answer: AssistantTurn) -> list[dict[str, str]]:
     return [{"role": "user", "content": answer.question}, {"role": "assistant", "content": answer.text}]
 
 

@@ -16,12 +16,12 @@ from typing import Any
 
 from ...cases import Label
 from ...errors import UsageError
-from ...generating.answers import Labelled
 from ...gold.writing import json_text, write_jsonl, write_whole
 from ...programs.cognibench import HALLUCINATED
 from .authors_format import dialogue_rows, label_entries
 from .describing import describe_labelled
 from .dynamics import Dynamics, dynamics
+from .turns import Labelled
 
 __all__ = ["FILES", "response_rows", "write_dataset"]
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from ...evaluation.shares import Share, shares
-from ...generating.answers import Labelled
 from ...programs.cognibench import HALLUCINATED, statement_type
 from ...signatures.cognibench import LABELS
 from ...text.wording import count_words
+from .turns import Labelled
 
 __all__ = ["Test", "describe_labelled", "label_shares", "label_tests"]
 

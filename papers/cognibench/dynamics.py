@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ...evaluation.shares import Counted, Share, shares
-from ...generating.answers import Labelled
 from ...programs.cognibench import HALLUCINATED, statement_type
+from .turns import Labelled
 
 __all__ = ["PARTS", "Dynamics", "dynamics", "plot_dynamics"]
 

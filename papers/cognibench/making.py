@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import JuristError, UsageError
-from ...generating.answers import Answer, Labelled, answers_of, check_judge, label
 from ...generating.generation import Generation, Made, job_id
 from ...generating.making import already_made, check_writable, generate, write_dialogues
+from ...jobs.estimates import Estimate, judging
+from ...jobs.forecasting import sampled_dialogues
 from ...keeping.loading import LoadedJudge
 from ...keeping.paid import Roles, Start, working
 from .dataset import write_dataset
 from .dynamics import Dynamics
+from .turns import AssistantTurn, Labelled, answers_of, check_judge, label
 
-__all__ = ["Dataset", "judge_print", "make_dataset"]
+__all__ = ["Dataset", "foresee_dataset", "judge_print", "make_dataset"]
 
 Step = Callable[[], None]
 
@@ -98,6 +100,18 @@ def make_dataset(
     return result
 
 
+def foresee_dataset(job: Generation, judge: LoadedJudge) -> Estimate:
+    """Estimate the writing of dialogues and the labelling of their answers. Sends nothing.
+
+    If dialogues are rejected, there is less to label than the least that is given here.
+    """
+    made, found = sampled_dialogues(job)
+    answers = [answer for one in found if one.turns for answer in answers_of(one.to_json({}))]
+    cases = [judge.judge.case(answer.row()) for answer in answers if answer.sentences]
+    turns = sum(plan.turns for plan in job.plans)
+    return replace(made, parts=(*made.parts, judging(judge, turns, cases)))
+
+
 def _about(job: Generation, judge: LoadedJudge, made: Made) -> dict[str, Any]:
     return {
         "generator": job.model.name,
@@ -142,7 +156,7 @@ def judge_print(judge: LoadedJudge) -> dict[str, Any]:
     }
 
 
-def _answers(job: Generation, made: Made) -> Sequence[Answer]:
+def _answers(job: Generation, made: Made) -> Sequence[AssistantTurn]:
     if not made.kept:
         reason = next(
             (one.reasons[-1] for one in (*made.rejected, *made.failed) if one.reasons), "there is no document"

@@ -1,4 +1,4 @@
-"""Documents: the texts that conversations are grounded in.
+"""Documents: the texts that generators write from.
 
 A file of rows with ``text`` (JSONL, a JSON array, CSV or Parquet; ``reference`` will do too), a folder of ``.txt``
 and ``.md`` files, or one such file. Gold of CogniBench, bundled or the authors' own, and dialogues will do as well:
@@ -8,21 +8,22 @@ the documents are their distinct references, called by their groups.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..cases import text_hash
 from ..errors import GoldError
-from ..gold.readers import Reading, bundled_names, read
-from ..gold.rowfiles import text_of
 from ..text.wording import is_chinese
+from .readers import Reading, bundled_names, read
+from .rowfiles import text_of
 
-__all__ = ["Document", "read_documents"]
+__all__ = ["Document", "document_rows", "read_documents"]
 
 _PLAIN = {".txt", ".md"}
 _TEXT = ("text", "reference")
+_OWN = ("id", "group", "title", "topic", "language", "source")
 _ABOUT = ("question", "history", "sentences", "response", "turns")
 """Fields of rows that are not documents but say something about a reference."""
 _GOLD = ("gold.jsonl", "dialogues.json", "data/dialogues.json")
@@ -36,10 +37,11 @@ class Document:
 
     Attributes:
         id: unique among the documents of a job; stable when others are added.
-        text: the reference of every conversation about it.
+        text: what is written from.
         title: what it is about; empty if nobody said so.
         topic: its subject area; empty if nobody said so.
         source: where it stands, for messages.
+        extra: what else its row says, by name.
     """
 
     id: str
@@ -47,6 +49,7 @@ class Document:
     title: str = ""
     topic: str = ""
     source: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def language(self) -> str:
@@ -54,12 +57,42 @@ class Document:
         return "zh" if is_chinese(self.text) else "en"
 
 
-def read_documents(source: str | Path) -> tuple[Document, ...]:
+def document_rows(source: str | Path, name: str) -> Reading:
+    """Read documents as rows for a program.
+
+    A row has the text under ``name``, ``id``, ``group`` (the id again: what is written from one document belongs
+    together), ``title``, ``topic``, ``language`` and ``source``, and whatever else the document's own row says.
+
+    Raises:
+        GoldError: as :func:`read_documents`.
+    """
+    found = read_documents(source, name)
+    rows = [
+        (
+            number,
+            {
+                **one.extra,
+                "id": one.id,
+                "group": one.id,
+                "title": one.title,
+                "topic": one.topic,
+                "language": one.language,
+                "source": one.source,
+                name: one.text,
+            },
+        )
+        for number, one in enumerate(found, 1)
+    ]
+    return Reading(name=Path(source).stem or "documents", path=str(source), rows=rows)
+
+
+def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
     """Read documents, in the order of the file or by file name.
 
     Args:
         source: a file, a folder, a bundled gold set with references, ``-`` for rows on standard input, or
             ``hf:org/name``.
+        name: a field that may hold the text of a row, besides ``text`` and ``reference``.
 
     Raises:
         GoldError: the source or one of its documents cannot be used, with its place.
@@ -85,7 +118,8 @@ def read_documents(source: str | Path) -> tuple[Document, ...]:
     reading = read(source)
     if str(source) in bundled_names() and not (folder or file):
         _check_bundled(str(source), reading)
-    documents = [(row, _document(row, reading.path, line)) for line, row in reading.rows]
+    keys = (*_TEXT, name) if name else _TEXT
+    documents = [(row, _document(row, keys, reading.path, line)) for line, row in reading.rows]
     return _unique(_references(documents))
 
 
@@ -94,7 +128,7 @@ def _check_bundled(name: str, reading: Reading) -> None:
         return
     suited = [other for other in bundled_names() if other != name and _has_references(other)]
     raise GoldError(
-        f"the bundled set {name} has no references to converse about",
+        f"the bundled set {name} has no references to write from",
         hint=f"use {' or '.join(suited)}, or documents of your own",
     )
 
@@ -140,8 +174,8 @@ def _plain(path: Path, root: Path) -> Document:
     return Document(id=name, text=text, title=path.stem.replace("-", " ").replace("_", " "), source=str(path))
 
 
-def _document(row: Mapping[str, Any], path: str, line: int) -> Document:
-    name = next((name for name in _TEXT if row.get(name) not in (None, "")), None)
+def _document(row: Mapping[str, Any], keys: Sequence[str], path: str, line: int) -> Document:
+    name = next((name for name in keys if row.get(name) not in (None, "")), None)
     if name is None:
         have = ", ".join(map(repr, list(row)[:8])) or "nothing"
         hint = f"the row has {have}; give each row a field 'text'"
@@ -158,6 +192,7 @@ def _document(row: Mapping[str, Any], path: str, line: int) -> Document:
         title=str(row.get("title") or ""),
         topic=str(row.get("topic") or ""),
         source=f"{path}:{line}",
+        extra={key: value for key, value in row.items() if key not in (*_OWN, name)},
     )
 
 

@@ -1,6 +1,6 @@
 """Assistant turns as cases to judge, and as they were labelled.
 
-An :class:`Answer` is one assistant turn with what it answers; splitting it into sentences makes it a row of the
+An :class:`AssistantTurn` is one assistant turn with what it answers; splitting it into sentences makes it a row of the
 ``cognibench`` judge, whether a dialogue came from a file, from a generator or from a model under assessment.
 """
 
@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..cases import Case, Labels
-from ..errors import GoldError, UsageError
-from ..gold.goldset import Gold
-from ..keeping.loading import LoadedJudge
-from ..programs.asking import Verdict
-from ..programs.cognibench import COGNIBENCH
-from ..programs.judge import Judge
-from ..text.sentences import split
+from ...cases import Case, Labels
+from ...errors import GoldError, UsageError
+from ...gold.goldset import Gold
+from ...keeping.loading import LoadedJudge
+from ...programs.asking import Verdict
+from ...programs.cognibench import COGNIBENCH
+from ...programs.judge import Judge
+from ...text.sentences import split
 
-__all__ = ["Answer", "Labelled", "answers_of", "check_judge", "label", "labelled_gold"]
+__all__ = ["AssistantTurn", "Labelled", "answers_of", "check_judge", "label", "labelled_gold"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class AssistantTurn:
     """One assistant turn.
 
     Attributes:
@@ -76,12 +76,12 @@ class Labelled:
         verdict: what the judge said; ``None`` for labels that came from elsewhere.
     """
 
-    answer: Answer
+    answer: AssistantTurn
     labels: Labels
     verdict: Verdict | None = None
 
 
-def answers_of(row: Mapping[str, Any], *, path: str = "", line: int | None = None) -> list[Answer]:
+def answers_of(row: Mapping[str, Any], *, path: str = "", line: int | None = None) -> list[AssistantTurn]:
     """Return the assistant turns of a dialogue row ``{"id", "group", "reference", "turns"}``.
 
     Raises:
@@ -98,7 +98,7 @@ def answers_of(row: Mapping[str, Any], *, path: str = "", line: int | None = Non
         raise GoldError("these are no turns of a dialogue", path=path, line=line, field="turns", hint=hint)
     extra = {key: row[key] for key in ("topic", "title", "language") if row.get(key)}
     return [
-        Answer(
+        AssistantTurn(
             id=f"{name}_{place // 2}",
             group=str(row.get("group") or name),
             dialogue=name,
@@ -138,7 +138,7 @@ def check_judge(judge: Judge) -> None:
 
 
 def label(
-    loaded: LoadedJudge, answers: Sequence[Answer], on_done: Callable[[], None] = lambda: None
+    loaded: LoadedJudge, answers: Sequence[AssistantTurn], on_done: Callable[[], None] = lambda: None
 ) -> list[Labelled]:
     """Label the sentences of answers; the result is in their order. An answer without a sentence gets no label.
 
@@ -195,7 +195,7 @@ def _turn(row: Mapping[str, Any]) -> int:
 
 def _of_case(case: Case, row: Mapping[str, Any], dialogue: str, number: int) -> Labelled:
     sentences = tuple(case.inputs["sentences"])
-    answer = Answer(
+    answer = AssistantTurn(
         id=str(row.get("id") or f"{case.group}_{number}"),
         group=case.group,
         dialogue=dialogue,
