@@ -1,9 +1,9 @@
 """The criteria bank: what an instruction can ask for, and which weights that moves.
 
-Each criterion is recognised by cue patterns in any instruction, whoever wrote it, sentence by
-sentence, in English and Chinese. A negation in front of the cue in its sentence flips the shift.
-A criterion counts once however often it is said. The same bank gives the proposer its sentences,
-those criteria excepted that are only read.
+Each criterion of data/criteria.toml is recognised by cue patterns in any instruction, whoever wrote it,
+sentence by sentence, in English and Chinese. A negation in front of the cue in its sentence flips the shift.
+A criterion counts once however often it is said. The same bank gives the proposer its sentences, those criteria
+excepted that are only read.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
-from .bank import BANK_TEXT
+from ...text.tables import table
 
 __all__ = ["BANK", "KNOWN", "RIVALS", "Criterion", "active", "instruction_sentences", "shifts_for"]
 
@@ -23,11 +23,6 @@ _NEGATION: Final = re.compile(
 )
 _SPLIT: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _CLAUSE: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n\s*\n|\n(?=\s*[-*•\d])")
-RIVALS: Final = (
-    ("subjective", "praise-ok"), ("explicit", "implicit"), ("explicit", "paraphrase"), ("strict", "lenient"),
-    ("every-part", "main-point"), ("one-sentence", "whole-text"), ("summary", "common-sense"),
-    ("impact", "common-sense"), ("every-part", "lenient"),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,31 +53,15 @@ class Criterion:
     read_only: bool = False
 
 
-def _parse(block: str) -> Criterion:
-    head, *lines = block.splitlines()
-    name, _, rest = head[1:].partition("]")
-    options = dict(word.split("=") for word in rest.split() if "=" in word)
-    of: dict[str, list[str]] = {"cue": [], "shift": [], "en": [], "zh": []}
-    for line in lines:
-        key, _, value = line.partition(": ")
-        of[key].append(value)
-    shifts = re.findall(r"(\w+)\.(\w+)([+-][\d.]+)", " ".join(of["shift"]))
-    return Criterion(
-        name=name,
-        cues="|".join(of["cue"]),
-        shifts=tuple((axis, feature, float(delta)) for axis, feature, delta in shifts),
-        english=" ".join(of["en"]),
-        chinese="".join(of["zh"]),
-        feature=options.get("feature", ""),
-        fixes=options.get("fixes", ""),
-        evergreen="evergreen" in rest.split(),
-        instead_of=options.get("instead_of", ""),
-        read_only="read" in rest.split(),
-    )
+def _criterion(row: dict[str, Any]) -> Criterion:
+    shifts = tuple((*place.split("."), float(delta)) for place, delta in row["shifts"].items())
+    return Criterion(**{**row, "cues": "|".join(row["cues"]), "shifts": shifts})
 
 
-KNOWN: Final[tuple[Criterion, ...]] = tuple(_parse(block) for block in BANK_TEXT.strip().split("\n\n"))
+_DATA: Final = table(__package__, "criteria")
+KNOWN: Final[tuple[Criterion, ...]] = tuple(map(_criterion, _DATA["criterion"]))
 BANK: Final = tuple(criterion for criterion in KNOWN if not criterion.read_only)
+RIVALS: Final = tuple((one, other) for one, other in _DATA["rivals"])
 
 
 def instruction_sentences(text: str) -> list[str]:

@@ -6,8 +6,8 @@
 ``clash``     +1 the evidence says the opposite;
 ``bar``       +1 less support is enough;
 ``loose``     +1 evaluative, hedged or sweeping wording leaves other readings open.
-An unknown name lies at the origin unless the instruction defines it; only demonstrations can
-teach such a label.
+The names are in data/labels.toml. An unknown name lies at the origin unless the instruction defines it; only
+demonstrations can teach such a label.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Final
+
+from ...text.tables import table
 
 __all__ = ["AXES", "Meaning", "field_truth", "meaning_of", "meanings"]
 
@@ -45,85 +47,24 @@ class Meaning:
 
 
 _UNKNOWN: Final = Meaning(known=False)
-# Cues are tried in order; the first that matches the (lower-case) name decides.
-_TABLE: Final[tuple[tuple[str, Meaning], ...]] = (
-    (
-        r"irrelevan|off.?topic|not.?applicable|^n/?a$|filler|greeting|chit|无关|不相关|闲聊|不适用",
-        Meaning(offtopic=1.0),
-    ),
-    (r"misleading|误导|irrational|非理性", Meaning(support=-1.0, cognitive=1.0, clash=1.0, strength=-1.0)),
-    (r"speculat|推测|臆测|overgeneral", Meaning(support=-1.0, cognitive=1.0)),
-    (r"irrefutabl|unequivocal|conclusive|无可辩驳|确凿", Meaning(support=1.0, cognitive=1.0, strength=1.0)),
-    (r"contradict|conflict|refut|inconsistent|矛盾|冲突|不一致|相反", Meaning(support=-1.0, clash=1.0)),
-    (
-        r"invent|fabricat|made.?up|hallucin|unsupported|not.?(support|enough|true|factual|faithful|ground|verif|entail)|"
-        r"un(faithful|grounded|verif|true|factual|reliable|founded)|non.?factual|baseless|false|incorrect|wrong|"
-        r"no.?evidence|neutral|invalid|(^|_)no$|error|fail|violat|unsatisf|not.?satisf|reject|unsafe|"
-        r"^(?:bad|block|deny|denied|refuse)$|"
-        r"编造|虚构|捏造|幻觉|不支持|不符|错误|不正确|不真实|不忠实|无法验证|无依据|未提及|假|^否$|不满足|^错$",
-        Meaning(support=-1.0),
-    ),
-    (r"reliab|plausib|reasonab|grounded|可靠|合理|有依据", Meaning(support=1.0, cognitive=0.5)),
-    (r"rational|理性", Meaning(support=1.0, cognitive=0.5, strength=-1.0)),
-    (r"partial|partly|mixed|部分", Meaning(support=0.0, clash=0.0, strength=0.0)),
-    (
-        r"faithful|support|factual|true|correct|entail|consistent|verif|accurate|truthful|valid|(^|_)yes$|^pass|"
-        r"^(?:ok|good|approved?|allow)$|satisf|accept|match|忠实|支持|事实|属实|真实|正确|一致|准确|^是$|满足|^对$|^真$",
-        Meaning(support=1.0),
-    ),
-    (
-        r"cognitive|inferen|opinion|subjective|evaluat|suggest|认知|推理|观点|主观|建议",
-        Meaning(cognitive=1.0),
-    ),
-    (r"fact|objective|descript|客观|陈述", Meaning(cognitive=-1.0)),
+_DATA: Final = table(__package__, "labels")
+_NAMES: Final = tuple((re.compile(row["cue"]), Meaning(**row["place"])) for row in _DATA["name"])
+_TESTS: Final = tuple(
+    (row["cue"], row.get("described", ""), Meaning(**row["yes"]), Meaning(**row["no"]))
+    for row in _DATA["test"]
 )
-_NEGATED_DEF: Final = re.compile(
-    r"\bnot (?:\w+ ){0,2}(?:support|stat|in the|found|present|mention|back|ground|true|correct|borne)|"
-    r"unsupported|contradict|made up|invent|no (?:evidence|ground|basis)|without (?:support|basis|evidence)|"
-    r"false|incorrect|wrong|"
-    r"cannot be|goes beyond|missing from|不支持|未提及|没有依据|编造|矛盾|错误|无法|不符"
-)
-_POSITIVE_DEF: Final = re.compile(
-    r"support|stated|backed|ground|consistent with|confirm|entail|follows from|true|correct|borne out|"
-    r"支持|有依据|一致|属实|正确|符合"
-)
-_OFFTOPIC_DEF: Final = re.compile(
-    r"greeting|filler|irrelevant|not a (?:claim|statement)|chit-?chat|问候|客套|无关"
-)
-
-
+_DEFINED: Final = {name: re.compile(pattern) for name, pattern in _DATA["definition"].items()}
 _GOES_BEYOND: Final = Meaning(support=-0.25, cognitive=1.0)
 _STATES_FACTS: Final = Meaning(support=0.25, cognitive=-1.0)
 # Beside labels of facts, what goes beyond the evidence shares its words least of all.
 _BESIDE_FACTS: Final = Meaning(support=-1.0, cognitive=1.0)
-# The tests of a cognitive statement: whether it is so, and whether it is not.
-_TESTS: Final[tuple[tuple[str, str, Meaning, Meaning], ...]] = (
-    (
-        r"^(?:is_)?rational$|^合理$|^理性$",
-        "",
-        Meaning(support=0.25, bar=0.5),
-        Meaning(support=-0.25, clash=1.0),
-    ),
-    (
-        r"^(?:is_)?grounded$|^有依据$",
-        r"follows|infer|推",  # "grounded" alone is asked of plain facts, too
-        Meaning(support=0.5, bar=1.0),
-        Meaning(support=-0.5),
-    ),
-    (
-        r"^(?:is_)?irrefutable$|^无可辩驳$",
-        "",
-        Meaning(support=0.125),
-        Meaning(support=-0.125, loose=1.0),
-    ),
-)
 
 
 def meaning_of(name: str) -> Meaning:
     """Return the meaning of a label name (or of a boolean field's name being true)."""
     lowered = name.strip().lower()
-    for cue, meaning in _TABLE:
-        if re.search(cue, lowered):
+    for cue, meaning in _NAMES:
+        if cue.search(lowered):
             return meaning
     return _UNKNOWN
 
@@ -139,11 +80,11 @@ def _by_definition(label: str, labels: tuple[str, ...], instruction: str) -> Mea
     for other in labels:
         if other != label:
             text = re.split(rf"(?<!\w){re.escape(other.lower())}(?!\w)", text)[0]
-    if _OFFTOPIC_DEF.search(text):
+    if _DEFINED["offtopic"].search(text):
         return Meaning(offtopic=1.0)
-    if _NEGATED_DEF.search(text):
+    if _DEFINED["unsupported"].search(text):
         return Meaning(support=-1.0)
-    return Meaning(support=1.0) if _POSITIVE_DEF.search(text) else _UNKNOWN
+    return Meaning(support=1.0) if _DEFINED["supported"].search(text) else _UNKNOWN
 
 
 def field_truth(field_name: str) -> Meaning:

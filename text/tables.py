@@ -1,0 +1,21 @@
+"""Word lists and other tables that are data: TOML files in a folder ``data`` beside the module that reads them."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["table"]
+
+
+@cache
+def table(package: str, name: str) -> dict[str, Any]:
+    """Return the table ``data/NAME.toml`` of a package of ours; read once.
+
+    Args:
+        package: the reading module's ``__package__``.
+        name: of the file, without its ending.
+    """
+    return tomllib.loads((files(package) / "data" / f"{name}.toml").read_text(encoding="utf-8"))
