@@ -22,6 +22,7 @@ from pathlib import Path
 
 import dspy
 
+from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.features import GROUPS
 from jurist.signatures.cognibench import Tag, TagResponse
@@ -180,7 +181,7 @@ def score(
     lm = dspy.LM("jurist/offline", engine=OfflineEngine(without=without), cache=False, temperature=0.0)
     predicted: list[str | None] = []
     gold: list[str] = []
-    with dspy.context(lm=lm, adapter=dspy.ChatAdapter(use_json_adapter_fallback=False)):
+    with dspy.context(lm=lm, adapter=adapter("chat")):
         for item in test:
             labels = task.read(program(**item.inputs), len(item.gold))
             pairs = [(p, g) for p, g in zip(labels, item.gold, strict=True) if g]

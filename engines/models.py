@@ -18,9 +18,10 @@ from typing import Any
 import dspy
 from dspy.clients.costs import estimate_cost
 from dspy.lm15 import Request, Response
-from dspy.utils.exceptions import AdapterParseError, LMConfigurationError, LMTimeoutError, LMTransportError
+from dspy.utils.exceptions import LMConfigurationError, LMTimeoutError, LMTransportError
 
 from ..errors import UsageError
+from .adapters import ADAPTERS, adapter
 from .channel import AsyncChannel, CallContext, Channel, Inner, without_seed
 from .failures import brief, timed_out
 from .ledger import Purpose
@@ -30,7 +31,6 @@ __all__ = ["ADAPTERS", "OFFLINE", "Model", "adapter", "connect"]
 OFFLINE = "offline"
 _OFFLINE_MODEL = "jurist/offline"
 _NLI_MODEL = "jurist/nli"
-ADAPTERS = ("chat", "json", "xml")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,48 +108,6 @@ class Model:
     def public_base(self) -> str | None:
         """The address without credentials or query: fit for a card."""
         return re.sub(r"//[^/@]*@", "//", self.api_base).split("?")[0] if self.api_base else None
-
-
-def adapter(name: str) -> dspy.Adapter:
-    """Return DSPy's adapter ``chat``, ``json`` or ``xml``, without the second paid call after a failed parse.
-
-    Raises:
-        UsageError: there is no such adapter.
-    """
-    if name == "chat":
-        return _Chat(use_json_adapter_fallback=False)
-    if name == "json":
-        return _Json()
-    if name == "xml":
-        return _Xml(use_json_adapter_fallback=False)
-    raise UsageError(f"no adapter is called {name!r}", hint=f"use one of {', '.join(ADAPTERS)}")
-
-
-class _Parsing:
-    """What DSPy's parsers let through: a reply nested too deep for them is as unusable as any other."""
-
-    def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        try:
-            return dict(super().parse(signature, completion))  # type: ignore[misc]
-        except (RecursionError, ValueError) as error:
-            raise AdapterParseError(
-                adapter_name=type(self).__name__.strip("_"),
-                signature=signature,
-                lm_response=completion[:1000],
-                message=f"the reply cannot be parsed ({type(error).__name__})",
-            ) from error
-
-
-class _Chat(_Parsing, dspy.ChatAdapter):
-    pass
-
-
-class _Json(_Parsing, dspy.JSONAdapter):
-    pass
-
-
-class _Xml(_Parsing, dspy.XMLAdapter):
-    pass
 
 
 def connect(model: Model, context: CallContext, purpose: Purpose = "judge") -> dspy.LM:

@@ -24,9 +24,9 @@ from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError, LMError
 
 from ..cases import Case
+from ..engines.adapters import ChatAdapter
 from ..engines.channel import sample_number
 from ..engines.failures import fatal, model_error
-from ..engines.models import adapter
 from ..errors import BudgetExhausted, JuristError, OptimizerError
 from .base import Event, Job
 from .board import Board, Candidate
@@ -264,7 +264,7 @@ def _settings(job: Job, recorder: Recorder, reserve: _Reserve) -> Iterator[None]
 def _context(job: Job, callbacks: list[BaseCallback]) -> AbstractContextManager[None]:
     context: AbstractContextManager[None] = dspy.context(
         lm=job.judge_lm,
-        adapter=Lenient(use_json_adapter_fallback=False),
+        adapter=Lenient(),
         callbacks=callbacks,
         disable_history=True,
         track_usage=False,
@@ -306,7 +306,7 @@ class _Guard:
         return response
 
 
-class Lenient(dspy.ChatAdapter):
+class Lenient(ChatAdapter):
     """An adapter for proposals in words: an unusable reply is an empty proposal, and the others are kept.
 
     DSPy asks for several proposals at once and loses all of them, and the search, if one cannot be parsed.
@@ -314,9 +314,8 @@ class Lenient(dspy.ChatAdapter):
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         """Return the fields of a reply; empty ones if it has none and all of them are text."""
-        strict = adapter("chat")
         try:
-            return dict(strict.parse(signature, completion))
+            return super().parse(signature, completion)
         except AdapterParseError:
             if any(info.annotation is not str for info in signature.output_fields.values()):
                 raise

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.cases import Case
+from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.engines.offline import OfflineEngine
@@ -25,11 +26,7 @@ from jurist.programs.judge import Judge
 from jurist.signatures.cognibench import TagResponse
 from jurist.signatures.fect import Fect3D, FectBasic
 
-ADAPTERS = {
-    "chat": dspy.ChatAdapter(use_json_adapter_fallback=False),
-    "json": dspy.JSONAdapter(),
-    "xml": dspy.XMLAdapter(use_json_adapter_fallback=False),
-}
+FORMATS = {name: adapter(name) for name in ADAPTERS}
 NAMES_OF_JUDGES = ("fect", "fect-reasoning", "fect-3d", "fect-3d-reasoning")
 TALK = """Agent: Hello, this is the library desk.
 Customer: I want to renew my library card, the fee of 12 dollars is annoying.
@@ -211,7 +208,7 @@ class OtherNames(dspy.Signature):
 )
 def test_other_names_for_the_same_shape_and_no_label_field(adapter: str, claim: str, holds: bool) -> None:
     lm = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)
-    with dspy.context(lm=lm, adapter=ADAPTERS[adapter]):
+    with dspy.context(lm=lm, adapter=FORMATS[adapter]):
         found: Any = dspy.Predict(OtherNames)(document="The library card costs 12 dollars.", statement=claim)
     assert found.parts[-1].kind == "relation"
     assert {part.kind for part in found.parts[:-1]} <= {

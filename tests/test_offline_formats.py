@@ -9,13 +9,10 @@ import dspy
 import pydantic
 import pytest
 
+from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.engines.offline import AsyncOfflineEngine, OfflineEngine
 
-ADAPTERS = {
-    "chat": dspy.ChatAdapter(use_json_adapter_fallback=False),
-    "json": dspy.JSONAdapter(),
-    "xml": dspy.XMLAdapter(use_json_adapter_fallback=False),
-}
+FORMATS = {name: adapter(name) for name in ADAPTERS}
 REFERENCE = (
     "The mill was built in 1802 by Anna Holt. It ground barley & rye for <nine> villages. It closed in 1911."
 )
@@ -67,11 +64,11 @@ def ask(
 ) -> Any:
     program = dspy.Predict(signature)
     program.demos = demos or []
-    with dspy.context(lm=lm(), adapter=ADAPTERS[adapter]):
+    with dspy.context(lm=lm(), adapter=FORMATS[adapter]):
         return program(**values)
 
 
-@pytest.mark.parametrize("adapter", sorted(ADAPTERS))
+@pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize(
     ("claim", "supported"),
     [
@@ -93,7 +90,7 @@ def test_whole_claims_come_back_typed(adapter: str, claim: str, supported: bool)
     assert "does not write text" in answer.poem
 
 
-@pytest.mark.parametrize("adapter", sorted(ADAPTERS))
+@pytest.mark.parametrize("adapter", ADAPTERS)
 def test_sentences_come_back_typed_and_numbered(adapter: str) -> None:
     answer = ask(PerSentence, adapter, reference=REFERENCE, sentences=SENTENCES)
     assert answer.tags == [Tag(n=1, label="faithful"), Tag(n=2, label="invented")]
@@ -103,13 +100,13 @@ def test_sentences_come_back_typed_and_numbered(adapter: str) -> None:
     assert answer.hallucinated_sentences == ["Tourists adore its legendary chocolate museum."]
 
 
-@pytest.mark.parametrize("adapter", sorted(ADAPTERS))
+@pytest.mark.parametrize("adapter", ADAPTERS)
 def test_reasoning_quotes_the_evidence_and_survives_markup(adapter: str) -> None:
     answer = ask(Whole, adapter, reference=REFERENCE, claim="It ground barley & rye for <nine> villages.")
     assert "barley & rye for <nine> villages" in answer.reasoning
 
 
-@pytest.mark.parametrize("adapter", sorted(ADAPTERS))
+@pytest.mark.parametrize("adapter", ADAPTERS)
 def test_demonstrations_teach_labels_whose_names_say_nothing(adapter: str) -> None:
     class Colour(dspy.Signature):
         """Sort the claim."""
@@ -132,7 +129,7 @@ def test_demonstrations_teach_labels_whose_names_say_nothing(adapter: str) -> No
         assert answer.verdict == ("red" if flip else "blue")
 
 
-@pytest.mark.parametrize("adapter", sorted(ADAPTERS))
+@pytest.mark.parametrize("adapter", ADAPTERS)
 def test_sentence_demonstrations_are_read_in_every_format(adapter: str) -> None:
     flipped = [Tag(n=1, label="invented"), Tag(n=2, label="faithful")]
     demo = dspy.Example(reference=REFERENCE, sentences=SENTENCES, tags=flipped)  # other outputs not supplied
@@ -141,7 +138,7 @@ def test_sentence_demonstrations_are_read_in_every_format(adapter: str) -> None:
     assert answer.flags == ["supported", "unsupported"]  # its own demonstrations are missing
 
 
-@pytest.mark.parametrize("adapter", sorted(ADAPTERS))
+@pytest.mark.parametrize("adapter", ADAPTERS)
 def test_chinese(adapter: str) -> None:
     class Check(dspy.Signature):
         """判断声明是否有依据。"""
@@ -163,7 +160,7 @@ def test_async_gives_the_same_answer() -> None:
     async def later() -> Any:
         return await program.acall(reference=REFERENCE, sentences=SENTENCES, config={"seed": 5})
 
-    with dspy.context(lm=model, adapter=ADAPTERS["chat"]):
+    with dspy.context(lm=model, adapter=FORMATS["chat"]):
         now = program(reference=REFERENCE, sentences=SENTENCES, config={"seed": 5})
         assert dict(asyncio.run(later())) == dict(now)
 
@@ -177,12 +174,31 @@ def test_tokens_are_counted_as_documented(text: str, tokens: int) -> None:
     assert count_tokens(text) == tokens
 
 
-def test_usage_and_model_name_are_honest() -> None:
-    request = dspy.lm15.Request(model="any", messages=(dspy.lm15.Message.user("x" * 400),))
-    response = OfflineEngine().complete(request)
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_usage_and_model_name_are_honest(name: str) -> None:
+    seen: list[Any] = []
+
+    class Watched(OfflineEngine):
+        def complete(self, request: Any) -> Any:
+            seen.append((request, super().complete(request)))
+            return seen[-1][1]
+
+    model = dspy.LM("jurist/offline", engine=Watched(), cache=False)
+    with dspy.context(lm=model, adapter=FORMATS[name]):
+        dspy.Predict(Whole)(reference=REFERENCE, claim="It closed.")
+    request, response = seen[0]
+    shown = [request.system, *(message.text for message in request.messages)]
     assert response.model == "jurist/offline"
-    assert response.usage.input_tokens == 100
+    assert response.usage.input_tokens == sum(-(-len(text) // 4) for text in shown)
     assert response.usage.output_tokens == -(-len(response.message.text) // 4)
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_the_prompt_is_the_one_that_dspy_writes(name: str) -> None:
+    theirs = {"chat": dspy.ChatAdapter, "json": dspy.JSONAdapter, "xml": dspy.XMLAdapter}[name]()
+    demos = [{"reference": "x", "claim": "y", "factual": True}]
+    inputs = {"reference": REFERENCE, "claim": "It closed."}
+    assert FORMATS[name].format(Whole, demos, inputs) == theirs.format(Whole, demos, inputs)
 
 
 def test_engine_is_not_copied_and_keeps_its_settings() -> None:

@@ -7,12 +7,14 @@ from typing import Any
 import dspy
 import pytest
 
+from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.criteria import BANK, active
 from jurist.engines.offline.history import normal, read_story
 
 BASIC = """Label every sentence.
 faithful: the reference supports it. invented: any part is missing from it."""
+MODEL = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)
 SECRET = "The quagga of Zanzibar sleeps at noon"
 
 
@@ -27,7 +29,7 @@ class Propose(dspy.Signature):
 
 def ask(tried: list[tuple[str, float]], errors: str = "none", seed: int = 0, temperature: float = 1.0) -> str:
     shown = "\n\n".join(f"text:\n{text}\nscore: {score}" for text, score in tried)
-    with dspy.context(lm=dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)):
+    with dspy.context(lm=MODEL, adapter=adapter("chat")):
         config = {"seed": seed, "temperature": temperature}
         answer = dspy.Predict(Propose)(task="judge", scored_instructions=shown, errors=errors, config=config)
     return str(answer.instruction)
@@ -109,8 +111,7 @@ def test_copro_and_mipro_signatures_get_instructions() -> None:
     from dspy.propose.grounded_proposer import generate_instruction_class
     from dspy.teleprompt.copro_optimizer import BasicGenerateInstruction
 
-    model = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False, temperature=1.0)
-    with dspy.context(lm=model):
+    with dspy.context(lm=MODEL.copy(temperature=1.0), adapter=adapter("chat")):
         copro = dspy.Predict(BasicGenerateInstruction)(basic_instruction=BASIC)
         fields: dict[str, Any] = dict.fromkeys(
             ("dataset_description", "program_code", "program_description", "module", "module_description"),
@@ -129,18 +130,18 @@ def test_copro_and_mipro_signatures_get_instructions() -> None:
         assert "quagga" not in text
 
 
-def test_gepa_reflection_gets_a_fenced_instruction() -> None:
-    prompt = (
-        f"I provided an assistant with the following instructions:\n```\n{BASIC}\n```\n\n"
-        f"Examples:\n```\n# Example 1\n## Inputs\n### claim\n{SECRET} because of the heat.\n\n"
-        "## Feedback\nexpected unsupported, got supported\n```\n"
-        "Provide the new instructions within ``` blocks."
-    )
-    text = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)(prompt)[0]
-    assert text.startswith("```\n" + BASIC.splitlines()[0])
-    assert text.endswith("\n```")
-    assert "quagga" not in text
-    assert len(text) > len(BASIC) + 8
+def test_gepa_gets_an_instruction() -> None:
+    from dspy.teleprompt.gepa import InstructionProposer
+
+    with dspy.context(lm=MODEL):
+        found = InstructionProposer(adapter=adapter("chat"))(
+            {"judge": BASIC},
+            {"judge": [{"Inputs": {"claim": SECRET}, "Feedback": "expected unsupported, got supported"}]},
+            ["judge"],
+        )
+    assert found["judge"].startswith(BASIC)
+    assert "quagga" not in found["judge"]
+    assert len(found["judge"]) > len(BASIC)
 
 
 def test_simba_gets_advice_for_each_module() -> None:
@@ -151,7 +152,7 @@ def test_simba_gets_advice_for_each_module() -> None:
         discussion: str = dspy.OutputField()
         module_advice: dict[str, str] = dspy.OutputField()
 
-    with dspy.context(lm=dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)):
+    with dspy.context(lm=MODEL, adapter=adapter("chat")):
         answer = dspy.Predict(Offer)(module_names=["judge", "tier"])
     assert set(answer.module_advice) == {"judge", "tier"}
     assert "does not write text" in answer.discussion

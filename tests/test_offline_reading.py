@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.criteria import BANK, active, shifts_for
 from jurist.engines.offline.features import GROUPS, NAMES, Scene, read_units
@@ -46,7 +47,7 @@ def judge(
 ) -> Any:
     program = dspy.Predict(Check.with_instructions(instruction))
     with dspy.context(
-        lm=dspy.LM("jurist/offline", engine=OfflineEngine(seed), cache=False), adapter=dspy.ChatAdapter()
+        lm=dspy.LM("jurist/offline", engine=OfflineEngine(seed), cache=False), adapter=adapter("chat")
     ):
         return program(conversation=evidence, claim=claim, config=config)
 
@@ -215,7 +216,8 @@ def test_draws_follow_the_request_seed_and_the_temperature() -> None:
 
     def draw(temperature: float) -> Counter[bool]:
         with dspy.context(
-            lm=dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False, temperature=temperature)
+            lm=dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False, temperature=temperature),
+            adapter=adapter("chat"),
         ):
             return Counter(
                 program(conversation=CALL, claim=claim, config={"seed": s}).factual for s in range(60)
@@ -236,7 +238,8 @@ def test_per_sentence_labels_cover_every_unit() -> None:
         labels: list[Literal["faithful", "invented", "irrelevant"]] = dspy.OutputField()
 
     text = "\n".join(f"{i}. sentence number {i}: 1. inner" for i in range(1, 31))
-    with dspy.context(lm=dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)):
+    lm = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)
+    with dspy.context(lm=lm, adapter=adapter("chat")):
         answer = dspy.Predict(Label)(reference="x", sentences=text)
     assert len(answer["labels"]) == 30
 
@@ -317,7 +320,6 @@ def test_roles_follow_names_then_fallbacks(
         return Field(name=name, description="", shape=Shape(kind=kind))
 
     ask = Ask(
-        adapter="chat",
         inputs=tuple(field(name) for name in fields),
         outputs=(field("flags", "bools"),),
         instruction="",

@@ -157,8 +157,8 @@ def sentences(text: str) -> list[str]:
 
 
 def neutralise(text: str) -> str:
-    """Break what an adapter could read as its own field marker; drop characters that XML forbids."""
-    text = _FORBIDDEN.sub(" ", text)
+    """Break what an adapter could read as its own field marker; drop what XML forbids."""
+    text = _FORBIDDEN.sub(" ", text).replace("]]>", "]]＞")
     return _MARKER.sub(lambda m: m.group().replace("#", "＃"), text)
 
 

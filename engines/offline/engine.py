@@ -1,30 +1,27 @@
 """The engine: ``complete(request) -> response``, synchronous and asynchronous, for ``dspy.LM``.
 
-It is an evidence reader, not a language model; docs/offline.md says what it does and what not.
+It is an evidence reader, not a language model; docs/offline.md says what it does and what not. It reads no prompt:
+what is asked comes beside the messages, from our adapters, and the answer is written by the same adapter.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...text.terms import count_tokens, neutralise
-from .dialogues import converse, is_conversation
+from ...errors import ModelError
+from ...text.terms import count_tokens
+from ..adapters import ADAPTERS, typed_request
+from .decisions import Manner
 from .features import GROUPS
-from .judge import Decision, Manner, decide, scene_of
-from .pieces import pieces
-from .proposer import advice, propose, propose_raw
-from .request import Ask, Field, parse_request
-from .roles import Roles, assign_roles
-from .shapes import Shape
-from .writer import pieces_value, text_value, value_of, write_reply
+from .request import read_request
+from .skills import answer
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request, Response
 
-__all__ = ["MODEL", "AsyncOfflineEngine", "OfflineEngine", "answer"]
+__all__ = ["MODEL", "AsyncOfflineEngine", "OfflineEngine"]
 
 MODEL = "jurist/offline"
 
@@ -61,14 +58,25 @@ class OfflineEngine:
         return cls(seed=int(state.get("seed", 0)), without=tuple(state.get("without", ())))
 
     def complete(self, request: Request) -> Response:
-        """Answer one request. Deterministic for equal (engine seed, request)."""
+        """Answer one request. Deterministic for equal (engine seed, request).
+
+        Raises:
+            ModelError: the request was not made by one of our adapters.
+        """
         from dspy.lm15 import Message, Response, Usage
 
+        typed = typed_request.get()
+        if typed is None:
+            raise ModelError(
+                "the offline engine reads typed requests, not prompts, and got a prompt alone",
+                hint=f"ask through jurist.engines.adapters.adapter(NAME), NAME one of {', '.join(ADAPTERS)}",
+            )
         system = _system_text(request)
         messages = [(message.role, message.text or "") for message in request.messages]
         rng = random.Random(_digest(self.seed, system, messages, request.config.seed))
         heat = float(request.config.temperature or 0.0)
-        text = answer(system, messages, Manner(temperature=heat, rng=rng, without=self.without))
+        values = answer(read_request(typed), Manner(temperature=heat, rng=rng, without=self.without))
+        text = typed.adapter.format_assistant_message_content(typed.signature, values).strip()
         asked = count_tokens(system) + sum(count_tokens(body) for _, body in messages)
         return Response(
             id=None,
@@ -92,58 +100,6 @@ def _system_text(request: Request) -> str:
     if system is None or isinstance(system, str):
         return system or ""
     return "\n".join(str(getattr(part, "text", "")) for part in system)
-
-
-def answer(system: str, messages: list[tuple[str, str]], manner: Manner) -> str:
-    """Return the reply text to one rendered request."""
-    ask = parse_request(system, messages)
-    if ask is None:
-        text = "\n\n".join([system, *(body for _, body in messages)])
-        return propose_raw(text, manner.temperature, manner.rng)
-    if is_conversation(ask):
-        return write_reply(ask.adapter, converse(ask, manner.temperature, manner.rng))
-    roles = assign_roles(ask)
-    judged = {
-        field.name: decide(ask, field, roles, manner)
-        for field in ask.outputs
-        if field.shape.kind not in ("text", "map", "pieces")
-    }
-    main = next(iter(judged.values()), [])
-    values = {
-        field.name: _pieces(ask, field, roles, main, manner)
-        if field.shape.kind == "pieces"
-        else _value(ask, field, judged, main, manner)
-        for field in ask.outputs
-    }
-    return write_reply(ask.adapter, values)
-
-
-def _pieces(ask: Ask, field: Field, roles: Roles, main: list[Decision], manner: Manner) -> Any:
-    """Render the request's verdict in pieces; without one, decide first whether the claim is supported."""
-    whole = replace(field, name="supported", shape=Shape(kind="bool", labels=("True", "False")))
-    decisions = main or decide(ask, whole, roles, manner)
-    scene, _ = scene_of(ask.values, roles, per_unit=False)
-    found = pieces(ask.values.get(roles.judged, ""), scene.evidence, holds=all(d.holds for d in decisions))
-    return pieces_value(field.shape, found)
-
-
-def _value(
-    ask: Ask, field: Field, judged: dict[str, list[Decision]], main: list[Decision], manner: Manner
-) -> Any:
-    if field.name in judged:
-        return value_of(field, judged[field.name])
-    name = field.name.lower()
-    if field.shape.kind == "map":
-        return advice(ask, manner.temperature, manner.rng) if "advice" in name else {}
-    if "instruction" in name and not main:
-        return neutralise(propose(_about(ask, field), manner.temperature, manner.rng))
-    return text_value(field, main)
-
-
-def _about(ask: Ask, field: Field) -> Ask:
-    """Of a request for several instructions, leave out the scored ones that belong to the others."""
-    others = {f"scored_{other.name}" for other in ask.outputs if other.name != field.name}
-    return replace(ask, values={name: text for name, text in ask.values.items() if name not in others})
 
 
 def _digest(seed: int, system: str, messages: list[tuple[str, str]], draw: int | None) -> int:

@@ -22,9 +22,8 @@ from .criteria import BANK, RIVALS, active, instruction_sentences
 from .history import Story, bank_sentence, extra_sentences, needs, normal, read_story
 from .request import Ask
 
-__all__ = ["advice", "propose", "propose_raw"]
+__all__ = ["advice", "propose"]
 
-_FENCE: Final = re.compile(r"```[^\n`]*\n(.*?)```", re.S)
 _DEFAULT: Final = "Decide whether the claim is supported by the evidence."
 _DEFAULT_ZH: Final = "判断声明是否有证据支持。"
 _TRIES: Final = 60
@@ -42,18 +41,6 @@ class _Plan:
 def propose(ask: Ask, temperature: float, rng: random.Random) -> str:
     """Return a new instruction for a request whose output asks for one."""
     return _write(read_story(ask.values), temperature, rng)
-
-
-def propose_raw(text: str, temperature: float, rng: random.Random) -> str:
-    """Answer a prompt that no adapter wrote (GEPA's reflection prompt), in a fenced block.
-
-    The first fenced block is the current instruction, the rest are examples and feedback.
-    """
-    block = _FENCE.search(text)
-    basic = block.group(1).strip() if block else ""
-    rest = text[block.end() :] if block else text
-    story = read_story({"current_instruction": basic, "examples": rest})
-    return f"```\n{_write(story, temperature, rng)}\n```"
 
 
 def advice(ask: Ask, temperature: float, rng: random.Random) -> dict[str, str]:

@@ -1,33 +1,24 @@
-"""Read what a DSPy adapter wrote: fields, instruction, demonstrations, and the inputs to judge.
+"""A request as the engine reads it: typed fields, instruction, demonstrations, and the inputs to judge.
 
-Pinned to the message layout of DSPy 3.4 (Chat, JSON and XML adapters). Field markers are looked
-for only under the names the request itself declares, each once and in order, so that other
-markers inside judged text are text. A prompt that no adapter wrote (for instance the reflection
-prompt of GEPA) is returned as ``None`` and handled by the proposer.
+Made from what our adapters were asked to render (:class:`~jurist.engines.adapters.TypedRequest`). Inputs are the
+texts that the prompt shows; the outputs of demonstrations are kept as JSON, so that equal ones are equal and what
+was learned from them is found again.
 """
 
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import lru_cache
+from typing import Any
 
-from .shapes import Shape, parse_shape
+from dspy.adapters.utils import format_field_value, serialize_for_json
 
-__all__ = ["Adapter", "Ask", "Demo", "Field", "parse_request"]
+from ..adapters import TypedRequest
+from .shapes import Shape, shape_of
 
-Adapter = Literal["chat", "json", "xml"]
-
-_FIELD: Final = re.compile(r"^\d+\. `(\w+)` \((.+?)\):(?: (.*))?$")
-_OBJECTIVE: Final = "In adhering to this structure, your objective is:"
-_STRUCTURE: Final = "All interactions will be structured in the following way"
-_NOTE: Final = "# note: the value you produce "
-_NOT_SUPPLIED: Final = "Not supplied for this"
-_ENDINGS: Final = (
-    "\n\nRespond with the corresponding output fields",
-    "\n\nRespond with a JSON object in the following order of fields:",
-)
+__all__ = ["Ask", "Demo", "Field", "read_request"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +32,7 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """One demonstration: the inputs and the raw output texts that were supplied, by field name."""
+    """One demonstration: the input texts and the outputs as JSON, by field name; those that were supplied."""
 
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
@@ -49,9 +40,8 @@ class Demo:
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """A parsed request: which adapter, what it declares, what it shows, what it asks."""
+    """What is declared, what is shown, what is asked."""
 
-    adapter: Adapter
     inputs: tuple[Field, ...]
     outputs: tuple[Field, ...]
     instruction: str
@@ -59,132 +49,58 @@ class Ask:
     values: dict[str, str]
 
 
-def parse_request(system: str, messages: list[tuple[str, str]]) -> Ask | None:
-    """Parse a request.
-
-    Args:
-        system: the system text.
-        messages: (role, text) pairs in order; the last user message holds the inputs to judge.
-
-    Returns:
-        The parsed request, or None when no DSPy adapter wrote it.
-    """
-    if _OBJECTIVE not in system or _STRUCTURE not in system:
-        return None
-    head, _, instruction = system.partition(_OBJECTIVE)
-    fields_text, _, structure = head.partition(_STRUCTURE)
-    inputs_text, _, outputs_text = fields_text.partition("Your output fields are:")
-    adapter = _detect(structure)
-    inputs = _fields(inputs_text, {}, adapter)
-    outputs = _fields(outputs_text, _notes(structure, adapter, outputs_text), adapter)
-    users = [i for i, (role, _) in enumerate(messages) if role == "user"]
-    if not users:
-        return None
-    names = [field.name for field in inputs]
-    demos = [
-        _demo(messages[i][1], messages[i + 1][1], names, outputs, adapter)
-        for i in users[:-1]
-        if i + 1 < len(messages) and messages[i + 1][0] == "assistant"
-    ]
-    values = _split(_without_ending(messages[users[-1]][1]), names, adapter)
+def read_request(request: TypedRequest) -> Ask:
+    """Read a typed request."""
+    signature: Any = request.signature  # its metaclass hides from mypy that a class is hashable
+    inputs, outputs, instruction = _declared(signature)
     return Ask(
-        adapter=adapter,
         inputs=inputs,
         outputs=outputs,
-        instruction=_dedent(instruction),
-        demos=tuple(demos),
-        values=values,
+        instruction=instruction,
+        demos=tuple(_demo(signature, demo) for demo in _shown(request)),
+        values=dict(_texts(signature, request.inputs)),
     )
 
 
-def _detect(structure: str) -> Adapter:
-    if "Outputs will be a JSON object with the following fields." in structure:
-        return "json"
-    return "chat" if "[[ ## " in structure else "xml"
+@lru_cache(maxsize=256)
+def _declared(signature: Any) -> tuple[tuple[Field, ...], tuple[Field, ...], str]:
+    """Return input fields, output fields and the instruction of a signature."""
+    groups = (signature.input_fields, signature.output_fields)
+    inputs, outputs = (tuple(_field(name, info) for name, info in group.items()) for group in groups)
+    return inputs, outputs, "\n".join(line.strip() for line in signature.instructions.strip().splitlines())
 
 
-def _dedent(text: str) -> str:
-    return "\n".join(line.strip() for line in text.strip().splitlines())
+def _field(name: str, info: Any) -> Field:
+    extra = info.json_schema_extra or {}
+    said = "" if extra.get("desc") == f"${{{name}}}" else extra.get("desc") or ""
+    bounds = f"Constraints: {extra['constraints']}" if extra.get("constraints") else ""
+    lines = [line.strip() for line in f"{said}\n{bounds}".splitlines()]
+    description = "\n".join(line for line in lines if line)
+    return Field(name=name, description=description, shape=shape_of(info, description))
 
 
-def _fields(text: str, notes: dict[str, str], adapter: Adapter) -> tuple[Field, ...]:
-    found: list[list[str]] = []
-    for line in text.splitlines():
-        match = _FIELD.match(line)
-        if match:
-            found.append([match.group(1), match.group(2), match.group(3) or ""])
-        elif found and line.strip():
-            found[-1][2] += "\n" + line.strip()
-    return tuple(
-        Field(name=name, description=about.strip(), shape=parse_shape(kind, notes.get(name, ""), about))
-        for name, kind, about in found
-    )
+def _shown(request: TypedRequest) -> Iterator[Mapping[str, Any]]:
+    """Yield the demonstrations that the prompt shows, in its order: incomplete ones first."""
+    fields = request.signature.fields
+    whole = [all(demo.get(name) is not None for name in fields) for demo in request.demos]
+    for demo, complete in zip(request.demos, whole, strict=True):
+        groups = (request.signature.input_fields, request.signature.output_fields)
+        if not complete and all(any(name in demo for name in group) for group in groups):
+            yield demo
+    yield from (demo for demo, complete in zip(request.demos, whole, strict=True) if complete)
 
 
-def _notes(structure: str, adapter: Adapter, outputs_text: str) -> dict[str, str]:
-    """Return what the structure says about each output: a type note, or the nested XML skeleton."""
-    names = [m.group(1) for line in outputs_text.splitlines() if (m := _FIELD.match(line))]
-    if adapter == "json":
-        _, _, body = structure.partition("Outputs will be a JSON object with the following fields.")
-        start = body.find("{")
-        skeleton = json.JSONDecoder().raw_decode(body[start:])[0] if start >= 0 else {}
-        return {name: str(skeleton.get(name, "")).partition(_NOTE)[2] for name in names}
-    notes = {}
-    for name in names:
-        line = re.search(rf"^\{{{re.escape(name)}\}} *{re.escape(_NOTE)}(.*)$", structure, re.M)
-        nested = re.search(rf"^<{re.escape(name)}>(?=<).*$", structure, re.M)
-        notes[name] = line.group(1) if line else nested.group() if nested else ""
-    return notes
+def _texts(signature: Any, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, info in signature.input_fields.items():
+        if name in values:
+            value = values[name]
+            text = value if isinstance(value, str) else format_field_value(field_info=info, value=value)
+            yield name, str(text).strip()
 
 
-def _without_ending(text: str) -> str:
-    at = max(text.rfind(ending) for ending in _ENDINGS)
-    return text[:at] if at >= 0 else text
-
-
-def _split(text: str, names: list[str], adapter: Adapter) -> dict[str, str]:
-    """Split a user message at the declared input names, each at its first occurrence, in order."""
-    tag = "<{}>" if adapter == "xml" else "[[ ## {} ## ]]"
-    marks = []
-    at = 0
-    for name in names:
-        match = re.compile(rf"^{re.escape(tag.format(name))}[ \t]*\n?", re.M).search(text, at)
-        if match:
-            marks.append((name, match.start(), match.end()))
-            at = match.end()
-    values = {}
-    for (name, _, start), following in zip(marks, [*marks[1:], ("", len(text), 0)], strict=True):
-        value = text[start : following[1]].strip()
-        values[name] = value.removesuffix(f"</{name}>").strip() if adapter == "xml" else value
-    return values
-
-
-def _demo(user: str, assistant: str, names: list[str], outputs: tuple[Field, ...], adapter: Adapter) -> Demo:
-    raw = _json_outputs(assistant) if adapter == "json" else _marked_outputs(assistant, outputs, adapter)
-    supplied = {name: text for name, text in raw.items() if not text.strip().startswith(_NOT_SUPPLIED)}
-    wanted = {field.name for field in outputs}
-    return Demo(
-        inputs=tuple(_split(_without_ending(user), names, adapter).items()),
-        outputs=tuple((name, text) for name, text in supplied.items() if name in wanted),
-    )
-
-
-def _json_outputs(text: str) -> dict[str, str]:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return {}
-    if not isinstance(value, dict):
-        return {}
-    return {k: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for k, v in value.items()}
-
-
-def _marked_outputs(text: str, outputs: tuple[Field, ...], adapter: Adapter) -> dict[str, str]:
-    if adapter == "xml":
-        found = {}
-        for field in outputs:
-            match = re.search(rf"<{field.name}>(.*?)</{field.name}>|<{field.name} ?/>", text, re.S)
-            if match:
-                found[field.name] = (match.group(1) or "").strip()
-        return found
-    return _split(text.partition("[[ ## completed ## ]]")[0], [f.name for f in outputs], "chat")
+def _demo(signature: Any, demo: Mapping[str, Any]) -> Demo:
+    supplied = {name: demo[name] for name in signature.output_fields if demo.get(name) is not None}
+    outputs = {
+        name: json.dumps(serialize_for_json(value), ensure_ascii=False) for name, value in supplied.items()
+    }
+    return Demo(inputs=tuple(_texts(signature, demo)), outputs=tuple(outputs.items()))

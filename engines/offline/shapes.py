@@ -1,39 +1,55 @@
-"""The shape of an output field: what values it takes, read from its type, its note and description.
+"""The shape of an output field: what values it takes, read from its type and description.
 
-``bool``, a closed label set (``Literal`` or an enum), a list of labels (one per numbered line), a
-list of objects that carry a number and a label, a list of pieces of the claim (text, kind of wording,
-verified or not), a list of line numbers, a number, or free text.
-The XML adapter shows no enum for objects; then the labels come from the field's description,
-written as ``one of: a; b; c``.
+Types are read as their JSON schema, so that ``Literal``, enums, optional and bounded types, dataclasses and pydantic
+models are all read alike. Where a ``str`` stands for a label, the labels come from the field's description, written
+as ``one of: a; b; c``.
 """
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+import dspy
+from pydantic import TypeAdapter
 
 from .echo import is_echo
 from .pieces import wording_kind
 
-__all__ = ["Kind", "Shape", "parse_shape"]
+__all__ = ["Kind", "Part", "Shape", "shape_of"]
 
 Kind = Literal[
-    "bool", "label", "labels", "echo", "tags", "tag", "pieces", "bools", "indices", "texts", "number", "map", "text"
+    "bool", "label", "labels", "echo", "tags", "tag", "pieces", "bools", "indices", "texts", "score", "objects",
+    "preference", "map", "text",
 ]  # fmt: skip
+Schema = Mapping[str, Any]
 
+_PREFERENCE: Final = frozenset({"first", "second", "tie"})
 _ONE_OF: Final = re.compile(r"one of:?\s*(.+?)(?:[.。\n]|$)|其中之一[:：]?\s*(.+?)(?:[。\n]|$)", re.I)
-_LITERAL: Final = re.compile(r"Literal\[(.*)\]", re.S)
 _RANGE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:to|-|–|~|到|至|and)\s*(\d+(?:\.\d+)?)")
-_CHILD: Final = re.compile(r"<(\w+)>\.\.\.</\1>")
-_NUMBER_NAMES: Final = (
-    "n", "number", "index", "idx", "i", "id", "no", "num", "sentence_number", "line", "position",
-    "序号", "编号",
-)  # fmt: skip
 _LABEL_NAMES: Final = ("label", "verdict", "tag", "category", "type", "kind", "class", "标签", "类型")
-_FLAG_NAMES: Final = ("verified", "已核实")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One property of an object.
+
+    Attributes:
+        name: of the property.
+        role: number (of a line), label, flag, score or text.
+        values: the closed set of a label, as declared.
+        low, high: the range of a score.
+        whole: whether a score is an integer.
+    """
+
+    name: str
+    role: str
+    values: tuple[Any, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    whole: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,82 +58,118 @@ class Shape:
 
     Attributes:
         kind: which shape.
-        labels: the closed set, for labels, tags and pieces; empty when the request does not show it.
-        parts: for tags and pieces, (property name, role) in order, role one of number, label, flag, score, text.
-        low, high: the range of a number.
-        whole: whether a number must be an integer.
+        labels: the closed set, for labels, tags and pieces.
+        parts: the properties of objects, in order.
+        low, high: the range of a score.
+        whole: whether a score must be an integer.
+        levels: the scores there are, ascending; empty if all between low and high.
     """
 
     kind: Kind
     labels: tuple[str, ...] = ()
-    parts: tuple[tuple[str, str], ...] = ()
+    parts: tuple[Part, ...] = ()
     low: float = 0.0
     high: float = 1.0
     whole: bool = False
+    levels: tuple[float, ...] = ()
 
 
-def parse_shape(type_text: str, note: str, description: str) -> Shape:
+def shape_of(info: Any, description: str) -> Shape:
     """Return the shape of a field.
 
     Args:
-        type_text: the type as the adapter names it, e.g. ``list[Literal['a', 'b']]``.
-        note: what the adapter's structure says about the value, or the nested XML skeleton.
-        description: the field's own description.
+        info: the field as the signature declares it (annotation, and constraints in ``metadata``).
+        description: its description.
     """
-    kind = _plain_type(type_text)
-    described = _one_of(description)
-    labels = _literal(kind) or _one_of(note)
-    if kind == "bool":
-        return Shape(kind="bool", labels=("True", "False"))
-    if kind in ("int", "float"):
-        return _number(kind, description)
-    if kind == "str" and is_echo(description, described):
+    kind: Any = str if info.annotation is dspy.Reasoning else info.annotation
+    bounded: Any = Annotated[(kind, *info.metadata)] if info.metadata else kind
+    schema = TypeAdapter(bounded).json_schema()
+    return _shape(_resolve(schema, schema.get("$defs", {})), schema.get("$defs", {}), description)
+
+
+def _shape(schema: Schema, definitions: Schema, description: str) -> Shape:
+    values, described = _values(schema), _one_of(description)
+    match schema.get("type"):
+        case "boolean":
+            return Shape(kind="bool", labels=("True", "False"))
+        case "array":
+            return _listed(_resolve(schema.get("items", {}), definitions), definitions, described)
+        case "object" if "properties" in schema:
+            return _object(schema, definitions, described, "tag")
+        case "object":
+            return Shape(kind="map")
+    if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        levels = tuple(sorted(float(value) for value in values))
+        return Shape(
+            kind="score", low=levels[0], high=levels[-1], whole=all(map(_is_whole, values)), levels=levels
+        )
+    if values:
+        labels = tuple(str(value) for value in values)
+        return Shape(
+            kind="preference" if {"first", "second"} <= set(labels) <= _PREFERENCE else "label", labels=labels
+        )
+    if schema.get("type") in ("integer", "number"):
+        low, high = _range(schema, description)
+        return Shape(kind="score", low=low, high=high, whole=schema["type"] == "integer")
+    if is_echo(description, described):
         return Shape(kind="echo", labels=described)
-    if kind == "str":
-        return Shape(kind="label", labels=described) if len(described) > 1 else Shape(kind="text")
-    if kind.startswith("dict"):
-        return Shape(kind="map")
-    if not kind.startswith("list"):
-        if labels:
-            return Shape(kind="label", labels=labels)
-        return _objects(note, described, "tag")
-    if kind == "list[int]":
-        return Shape(kind="indices")
-    if kind == "list[bool]":
-        return Shape(kind="bools", labels=("True", "False"))
-    if labels and "Literal" in kind:
-        return Shape(kind="labels", labels=labels)
-    if kind == "list[str]":
-        return Shape(kind="labels", labels=described) if len(described) > 1 else Shape(kind="texts")
-    return _as_pieces(_objects(note, described, "tags"))
+    return Shape(kind="label", labels=described) if len(described) > 1 else Shape(kind="text")
 
 
-def _as_pieces(shape: Shape) -> Shape:
-    """Objects without a number, with a flag, whose label says what sort of wording a text is, are pieces."""
-    roles = [role for _, role in shape.parts]
+def _listed(item: Schema, definitions: Schema, described: tuple[str, ...]) -> Shape:
+    values = _values(item)
+    if values or (item.get("type") == "string" and len(described) > 1):
+        return Shape(kind="labels", labels=tuple(str(value) for value in values) or described)
+    match item.get("type"):
+        case "integer":
+            return Shape(kind="indices")
+        case "boolean":
+            return Shape(kind="bools", labels=("True", "False"))
+        case "string":
+            return Shape(kind="texts")
+    shape = _object(item, definitions, described, "tags")
+    roles = [part.role for part in shape.parts]
+    if shape.kind == "text" or "number" in roles:
+        return shape
     sorts = [wording_kind(label) for label in shape.labels]
-    asked = "number" not in roles and {"text", "label", "flag"} <= set(roles)
-    return replace(shape, kind="pieces") if asked and len(sorts) > 1 and None not in sorts else shape
+    pieces = {"text", "label", "flag"} <= set(roles) and len(sorts) > 1 and None not in sorts
+    return Shape(kind="pieces" if pieces else "objects", labels=shape.labels, parts=shape.parts)
 
 
-def _plain_type(text: str) -> str:
-    """Strip optionality: ``Union[bool, NoneType]`` and ``bool | None`` are bool here."""
-    text = text.strip()
-    match = re.fullmatch(r"(?:Union|Optional)\[(.*)\]", text, re.S)
-    text = match.group(1) if match else text
-    return re.sub(r"\s*[,|]\s*(?:None|NoneType)\s*$", "", text).strip()
+def _object(schema: Schema, definitions: Schema, described: tuple[str, ...], kind: Kind) -> Shape:
+    parts = [
+        _part(name, _resolve(raw, definitions), described)
+        for name, raw in schema.get("properties", {}).items()
+    ]
+    if not parts:
+        return Shape(kind="text")
+    closed = next((part.values for part in parts if part.role == "label"), ())
+    return Shape(kind=kind, labels=tuple(str(value) for value in closed), parts=tuple(parts))
 
 
-def _literal(kind: str) -> tuple[str, ...]:
-    match = _LITERAL.search(kind)
-    if not match:
-        return ()
-    body = match.group(1)
-    body = body[:-1] if body.endswith("]") and body.count("[") < body.count("]") else body
-    try:
-        return tuple(str(value) for value in ast.literal_eval(f"[{body}]"))
-    except (ValueError, SyntaxError):
-        return ()
+def _part(name: str, schema: Schema, described: tuple[str, ...]) -> Part:
+    values = _values(schema)
+    if values:
+        return Part(name=name, role="label", values=values)
+    match schema.get("type"):
+        case "boolean":
+            return Part(name=name, role="flag")
+        case "integer" if not {"minimum", "maximum"} <= set(schema):
+            return Part(name=name, role="number")
+        case "integer" | "number":
+            low, high = _range(schema, str(schema.get("description", "")))
+            return Part(name=name, role="score", low=low, high=high, whole=schema["type"] == "integer")
+    if name.lower() in _LABEL_NAMES and described:
+        return Part(name=name, role="label", values=described)
+    return Part(name=name, role="text")
+
+
+def _values(schema: Schema) -> tuple[Any, ...]:
+    return tuple(schema.get("enum") or ([schema["const"]] if "const" in schema else []))
+
+
+def _is_whole(value: float) -> bool:
+    return isinstance(value, int)
 
 
 def _one_of(text: str) -> tuple[str, ...]:
@@ -134,59 +186,16 @@ def _one_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label for label in labels if label and len(label) < 60))
 
 
-def _number(kind: str, description: str) -> Shape:
+def _range(schema: Schema, description: str) -> tuple[float, float]:
+    """Return the bounds of a number: declared, else described ("0 to 10"), else 0 and 1."""
+    low = schema.get("minimum", schema.get("exclusiveMinimum"))
+    high = schema.get("maximum", schema.get("exclusiveMaximum"))
     found = _RANGE.search(description)
-    low, high = (float(found.group(1)), float(found.group(2))) if found else (0.0, 1.0)
-    return Shape(kind="number", low=min(low, high), high=max(low, high), whole=kind == "int")
+    told = sorted((float(found.group(1)), float(found.group(2)))) if found else [0.0, 1.0]
+    return (told[0] if low is None else float(low)), (told[1] if high is None else float(high))
 
 
-def _objects(note: str, described: tuple[str, ...], kind: Kind) -> Shape:
-    start = note.find("{")
-    if start >= 0:
-        try:
-            schema = json.JSONDecoder().raw_decode(note[start:])[0]
-        except ValueError:
-            schema = {}
-        return _from_schema(schema, described, kind)
-    parts = tuple((name, _role_by_name(name)) for name in _CHILD.findall(note) if name != "item")
-    if parts and described and not any(role == "label" for _, role in parts):
-        free = [name for name, role in parts if role == "text"]
-        parts = tuple((name, "label" if free[:1] == [name] else role) for name, role in parts)
-    return Shape(kind=kind, labels=described, parts=parts) if parts else Shape(kind="text")
-
-
-def _role_by_name(name: str) -> str:
-    lowered = name.lower()
-    if lowered in _NUMBER_NAMES:
-        return "number"
-    return "label" if lowered in _LABEL_NAMES else "flag" if lowered in _FLAG_NAMES else "text"
-
-
-def _from_schema(schema: dict[str, Any], described: tuple[str, ...], kind: Kind) -> Shape:
-    definitions = schema.get("$defs", {})
-    item = _resolve(schema.get("items", {}) if schema.get("type") == "array" else schema, definitions)
-    parts: list[tuple[str, str]] = []
-    labels: tuple[str, ...] = ()
-    for name, raw in _in_order(item):
-        child = _resolve(raw, definitions)
-        role = {"integer": "number", "boolean": "flag", "number": "score"}.get(child.get("type", ""), "text")
-        values = child.get("enum") or ([child["const"]] if "const" in child else [])
-        if values and not labels:
-            labels, role = tuple(str(value) for value in values), "label"
-        elif role == "text" and _role_by_name(name) == "label" and described and not labels:
-            labels, role = described, "label"
-        parts.append((name, role))
-    return Shape(kind=kind, labels=labels, parts=tuple(parts)) if parts else Shape(kind="text")
-
-
-def _in_order(item: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """DSPy sorts properties by name; ``required`` keeps the order in which they were written."""
-    properties: dict[str, Any] = item.get("properties", {})
-    order = [name for name in item.get("required", []) if name in properties]
-    return [(name, properties[name]) for name in [*order, *(n for n in properties if n not in order)]]
-
-
-def _resolve(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+def _resolve(schema: Schema, definitions: Schema) -> Schema:
     for _ in range(8):
         if "$ref" in schema:
             schema = definitions.get(str(schema["$ref"]).rsplit("/", 1)[-1], {})

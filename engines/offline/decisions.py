@@ -1,15 +1,15 @@
-"""Decide one output field of a request: measure, weigh, and pick (or sample) labels."""
+"""Decide one labelled output field of a request: measure, weigh, and pick (or sample) labels."""
 
 from __future__ import annotations
 
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,11 @@ from .request import Ask, Demo, Field
 from .roles import Roles, Unit, split_lines, split_units
 from .shapes import Shape
 
-__all__ = ["PER_UNIT", "Decision", "Manner", "decide", "scene_of"]
+__all__ = ["PER_UNIT", "Decision", "Manner", "Task", "decide", "drawn", "given", "scene_of", "with_bias"]
 
 PER_UNIT: Final = ("labels", "echo", "tags", "bools", "indices", "texts")
 _TRUTH: Final = ("True", "False")
 _QUESTION: Final = re.compile(r"quest|query|ask|prompt|instruct|request|user|问题|提问")
-_ITEM: Final = re.compile(r"<item>(.*?)</item>", re.S)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +45,15 @@ class Manner:
     temperature: float
     rng: random.Random
     without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One request: what is asked, who is who among its inputs, and how to decide."""
+
+    ask: Ask
+    roles: Roles
+    manner: Manner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,22 +96,16 @@ def scene_of(
     return scene, units
 
 
-def decide(ask: Ask, field: Field, roles: Roles, manner: Manner) -> list[Decision]:
-    """Judge every unit of a request for one output field.
-
-    Args:
-        ask: the parsed request.
-        field: the output field; its shape tells the labels.
-        roles: who is who among the inputs.
-        manner: temperature, randomness and what to leave out.
-    """
+def decide(task: Task, field: Field) -> list[Decision]:
+    """Judge every unit of a request for one output field; its shape tells the labels."""
+    ask, roles, manner = task.ask, task.roles, task.manner
     labels = field.shape.labels or _TRUTH
     scene, units = scene_of(ask.values, roles, field.shape.kind in PER_UNIT, field.shape.kind == "texts")
     if not units:
         return []
     reading = read_units(scene)
     model = _model(field, ask.instruction, ask.demos, roles, manner.without)
-    x = _with_bias(reading.matrix)
+    x = with_bias(reading.matrix)
     probabilities = softmax(x @ model.weights.T)
     decisions = []
     for row, (unit, quote) in enumerate(zip(units, reading.quotes, strict=True)):
@@ -148,8 +150,8 @@ def _model(
     sizes: list[int] = []
     for demo in demos:
         scene, units = scene_of(dict(demo.inputs), roles, shape.kind in PER_UNIT, shape.kind == "texts")
-        supplied = dict(demo.outputs)
-        marks = _gold(supplied[name], shape, labels, units) if name in supplied else []
+        value = given(demo, name)
+        marks = [] if value is None else _gold(value, shape, labels, units)
         if marks and scene.units:
             matrix = read_units(scene).matrix
             for place, label in marks:
@@ -158,7 +160,7 @@ def _model(
                 sizes.append(len(marks))
     if not rows:
         return _Model(weights=prior, groups=groups, known=known)
-    x = _with_bias(np.array(rows))
+    x = with_bias(np.array(rows))
     for group in without:
         for feature in GROUPS[group]:
             x[:, NAMES.index(feature)] = 0.0
@@ -166,35 +168,52 @@ def _model(
     return _Model(weights=weights, groups=groups, known=known)
 
 
-def _with_bias(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def with_bias(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return features with a last column of ones."""
     return np.hstack([matrix, np.ones((len(matrix), 1))])
 
 
-def _gold(text: str, shape: Shape, labels: tuple[str, ...], units: tuple[Unit, ...]) -> list[tuple[int, int]]:
-    """Return (unit place, label index) pairs of a demonstration's raw output."""
+def given(demo: Demo, name: str) -> Any:
+    """Return the value of an output of a demonstration, ``None`` if it was not supplied.
+
+    A list or an object may have been supplied as its JSON text.
+    """
+    raw = dict(demo.outputs).get(name)
+    value = None if raw is None else json.loads(raw)
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _gold(
+    value: Any, shape: Shape, labels: tuple[str, ...], units: tuple[Unit, ...]
+) -> list[tuple[int, int]]:
+    """Return (unit place, label index) pairs of a demonstration's output."""
     index = {label.lower(): i for i, label in enumerate(labels)}
 
-    def find(value: object) -> int | None:
-        return index.get(str(value).strip().strip("\"'").lower())
+    def find(said: object) -> int | None:
+        return index.get(str(said).strip().strip("\"'").lower())
 
     if shape.kind in ("bool", "label", "tag"):
-        value = _tag_values(text, shape)[0][1] if shape.kind == "tag" and _tag_values(text, shape) else text
-        label = find(value)
+        label = find(_tagged(value, shape)[0][1] if isinstance(value, Mapping) else value)
         return [(0, label)] if label is not None and units else []
+    if shape.kind == "echo":
+        return marked(str(value), [unit.text for unit in units], labels)
+    values = value if isinstance(value, list) else []
     if shape.kind == "tags":
         places = {unit.number: i for i, unit in enumerate(units)}
-        pairs = [(places.get(number, -1), find(value)) for number, value in _tag_values(text, shape)]
+        pairs = [(places.get(number, -1), find(said)) for number, said in _tagged(values, shape)]
         return [(place, label) for place, label in pairs if place >= 0 and label is not None]
-    if shape.kind == "echo":
-        return marked(text, [unit.text for unit in units], labels)
-    values = _list_values(text)
     if shape.kind == "indices":
-        flagged = {str(value) for value in values}
+        flagged = {str(said) for said in values}
         return [(i, int(str(unit.number) not in flagged)) for i, unit in enumerate(units)]
     if shape.kind == "texts":
-        told = {_flat(value) for value in values}
+        told = {_flat(said) for said in values}
         return [(i, int(_flat(unit.text) not in told)) for i, unit in enumerate(units)]
-    found = [(i, find(value)) for i, value in enumerate(values[: len(units)])]
+    found = [(i, find(said)) for i, said in enumerate(values[: len(units)])]
     return [(i, label) for i, label in found if label is not None]
 
 
@@ -202,35 +221,16 @@ def _flat(text: object) -> str:
     return " ".join(unescape(str(text)).lower().split())
 
 
-def _loads(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
-def _list_values(text: str) -> list[object]:
-    value = _loads(text)
-    if isinstance(value, list):
-        return value
-    return [item.strip() for item in _ITEM.findall(text)]
-
-
-def _tag_values(text: str, shape: Shape) -> list[tuple[int, str]]:
-    """Return (number, label text) pairs from JSON or from nested XML."""
-    roles = {role: name for name, role in reversed(shape.parts)}
-    number, label = roles.get("number", ""), roles.get("label", roles.get("flag", ""))
-    value = _loads(text)
-    if value is not None:
-        items = value if isinstance(value, list) else [value]
-        get: list[Callable[[str], object]] = [item.get for item in items if isinstance(item, dict)]
-    else:
-        bodies = _ITEM.findall(text) or [text]
-        get = [dict(re.findall(r"<(\w+)>(.*?)</\1>", body, re.S)).get for body in bodies]
+def _tagged(value: Any, shape: Shape) -> list[tuple[int, object]]:
+    """Return the (number, label) pairs of objects; without a number, in their order."""
+    names = {part.role: part.name for part in reversed(shape.parts)}
+    label = names.get("label", names.get("flag", ""))
+    items = value if isinstance(value, list) else [value]
     found = []
-    for place, read in enumerate(get, 1):
-        raw = str(read(number) if number else place)
-        found.append((int(raw) if raw.strip().isdecimal() else -1, str(read(label))))
+    for place, item in enumerate(items, 1):
+        if isinstance(item, Mapping):
+            number = str(item.get(names["number"]) if "number" in names else place)
+            found.append((int(number) if number.strip().isdecimal() else -1, item.get(label)))
     return found
 
 
@@ -238,12 +238,13 @@ def _pick(p: NDArray[np.float64], groups: tuple[str, ...], manner: Manner) -> in
     """Pick a verdict group by its pooled probability, then a label inside it."""
     names = list(dict.fromkeys(groups))
     pooled = [float(sum(p[i] for i, group in enumerate(groups) if group == name)) for name in names]
-    group = names[_draw(pooled, manner)]
+    group = names[drawn(pooled, manner)]
     members = [i for i, of in enumerate(groups) if of == group]
-    return members[_draw([float(p[i]) for i in members], manner)]
+    return members[drawn([float(p[i]) for i in members], manner)]
 
 
-def _draw(weights: list[float], manner: Manner) -> int:
+def drawn(weights: Sequence[float], manner: Manner) -> int:
+    """Return the place of the highest weight, or, above temperature 0, of one that is drawn."""
     rounded = [round(weight, 9) for weight in weights]
     if manner.temperature <= 0.0:
         return max(range(len(rounded)), key=lambda i: (rounded[i], -i))

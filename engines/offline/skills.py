@@ -1,0 +1,165 @@
+"""What the engine can do: one skill per shape of an output field, and the whole answer made of them.
+
+A skill decides, writes, or both. Fields that decide come first, because what explains a decision is written after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from ...text.terms import neutralise
+from .decisions import Decision, Manner, Task, decide, scene_of
+from .dialogues import converse, is_conversation
+from .echo import echoed
+from .pieces import Piece, pieces, wording_kind
+from .proposer import advice, propose
+from .request import Ask, Field
+from .roles import assign_roles
+from .shapes import Kind, Shape
+from .words import explain, text_value
+
+__all__ = ["SKILLS", "Skill", "answer"]
+
+Decisions: TypeAlias = Sequence[Decision]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skill:
+    """How fields of one shape are answered.
+
+    Attributes:
+        write: returns the value from the field's decisions, or from those of the request's first deciding field.
+        decide: what is decided for the field; ``None`` if it only tells what others decided.
+    """
+
+    write: Callable[[Task, Field, Decisions], Any]
+    decide: Callable[[Task, Field], list[Decision]] | None = None
+
+
+def answer(ask: Ask, manner: Manner) -> dict[str, Any]:
+    """Return the values of a request's output fields."""
+    if is_conversation(ask):
+        return dict(converse(ask, manner.temperature, manner.rng))
+    task = Task(ask=ask, roles=assign_roles(ask), manner=manner)
+    decided = {field.name: skill.decide(task, field) for field, skill in _skills(ask) if skill.decide}
+    main = next(iter(decided.values()), [])
+    return {
+        field.name: skill.write(task, field, decided.get(field.name, main)) for field, skill in _skills(ask)
+    }
+
+
+def _skills(ask: Ask) -> list[tuple[Field, Skill]]:
+    return [(field, SKILLS[field.shape.kind]) for field in ask.outputs]
+
+
+def _labels(task: Task, field: Field, decisions: Decisions) -> list[str]:
+    return [decision.label for decision in decisions]
+
+
+def _label(task: Task, field: Field, decisions: Decisions) -> str:
+    return decisions[0].label if decisions else field.shape.labels[0]
+
+
+def _bools(task: Task, field: Field, decisions: Decisions) -> list[bool]:
+    return [decision.label == "True" for decision in decisions]
+
+
+def _bool(task: Task, field: Field, decisions: Decisions) -> bool:
+    return _bools(task, field, decisions)[:1] == [True]
+
+
+def _tags(task: Task, field: Field, decisions: Decisions) -> list[dict[str, Any]]:
+    return [_object(field.shape, decision) for decision in decisions]
+
+
+def _tag(task: Task, field: Field, decisions: Decisions) -> dict[str, Any]:
+    return _object(field.shape, decisions[0]) if decisions else {}
+
+
+def _object(shape: Shape, decision: Decision) -> dict[str, Any]:
+    said = {
+        "number": decision.unit.number,
+        "label": decision.label,
+        "flag": decision.label == "True",
+        "score": round(decision.support, 3),
+        "text": explain([decision]),
+    }
+    return {part.name: said[part.role] for part in shape.parts}
+
+
+def _echo(task: Task, field: Field, decisions: Decisions) -> str:
+    return echoed([(decision.label, decision.unit.text) for decision in decisions])
+
+
+def _indices(task: Task, field: Field, decisions: Decisions) -> list[int]:
+    return [decision.unit.number for decision in decisions if decision.label == "True"]
+
+
+def _texts(task: Task, field: Field, decisions: Decisions) -> list[str]:
+    return [neutralise(decision.unit.text) for decision in decisions if decision.label == "True"]
+
+
+def _score(task: Task, field: Field, decisions: Decisions) -> float:
+    shape = field.shape
+    value = shape.low + (shape.high - shape.low) * (decisions[0].support if decisions else 0.0)
+    return round(value) if shape.whole else round(value, 3)
+
+
+def _pieces(task: Task, field: Field, decisions: Decisions) -> list[dict[str, Any]]:
+    """Render the request's verdict in pieces; without one, decide first whether the claim is supported."""
+    whole = replace(field, name="supported", shape=Shape(kind="bool", labels=("True", "False")))
+    decided = decisions or decide(task, whole)
+    scene, _ = scene_of(task.ask.values, task.roles, per_unit=False)
+    claim = task.ask.values.get(task.roles.judged, "")
+    found = pieces(claim, scene.evidence, holds=all(decision.holds for decision in decided))
+    return [_piece(field.shape, piece) for piece in found]
+
+
+def _piece(shape: Shape, piece: Piece) -> dict[str, Any]:
+    """Return a piece as an object; a kind of wording that the closed set lacks gets its first label."""
+    kinds = {wording_kind(label): label for label in reversed(shape.labels)}
+    said = {
+        "label": kinds.get(piece.kind, shape.labels[0]),
+        "flag": piece.verified,
+        "score": round(piece.coverage, 3),
+    }
+    texts = iter((neutralise(piece.text), neutralise(piece.reasoning)))
+    return {part.name: next(texts, "") if part.role == "text" else said[part.role] for part in shape.parts}
+
+
+def _map(task: Task, field: Field, decisions: Decisions) -> dict[str, str]:
+    named = "advice" in field.name.lower()
+    return advice(task.ask, task.manner.temperature, task.manner.rng) if named else {}
+
+
+def _text(task: Task, field: Field, decisions: Decisions) -> str:
+    if "instruction" in field.name.lower() and not decisions:
+        return neutralise(propose(_about(task.ask, field), task.manner.temperature, task.manner.rng))
+    return text_value(field, decisions)
+
+
+def _about(ask: Ask, field: Field) -> Ask:
+    """Of a request for several instructions, leave out the scored ones that belong to the others."""
+    others = {f"scored_{other.name}" for other in ask.outputs if other.name != field.name}
+    return replace(ask, values={name: text for name, text in ask.values.items() if name not in others})
+
+
+SKILLS: Final[Mapping[Kind, Skill]] = {
+    "bool": Skill(decide=decide, write=_bool),
+    "label": Skill(decide=decide, write=_label),
+    "labels": Skill(decide=decide, write=_labels),
+    "bools": Skill(decide=decide, write=_bools),
+    "tag": Skill(decide=decide, write=_tag),
+    "tags": Skill(decide=decide, write=_tags),
+    "echo": Skill(decide=decide, write=_echo),
+    "indices": Skill(decide=decide, write=_indices),
+    "texts": Skill(decide=decide, write=_texts),
+    "score": Skill(decide=decide, write=_score),
+    "preference": Skill(decide=decide, write=_label),
+    "pieces": Skill(write=_pieces),
+    "objects": Skill(decide=decide, write=_tags),
+    "map": Skill(write=_map),
+    "text": Skill(write=_text),
+}
