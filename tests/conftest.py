@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,6 +14,19 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 FAKE_KEY = "sk-proj-THIS-IS-NO-KEY-0123456789"
+
+
+def pytest_configure() -> None:
+    """A shell starts background jobs with SIGINT ignored, and their children inherit that; tests send it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test see the folder it is run in, nor the user's store: a used checkout holds artifacts."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("cwd"))
+    monkeypatch.delenv("JURIST_STORE", raising=False)
 
 
 @pytest.fixture(autouse=True)
