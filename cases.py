@@ -1,7 +1,7 @@
 """Cases: what is judged, with the gold labels people gave.
 
-A case is one row of a gold file or of new data. It has one *unit* to label
-(a claim) or several (the sentences of a response); ``gold`` holds one label per
+A case is one row of a gold file or of new data. It has one *unit* to judge
+(a claim) or several (the sentences of a response); ``gold`` holds one value per
 unit, so that every metric, split and vote works on both kinds alike. A case
 knows nothing about models or prompts.
 """
@@ -15,11 +15,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-__all__ = ["Case", "Label", "Labels", "case_id", "text_hash"]
+__all__ = ["Case", "Label", "Labels", "Value", "Values", "case_id", "text_hash"]
 
 Label: TypeAlias = str
 Labels: TypeAlias = tuple[Label | None, ...]
 """One label per unit; ``None`` is *unlabelled* in gold and *abstained* in a verdict."""
+Value: TypeAlias = Any
+"""What is said of one unit, hashable: a closed label (str), a score (int, float), the sorted tuple of several labels
+or of objects. Only the judge's kind of answer looks into it."""
+Values: TypeAlias = tuple[Value | None, ...]
+"""One value per unit; ``None`` as in :data:`Labels`."""
 
 
 def text_hash(text: str) -> str:
@@ -40,16 +45,16 @@ class Case:
     Attributes:
         inputs: the judge's inputs, as JSON values, in their order.
         group: the conversation or document the row comes from; no group is ever in two splits.
-        gold: one label per unit, ``None`` where people gave none; ``None`` altogether for new data.
-        ratings: each rater's own labels, kept beside the merged ``gold``.
+        gold: one value per unit, ``None`` where people gave none; ``None`` altogether for new data.
+        ratings: each rater's own values, kept beside the merged ``gold``.
         source: ``file:line`` for messages.
         spans: (start, end) of each unit in the text it was taken from, where the row gave that text; else empty.
     """
 
     inputs: Mapping[str, Any]
     group: str = ""
-    gold: Labels | None = None
-    ratings: Mapping[str, Labels] = field(default_factory=dict)
+    gold: Values | None = None
+    ratings: Mapping[str, Values] = field(default_factory=dict)
     source: str = ""
     spans: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
@@ -57,3 +62,8 @@ class Case:
     def id(self) -> str:
         """The hash of the inputs: equal inputs are the same case, wherever they were read from."""
         return case_id(self.inputs)
+
+    @property
+    def known(self) -> tuple[Value, ...]:
+        """The gold values of the units that people labelled."""
+        return tuple(value for value in self.gold or () if value is not None)

@@ -37,6 +37,7 @@ from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective, Outcome, row_of
 from jurist.optimizers.registry import OPTIMIZERS, make
+from jurist.programs.answers.infer import closed
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 
@@ -120,9 +121,10 @@ def _value(judge: Judge, rows: Sequence[Row]) -> float:
 def proofs(judge: Judge, rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], Proof]:
     """Return the paired comparison of each optimizer with the first one, by optimizer and seed."""
     first = {row["seed"]: _rows(row) for row in rows if row["optimizer"] == FIRST}
+    answer = closed(judge.answer)
     return {
         (row["optimizer"], row["seed"]): prove(
-            first[row["seed"]], _rows(row), judge.metric, judge.labels, judge.positive, seed=row["seed"]
+            first[row["seed"]], _rows(row), judge.metric, answer.labels, answer.positive, seed=row["seed"]
         )
         for row in rows
         if row["optimizer"] != FIRST and row["seed"] in first

@@ -33,7 +33,9 @@ from jurist.evaluation.proof import prove
 from jurist.gold.goldset import Gold
 from jurist.keeping.loading import default_temperature
 from jurist.optimizers.objective import row_of
+from jurist.programs.answers.infer import closed
 from jurist.programs.asking import Asker
+from jurist.programs.judge import Judge
 
 JUDGES = ("cognibench", "cognibench-tags")
 Counter = Callable[[str], int]
@@ -56,7 +58,7 @@ def main() -> int:
     name, count = tokenizer()
     judges = {name: jurist.judge(name) for name in JUDGES}
     gold = Gold.load(arguments.gold, judges["cognibench"])
-    cases = [case for case in gold.cases if any(case.gold or ())]
+    cases = [case for case in gold.cases if case.known]
     sentences = sum(label is not None for case in cases for label in case.gold or ())
     print(f"{gold.name}: {len(cases)} responses, {sentences} labelled sentences; {arguments.model}; {name}\n")
     print("| adapter | shape | calls | input | output | cost | usable | F1 [95 %] |")
@@ -161,7 +163,7 @@ def _costs(one: Asked, sentences: int, ratio: float, counted: bool) -> tuple[flo
 def _line(
     adapter: str, name: str, one: Asked, sentences: int, arguments: argparse.Namespace, *, counted: bool
 ) -> str:
-    found = measure(one.rows, "f1", one.judge.labels, one.judge.positive, seed=arguments.seed)
+    found = measure(one.rows, "f1", *_sides(one.judge), seed=arguments.seed)
     between = found.intervals["f1"]
     asked, said, cost = _costs(one, sentences, arguments.ratio, counted)
     return (
@@ -170,14 +172,17 @@ def _line(
     )
 
 
+def _sides(judge: Judge) -> tuple[tuple[str, ...], frozenset[str]]:
+    answer = closed(judge.answer)
+    return answer.labels, answer.positive
+
+
 def _told(
     adapter: str, found: list[Asked], sentences: int, arguments: argparse.Namespace, *, counted: bool
 ) -> list[str]:
     one, two = found
     costs = [_costs(each, sentences, arguments.ratio, counted)[2] for each in found]
-    decision = prove(
-        one.rows, two.rows, "f1", one.judge.labels, one.judge.positive, seed=arguments.seed
-    ).decision
+    decision = prove(one.rows, two.rows, "f1", *_sides(one.judge), seed=arguments.seed).decision
     interval = decision.interval
     cheaper = JUDGES[costs[1] < costs[0]]
     return [

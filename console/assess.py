@@ -121,7 +121,7 @@ def _say(console: Console, work: Assessment, found: Sequence[Assessed], spend: A
         console.print(sheet_table(_sheet(title, names, found)), "")
     console.print(sheet_table(_judge_sheet(found[0])), "")
     left_out = len(work.calibration.cases) - len(work.held_out)
-    strict = below(work.judge.judge.strictness)
+    strict = below(work.judge.judge.answer.strictness)
     console.print(
         Text(
             f"judge: {work.judge.name} with {work.judge.model.name}, measured on {len(work.held_out)} rows of "

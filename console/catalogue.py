@@ -19,8 +19,7 @@ def judges(arguments: Namespace) -> None:
             "variant": judge.variant,
             "description": judge.description,
             "inputs": [name for name in judge.row_model.model_fields if name not in ("ratings",)],
-            "labels": list(judge.labels),
-            "positive": sorted(judge.positive),
+            **judge.answer.identity(),
             "metric": judge.metric if isinstance(judge.metric, str) else "custom",
         }
         for judge in JUDGES

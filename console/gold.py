@@ -17,6 +17,7 @@ from ..gold.leaks import check_leaks
 from ..gold.merging import RULES, Merged, merge_gold
 from ..gold.strata import rating_columns, strata
 from ..keeping.loading import find_judge
+from ..programs.answers.infer import closed
 from .common import human, print_json, shares_of, store_of
 from .raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table
 from .strata import strata_lines
@@ -79,11 +80,12 @@ def agreement(arguments: Namespace) -> None:
     # rows that raters labelled and nobody merged yet have no gold label
     gold = Gold.load(arguments.gold, judge, labelled=False)
     ratings, groups = _ratings(gold)
+    answer = closed(judge.answer)
     found = rater_agreement(
-        ratings, groups=groups, labels=judge.labels, ordered=arguments.ordinal, seed=arguments.seed
+        ratings, groups=groups, labels=answer.labels, ordered=arguments.ordinal, seed=arguments.seed
     )
     ceiling = human_ceiling(
-        ratings, judge.metric, judge.labels, judge.positive, groups=groups, seed=arguments.seed
+        ratings, judge.metric, answer.labels, answer.positive, groups=groups, seed=arguments.seed
     )
     merged = {rule: merge_gold(gold, rule)[1] for rule in RULES}
     chosen = merged.get(arguments.merge)

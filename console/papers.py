@@ -154,7 +154,7 @@ def _contenders(arguments: Namespace, reference: str, store: Store) -> list[Load
         )
 
     one = loaded(None)
-    if one.judge.tiers:
+    if one.judge.answer.levels:
         one = loaded(arguments.strictness or DEFAULT)
     if one.model.classifier:  # it is its own model, whichever others are named
         return [one]

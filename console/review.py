@@ -51,7 +51,7 @@ def run(arguments: Namespace) -> None:
 
 
 def _summary(judged: Sequence[Judged], found: Sequence[object]) -> str:
-    units = sum(len(line.labels) for line in judged if not line.failed)
+    units = sum(len(line.values) for line in judged if not line.failed)
     failed = sum(line.failed for line in judged)
     return f"{len(found)} of {units} judged units are candidates; {failed} rows failed and are passed over"
 

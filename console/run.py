@@ -36,11 +36,11 @@ def run(arguments: Namespace) -> int:
         context=CallContext.fresh(budget),
     )
     cases, beside = read_rows(arguments.input, loaded.judge)
-    if loaded.proven_for not in ("", loaded.judge.strictness):
+    if loaded.proven_for not in ("", loaded.judge.answer.strictness):
         console.print(
             Text(
                 f"{loaded.name} was proven for strictness {loaded.proven_for} and runs with "
-                f"{loaded.judge.strictness}: its scores do not hold for that"
+                f"{loaded.judge.answer.strictness}: its scores do not hold for that"
             )
         )
     if loaded.note:
@@ -117,7 +117,7 @@ def _report(arguments: Namespace, loaded: LoadedJudge, summary: Summary, beside:
     parts = (
         f"{counts['rows']} rows ({counts['resumed']} done before{abstained})",
         f"{counts['verdict']} verdicts, {counts['abstained']} abstained, {counts['failed']} failed",
-        f"{counts['positive']} rows with a positive label",
+        *summary.total_words,
         *([f"{beside} rows of the input hold nothing for this judge"] if beside else []),
         *summary.lines,
         f"{spend['calls']} calls, {spend['input_tokens'] + spend['output_tokens']} tokens, {spend['cost']:.4f} USD",

@@ -16,7 +16,7 @@ __all__ = ["MarkdownExporter"]
 
 _PROVENANCE = (
     *("variant", "created", "parent", "optimizer", "model", "prompt_model", "adapter", "gold", "spend"),
-    *("thresholds", "strictness", "inconsistent", "versions", "judge_ref"),
+    *("thresholds", "strictness", "inconsistent", "position_bias", "contradictions", "versions", "judge_ref"),
 )
 
 
@@ -32,7 +32,8 @@ class MarkdownExporter:
         parts = [f"# {subject.ref}", judge.description or f"The judge {judge.name}."]
         parts += ["## Decision", _items(subject.card["decision"])] if subject.card.get("decision") else []
         parts += _scores(subject.card.get("scores"))
-        parts += ["## Labels", "\n".join(_label(label, judge.positive) for label in judge.labels)]
+        heading, options = judge.answer.listing()
+        parts += [f"## {heading}", "\n".join(_option(*option) for option in options)]
         parts += ["## Inputs", "\n".join(f"- {_span(name)}" for name in judge.input_fields)]
         parts += _prompts(subject)
         provenance = {key: subject.card[key] for key in _PROVENANCE if subject.card.get(key) is not None}
@@ -92,8 +93,8 @@ def _short(item: Any) -> Any:
     return f"{len(item)} items" if isinstance(item, list) and len(item) > 20 else item
 
 
-def _label(label: str, positive: frozenset[str]) -> str:
-    return f"- {_span(label)}" + (" (positive)" if label in positive else "")
+def _option(option: str, remark: str) -> str:
+    return f"- {_span(option)}" + (f" ({remark})" if remark else "")
 
 
 def _span(text: str) -> str:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import dspy
 
     from ..programs.judge import Judge
-    from ..programs.shapes import Verified
 
 __all__ = ["FORMAT", "MessagesExporter", "fill"]
 
@@ -44,29 +43,6 @@ _SECTIONS = {
     ),
 }
 _HEADERS = {"chat": r"\[\[ ## (\w+) ## \]\]", "json": None, "xml": r"<(\w+)>"}
-_VOTING = (
-    "one filling is one sample; with thresholds.samples over 1, ask so often: a unit is positive if at least "
-    "thresholds.threshold samples give it a positive label"
-)
-_LISTED = (
-    "a line of the input that is listed word for word has the label 'listed', every other line 'not_listed'; compare "
-    "without case, white space and quotation marks; a listed string that is in no line or in several is counted, "
-    "and lines that nothing names have no usable label then; jurist.programs.spans has the rule for parts and runs"
-)
-_RULE = (
-    "the label must be all_verified if there is an item and every item's verified is true, and otherwise the "
-    "other one; a reply that contradicts this is counted, and the policy says what becomes of it"
-)
-_POLICIES = {
-    "abstain": "the reply has no usable answer",
-    "units": "the label that follows from the items",
-    "label": "the label as it was given",
-}
-_NUMBERED = "each item's label belongs to the sentence with its number n; numbers start at 1"
-_TAGGED = (
-    "each <label>text</label> belongs to the next sentence with just that text, white space aside; where a sentence "
-    "holds such a tag itself, only a reply that echoes every sentence once and in order counts"
-)
 _OTHERWISE = "a reply without a usable answer is an abstention, to be counted, never a default label"
 
 
@@ -91,13 +67,12 @@ class MessagesExporter:
             "inputs": [_input(judge, predictor, name, mark) for name, mark in placeholders.items()],
             "filling": _FILLING,
             "fields": list(judge.markers),
-            "labels": list(judge.labels),
-            "positive": sorted(judge.positive),
-            "output_field": judge.answer_shape.field,
+            **judge.answer.identity(),
+            "output_field": judge.answer.field,
             "adapter": format_,
             "parser": _parser(judge, predictor, format_),
             "thresholds": subject.card.get("thresholds"),
-            "voting": _VOTING,
+            "voting": judge.answer.voting_rule,
             "artifact": subject.stamp,
         }
         return json.dumps(exported, ensure_ascii=False, indent=2) + "\n"
@@ -147,26 +122,17 @@ def _parsed(exported: Mapping[str, Any] | str) -> Mapping[str, Any]:
 
 
 def _values(content: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
-    from ..programs.shapes import numbered
-    from ..programs.spans import lines_of
-    from ..programs.tags import Echoed
+    from ..programs.answers.rendering import CUSTOM, RULES
 
     safe = defuse(dict(inputs), content["fields"])
-    values = {}
-    for spec in content["inputs"]:
-        if spec["render"] == "custom":
-            raise UsageError(
-                f"{content['artifact']['judge']} renders its inputs by its own code",
-                hint="pass judge= to fill",
-            )
-        value = safe[spec["name"]]
-        if spec["render"] == "tagged":
-            shape = Echoed(field="", unit=spec["name"], labels=tuple(content["labels"]))
-            value = shape.render({spec["name"]: value})[spec["name"]]
-        if spec["render"] == "lines":
-            value = "\n".join(lines_of(value))
-        values[spec["name"]] = numbered(value) if spec["render"] == "numbered" else value
-    return values
+    if any(spec["render"] == CUSTOM for spec in content["inputs"]):
+        raise UsageError(
+            f"{content['artifact']['judge']} renders its inputs by its own code", hint="pass judge= to fill"
+        )
+    return {
+        spec["name"]: RULES[spec["render"]](safe[spec["name"]], content["labels"])
+        for spec in content["inputs"]
+    }
 
 
 def _text(value: Any, kind: str) -> str:
@@ -230,56 +196,18 @@ def _not_text(judge: Judge) -> UsageError:
 
 
 def _input(judge: Judge, predictor: dspy.Predict, name: str, placeholder: str) -> dict[str, str]:
-    from ..programs.shapes import OneLabel, Sentences, Verified
-    from ..programs.spans import Spans
-    from ..programs.tags import Echoed
-
-    shape = judge.answer_shape
-    render = "custom"
-    if type(shape) in (OneLabel, Verified):
-        render = "as-is"
-    elif type(shape) is Sentences:
-        render = "numbered" if name == shape.unit else "as-is"
-    elif type(shape) is Echoed:
-        render = "tagged" if name == shape.unit else "as-is"
-    elif type(shape) is Spans:
-        render = "lines" if name == shape.unit else "as-is"
     annotation = predictor.signature.input_fields[name].annotation
     return {
         "name": name,
         "placeholder": placeholder,
-        "render": render,
+        "render": judge.answer.render_rule(name),
         "type": "text" if annotation is str else "json",
-    }
-
-
-def _check(shape: Verified) -> dict[str, Any]:
-    return {
-        "items": shape.parts,
-        "all_verified": shape.holds,
-        "otherwise": shape.fails,
-        "policy": shape.policy,
-        "policies": _POLICIES,
-        "rule": _RULE,
     }
 
 
 def _parser(judge: Judge, predictor: dspy.Predict, format_: str) -> dict[str, Any]:
     from pydantic import TypeAdapter
 
-    from ..programs.shapes import Verified
-    from ..programs.spans import Spans
-    from ..programs.tags import Echoed
-
-    shape = judge.answer_shape
-    values = getattr(shape, "values", None)
-    answer = {"field": shape.field, "label_of_value": None if values is None else dict(values)}
-    if values is None:
-        answer["labels"] = _TAGGED if isinstance(shape, Echoed) else _NUMBERED
-    if isinstance(shape, Spans):
-        answer |= {"labels": _LISTED, "listed": shape.found, "not_listed": shape.clear}
-    if isinstance(shape, Verified):
-        answer["check"] = _check(shape)
     return {
         "sections": _SECTIONS[format_],
         "header": _HEADERS[format_],
@@ -287,6 +215,6 @@ def _parser(judge: Judge, predictor: dspy.Predict, format_: str) -> dict[str, An
             {"name": name, "schema": TypeAdapter(info.annotation).json_schema()}
             for name, info in predictor.signature.output_fields.items()
         ],
-        "answer": answer,
+        "answer": judge.answer.parser_rule(),
         "otherwise": _OTHERWISE,
     }

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import dspy
 
     from ..keeping.loading import LoadedJudge
+    from ..programs.answers.protocol import Answer
 
 __all__ = ["LEAST_EXAMPLES", "Example", "Message", "Selection", "Training", "make_training"]
 
@@ -89,19 +90,21 @@ class Training:
     Attributes:
         examples: in the order of the gold.
         left_out: how many cases are not in it, by reason.
+        answer: what the labels are.
     """
 
     examples: tuple[Example, ...]
     left_out: Mapping[str, int]
+    answer: Answer
 
     def to_json(self) -> dict[str, Any]:
         """Return what is in the file, as plain values; ``tokens`` are estimates, None in an empty file."""
         sizes = sorted(example.tokens for example in self.examples)
-        labels = Counter(label for example in self.examples for label in example.case.gold or ())
+        labels = Counter(self.answer.text(value) for example in self.examples for value in example.case.known)
         return {
             "examples": len(self.examples),
             "groups": len({example.case.group for example in self.examples}),
-            "labels": {str(label): labels[label] for label in sorted(labels, key=str)},
+            "labels": {label: labels[label] for label in sorted(labels)},
             "tokens": {
                 "total": sum(sizes),
                 "smallest": sizes[0] if sizes else None,
@@ -163,7 +166,9 @@ def make_training(
         else:
             kept.append(example)
     return Training(
-        examples=tuple(kept), left_out={reason: left[reason] for reason in sorted(left) if left[reason]}
+        answer=loaded.judge.answer,
+        examples=tuple(kept),
+        left_out={reason: left[reason] for reason in sorted(left) if left[reason]},
     )
 
 
@@ -176,7 +181,7 @@ def _predictor(loaded: LoadedJudge) -> dspy.Predict:
             f"{loaded.name} is not one prompt filled with its inputs, so there is nothing to train one model on",
             hint="use a judge that asks once, such as detector",
         )
-    others = [name for name in predictors[0].signature.output_fields if name != judge.answer_shape.field]
+    others = [name for name in predictors[0].signature.output_fields if name != judge.answer.field]
     if others:
         raise UsageError(
             f"the reply of {loaded.name} also has {', '.join(others)}, which gold does not give",
@@ -197,14 +202,14 @@ def _example(
     judge, signature = loaded.judge, predictor.signature
     assert case.gold is not None
     asked = adapter.format(signature, predictor.demos, judge.values(case.inputs))
-    value = judge.shape_for(case.inputs).answer(case.gold)
-    said = adapter.format_assistant_message_content(signature, {judge.answer_shape.field: value}).strip()
+    value = judge.answer_about(case.inputs).example(case.gold)
+    said = adapter.format_assistant_message_content(signature, {judge.answer.field: value}).strip()
     try:
         again = judge.read(dspy.Prediction(**adapter.parse(signature, said)), case.inputs)
     except AdapterParseError:
         return None
     messages = _plain([*asked, {"role": "assistant", "content": said}])
-    if messages is None or again.labels != case.gold:
+    if messages is None or again.values != case.gold:
         return None
     return Example(
         case=case, messages=messages, tokens=sum(count_tokens(message["content"]) for message in messages)

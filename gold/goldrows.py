@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 import pydantic
 
-from ..cases import Case, Labels, text_hash
+from ..cases import Case, Values, text_hash
 from ..errors import GoldError
 from ..text.folding import normalised
 from .rowfiles import Kind, Row
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["all_ratings", "canonical_row", "cell", "label_keys", "make_case", "prepared"]
 
-_BOOLS: dict[str, bool] = {"true": True, "false": False}
 _RATER = "rater:"  # the start of a column that holds one rater's labels
 
 
@@ -80,7 +79,7 @@ def make_case(judge: Judge, row: Mapping[str, Any], *, path: str, line: int | No
     _check_columns(row, ratings, path, line)
     plain = _without_ratings(row)
     case = _case(judge, plain, path, line)
-    found: dict[str, Labels] = {}
+    found: dict[str, Values] = {}
     for rater, value in ratings.items():
         column = next((key for key in row if _rater(key) == rater), f"ratings.{rater}")
         labels = _rating(judge, {**plain, keys[0]: value}, column, path, line)
@@ -94,7 +93,7 @@ def label_keys(judge: Judge) -> list[str]:
 
     Empty if the judge's own row model has no field of that name: then ratings are its own business.
     """
-    name = judge.answer_shape.field
+    name = judge.answer.field
     for field, info in judge.row_model.model_fields.items():
         if name in (field, *(keys := _keys(field, info))):
             return keys
@@ -157,17 +156,17 @@ def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> Go
         value, key = value[int(rest[0])], f"{key}[{rest[0]}]"
     if isinstance(value, list | Mapping):
         return None
-    hint = f"use one of: {', '.join(judge.labels)}"
+    hint = f"use {judge.answer.expects}"
     return GoldError(f"unknown label {value!r}", path=error.path, line=error.line, field=key, hint=hint)
 
 
-def _rating(judge: Judge, row: Row, column: str, path: str, line: int | None) -> Labels | None:
+def _rating(judge: Judge, row: Row, column: str, path: str, line: int | None) -> Values | None:
     if judge.rows is None:
         _spell_label(judge, row)
     try:
         return _case(judge, row, path, line).gold
     except GoldError as error:
-        given, hint = row[label_keys(judge)[0]], f"use the labels {', '.join(judge.labels)}"
+        given, hint = row[label_keys(judge)[0]], f"use {judge.answer.expects}"
         raise GoldError(
             f"the rating {given!r} does not fit the row",
             path=path,
@@ -223,8 +222,8 @@ def _check_columns(row: Mapping[str, Any], ratings: Mapping[str, Any], path: str
 
 
 def _evidence_group(judge: Judge, case: Case) -> str:
-    unit = judge.unit_field
-    evidence = {name: _folded(value) for name, value in case.inputs.items() if name != unit}
+    units = judge.answer.unit_fields
+    evidence = {name: _folded(value) for name, value in case.inputs.items() if name not in units}
     if not evidence:
         return case.id
     return text_hash(json.dumps(evidence, sort_keys=True, ensure_ascii=False))[:12]
@@ -264,11 +263,7 @@ def cell(value: Any) -> Any:
 
 
 def _spell_label(judge: Judge, row: Row) -> None:
-    """Let a row of the plain model give its label as the answer's value: true for "true", as in JSON."""
-    field = judge.answer_shape.field
-    values: Mapping[str, Any] = getattr(judge.answer_shape, "values", {})
-    given = row.get(field)
-    if given is None or (isinstance(given, str) and given in values):
-        return
-    meant = _BOOLS.get(given.strip().lower(), given) if isinstance(given, str) else given
-    row[field] = next((label for label, value in values.items() if value is meant), given)
+    """Let a row of the plain model give its label as the answer understands it: true for "true", as in JSON."""
+    field = judge.answer.field
+    if row.get(field) is not None:
+        row[field] = judge.answer.spell(row[field])

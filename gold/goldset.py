@@ -90,18 +90,13 @@ class Gold(GoldData):
 def describe(gold: Gold) -> dict[str, Any]:
     """Return what a gold set holds, as JSON values.
 
-    ``cases``, ``groups`` and ``units`` are counts, ``labels`` counts units by label, ``unlabelled``
-    counts units without a label, ``positive`` is the positive share of the labelled units (None if there
-    are none), ``raters`` counts the cases each rater rated, ``skipped`` and ``merged`` count rows left out.
+    ``cases``, ``groups`` and ``units`` are counts, ``unlabelled`` counts units without a label, ``raters`` counts
+    the cases each rater rated, ``skipped`` and ``merged`` count rows left out. What is said of the labels depends on
+    the kind of answer: of closed ones, units by label, and the ``positive`` share of the labelled units.
     """
     judge = gold.judge
-    units = [
-        label
-        for case in gold.cases
-        for label in (case.gold or (None,) * len(judge.answer_shape.units(case.inputs)))
-    ]
-    counts = Counter(label for label in units if label is not None)
-    total = sum(counts.values())
+    units = sum(len(case.gold or judge.answer.units(case.inputs)) for case in gold.cases)
+    known = [value for case in gold.cases for value in case.known]
     raters = Counter(rater for case in gold.cases for rater in case.ratings)
     return {
         "name": gold.name,
@@ -110,10 +105,9 @@ def describe(gold: Gold) -> dict[str, Any]:
         "judge": judge.name,
         "cases": len(gold.cases),
         "groups": len({case.group for case in gold.cases}),
-        "units": len(units),
-        "labels": {label: counts[label] for label in judge.labels},
-        "unlabelled": len(units) - total,
-        "positive": sum(counts[label] for label in judge.positive) / total if total else None,
+        "units": units,
+        **judge.answer.describe(known),
+        "unlabelled": units - len(known),
         "raters": dict(sorted(raters.items())),
         "skipped": gold.skipped,
         "merged": gold.merged,
@@ -159,18 +153,18 @@ def import_gold(
 def _by_rule(gold: Gold, rule: Rule) -> Gold:
     """Return the gold set after a rule, without the rows that nobody labelled."""
     if not label_keys(gold.judge):
-        hint = f"give its rows model the field {gold.judge.answer_shape.field!r}"
+        hint = f"give its rows model the field {gold.judge.answer.field!r}"
         raise GoldError(f"the rows of judge {gold.judge.name!r} have no field for a label", hint=hint)
     after, merged = merge_gold(gold, rule)
-    cases = tuple(case for case in after.cases if _labels([case]))
-    ambiguous = tuple(case for case in after.cases if not _labels([case]) and _rated(case))
+    cases = tuple(case for case in after.cases if case.known)
+    ambiguous = tuple(case for case in after.cases if not case.known and _rated(case))
     if not cases and not ambiguous:
         raise GoldError(
             f"none of the {len(after.cases)} rows has a label or a rating",
             path=gold.source,
             hint="fill in the column rater:NAME of a sheet, or give rows with labels or ratings",
         )
-    rows = named_ambiguity(after.rows, merged, several=not hasattr(gold.judge.answer_shape, "values"))
+    rows = named_ambiguity(after.rows, merged, several=gold.judge.answer.per_unit)
     left_out = len(after.cases) - len(cases)
     return replace(after, cases=cases, ambiguous=ambiguous, rows=rows, skipped=gold.skipped + left_out)
 
@@ -201,7 +195,7 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, labelled: boo
         for held in _cases(reading, judge):
             skipped += not held
             for case, row in held:
-                if labelled and not _labels([case]) and not _rated(case):
+                if labelled and not case.known and not _rated(case):
                     skipped += 1
                 elif case.id in found:
                     merged += 1
@@ -210,7 +204,7 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, labelled: boo
                     found[case.id] = case, row
     if not found and not labelled:
         raise nothing_for(judge, skipped, source)
-    ambiguous = tuple(case for case, _ in found.values() if labelled and not _labels([case]))
+    ambiguous = tuple(case for case, _ in found.values() if labelled and not case.known)
     out = {case.id for case in ambiguous}
     gold = Gold(
         name=" ".join(reading.name for reading in readings),
@@ -243,26 +237,18 @@ def _rated(case: Case) -> bool:
     return any(label is not None for labels in case.ratings.values() for label in labels)
 
 
-def _labels(cases: Iterable[Case]) -> set[str]:
-    return {label for case in cases for label in case.gold or () if label is not None}
-
-
 def _check_classes(gold: Gold, path: str) -> None:
-    labels = _labels(gold.cases)
     judge = gold.judge
-    if not labels:
-        key = (label_keys(judge) or [judge.answer_shape.field])[0]
+    if not any(case.known for case in gold.cases):
+        key = (label_keys(judge) or [judge.answer.field])[0]
         raise GoldError(
             f"none of the {gold.skipped} rows has a label",
             path=path,
             field=key,
-            hint=f"add the column {key!r} with one of: {', '.join(judge.labels)}"
+            hint=f"add the column {key!r} with {judge.answer.expects}"
             + ("; or make gold of the ratings with jurist gold import --merge" if gold.ambiguous else ""),
         )
-    for missing, kind in ((judge.positive, "positive"), (judge.negative, "negative")):
-        if not labels & missing:
-            raise GoldError(
-                f"all labels are {' or '.join(sorted(labels))}: there is no {kind} one",
-                path=path,
-                hint=f"add rows labelled {' or '.join(sorted(missing))}",
-            )
+    if (lack := judge.answer.check_part(gold.cases)) is not None:
+        raise GoldError(
+            f"{lack.said}: there is no {lack.what} one", path=path, hint=f"add rows labelled {lack.wanted}"
+        )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..cases import Case, Labels
+from ..cases import Case, Values
 from ..errors import GoldError
 from .goldrows import label_keys, make_case, prepared
 from .readers import Reading
@@ -71,7 +71,7 @@ def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]
     (case, row), (other, other_row) = (again, first) if _known(two) and not _known(one) else (first, again)
     if not other.ratings and not other_row.get("ambiguity"):
         return case, row
-    ratings: dict[str, Labels] = {**one.ratings, **two.ratings}
+    ratings: dict[str, Values] = {**one.ratings, **two.ratings}
     raw: dict[str, Any] = {**(first[1].get("ratings") or {}), **(again[1].get("ratings") or {})}
     for rater in case.ratings.keys() & other.ratings.keys():
         ratings[rater] = _both(rater, case.ratings[rater], other.ratings[rater], places)
@@ -87,7 +87,7 @@ def _known(case: Case) -> bool:
     return any(label is not None for label in case.gold or ())
 
 
-def _both(rater: str, one: Labels, two: Labels, places: str) -> Labels:
+def _both(rater: str, one: Values, two: Values, places: str) -> Values:
     for unit, (label, other) in enumerate(zip(one, two, strict=True), 1):
         if None not in (label, other) and label != other:
             raise GoldError(

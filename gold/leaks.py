@@ -7,7 +7,7 @@ the set says alike (a policy, a rule) belongs to the task and gives nothing away
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -47,9 +47,9 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
     """
     seen = (*split.train, *split.dev)
     _check_identity(split, seen)
-    unit = split.judge.unit_field
-    constant = _constants((*seen, *split.test), unit)
-    _check_cases(split.test, seen, unit, constant)
+    units = split.judge.answer.unit_fields
+    constant = _constants((*seen, *split.test), units)
+    _check_cases(split.test, seen, units, constant)
     states = tuple(states)
     if states:
         _check_prompts(split, seen, states, constant)
@@ -99,19 +99,25 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(part)
 
 
-def _texts(inputs: Mapping[str, Any], *, without: str = "") -> Iterator[tuple[str, str]]:
+def _texts(inputs: Mapping[str, Any], *, without: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield (normalised text, field) for the texts long enough to matter."""
     for name, value in inputs.items():
-        if name != without:
+        if name not in without:
             for text in _strings(value):
                 if len(short := normalised(text)) >= MIN_CHARACTERS:
                     yield short, name
 
 
-def _constants(cases: Iterable[Case], unit: str) -> frozenset[str]:
+def _unit_texts(cases: Iterable[Case], fields: Collection[str]) -> set[str]:
+    """Return the normalised texts of what is judged."""
+    values = (case.inputs[name] for case in cases for name in fields)
+    return {normalised(text) for value in values for text in _strings(value)}
+
+
+def _constants(cases: Iterable[Case], units: Collection[str]) -> frozenset[str]:
     common: frozenset[str] | None = None
     for case in cases:
-        texts = frozenset(text for text, _ in _texts(case.inputs, without=unit))
+        texts = frozenset(text for text, _ in _texts(case.inputs, without=units))
         common = texts if common is None else common & texts
         if not common:
             break
@@ -129,12 +135,14 @@ def _check_identity(split: Split, seen: tuple[Case, ...]) -> None:
             )
 
 
-def _check_cases(test: Iterable[Case], seen: Iterable[Case], unit: str, constant: frozenset[str]) -> None:
+def _check_cases(
+    test: Iterable[Case], seen: Iterable[Case], units: Collection[str], constant: frozenset[str]
+) -> None:
     first = {(text, case.group): case for case in seen for text, _ in _texts(case.inputs)}
     index = _Index((text, case) for (text, _), case in first.items())
     done: set[tuple[str, str]] = set()
     for case in test:
-        for text, name in _texts(case.inputs, without=unit):
+        for text, name in _texts(case.inputs, without=units):
             if text in constant or (text, case.group) in done:
                 continue
             done.add((text, case.group))
@@ -149,8 +157,8 @@ def _check_prompts(
     split: Split, seen: Iterable[Case], states: Iterable[PromptState], constant: frozenset[str]
 ) -> None:
     judge, hint = split.judge, "compile again on this split: the prompt was made with test rows in sight"
-    unit = judge.unit_field
-    known = {normalised(text) for case in seen for text in judge.answer_shape.units(case.inputs)} | constant
+    fields = judge.answer.unit_fields
+    known = _unit_texts(seen, fields) | constant
     prompts, demos = _prompt_texts(states)
     index = _Index(prompts)
     for case in split.test:
@@ -159,9 +167,9 @@ def _check_prompts(
             if all(demo.get(name) == value for name, value in values.items()):
                 raise _leak(f"{where} is the test case {case.source}", hint=hint)
         evidence = {
-            text for inputs in (case.inputs, values) for text, _ in _texts(inputs, without=unit)
+            text for inputs in (case.inputs, values) for text, _ in _texts(inputs, without=fields)
         } - constant
-        units = {normalised(text) for text in judge.answer_shape.units(case.inputs)} - known
+        units = _unit_texts([case], fields) - known
         for text in sorted(evidence | units):
             for hit in index.holding(text):
                 # a claim may repeat across conversations, so a demonstration may hold it

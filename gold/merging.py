@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
-from ..cases import Case, Label
+from ..cases import Case, Value
 from ..errors import GoldError
 from ..evaluation.rows import majority
+from ..programs.answers.protocol import Answer
 from .goldrows import label_keys
 from .rows import GoldData
 from .units import CATEGORIES, Category
@@ -58,7 +59,7 @@ class Ambiguous:
 
     case: str
     unit: int
-    labels: Mapping[str, Label]
+    labels: Mapping[str, Value]
     category: Category = "unknown"
     source: str = ""
 
@@ -87,7 +88,7 @@ class Merged:
         return {category: found[category] for category in CATEGORIES}
 
 
-def merge(ratings: Mapping[str, Label | None], rule: Rule, gold: Label | None = None) -> Label | None:
+def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:
     """Return the label of one unit by a rule.
 
     Args:
@@ -106,7 +107,7 @@ def merge(ratings: Mapping[str, Label | None], rule: Rule, gold: Label | None = 
     return given[0] if len(set(given)) == 1 else None
 
 
-def unit_ratings(case: Case) -> tuple[dict[str, Label], ...]:
+def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:
     """Return rater -> label for each unit of a case, of the raters who labelled it.
 
     Raises:
@@ -173,7 +174,9 @@ def merge_gold(gold: G, rule: Rule) -> tuple[G, Merged]:
     merged = merge_cases(gold.cases, rule, categories)
     keys = label_keys(gold.judge)
     rows = {
-        case.id: _relabelled(gold.rows[case.id], case, keys) for case in merged.cases if case.id in gold.rows
+        case.id: _relabelled(gold.rows[case.id], case, keys, gold.judge.answer)
+        for case in merged.cases
+        if case.id in gold.rows
     }
     return replace(gold, cases=merged.cases, rows=rows), merged
 
@@ -238,13 +241,13 @@ def named_ambiguity(
     return result
 
 
-def _relabelled(row: Mapping[str, Any], case: Case, keys: Sequence[str]) -> dict[str, Any]:
+def _relabelled(row: Mapping[str, Any], case: Case, keys: Sequence[str], answer: Answer) -> dict[str, Any]:
     """Return the row with the case's gold under the preferred name, so that it reads back as this case."""
     ratings = row.get("ratings")
     if not keys or not isinstance(ratings, Mapping) or not ratings:
         return dict(row)
     result = {key: value for key, value in row.items() if key not in keys}
     if case.gold is not None:
-        several = any(isinstance(value, list | tuple) for value in ratings.values())
-        result[keys[0]] = list(case.gold) if several else case.gold[0]
+        said = [answer.to_json(value) for value in case.gold]
+        result[keys[0]] = said if answer.per_unit else said[0]
     return result

@@ -8,13 +8,12 @@ that decides.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ..cases import Case, Label
+from ..cases import Case, Value, Values
 from ..errors import GoldError
 from ..evaluation.rows import Row
 from .rowfiles import parse
@@ -32,7 +31,6 @@ __all__ = [
     "review_lines",
     "rows_of",
     "sources_of",
-    "split_of",
 ]
 
 Reason: TypeAlias = Literal["split", "no verdict", "differs from gold"]
@@ -45,8 +43,8 @@ class Judged:
 
     Attributes:
         id: of the case.
-        labels: the verdict of each unit; ``None`` where there is none.
-        votes: label -> samples, of each unit.
+        values: the verdict of each unit; ``None`` where there is none.
+        votes: value, as the file has it, -> samples, of each unit.
         failed: the machinery failed.
         samples: how many were asked for.
         threshold: positive votes that make a positive verdict.
@@ -55,8 +53,8 @@ class Judged:
     """
 
     id: str
-    labels: tuple[Label | None, ...]
-    votes: tuple[Mapping[Label, int], ...]
+    values: Values
+    votes: tuple[Mapping[str, int], ...]
     failed: bool
     samples: int
     threshold: int
@@ -71,8 +69,8 @@ class Candidate:
     Attributes:
         case: the id of its case.
         unit: its place in the case, from 0.
-        label: the judge's verdict.
-        votes: label -> samples.
+        value: the judge's verdict.
+        votes: value, as the file has it, -> samples.
         split: 0 to 1.
         margin: how many votes the positive side is away from the point between the two verdicts, at least 0.5.
         reasons: why it is one.
@@ -80,8 +78,8 @@ class Candidate:
 
     case: str
     unit: int
-    label: Label | None
-    votes: Mapping[Label, int]
+    value: Value | None
+    votes: Mapping[str, int]
     split: float
     margin: float
     reasons: tuple[Reason, ...]
@@ -101,13 +99,6 @@ def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
     return [_judged(row, judge, name, line) for line, row in parse(data, name).rows]
 
 
-def split_of(votes: Mapping[Label, int], labels: int) -> float:
-    """Return the entropy of votes over that of an even spread over ``labels`` labels, 0 to 1."""
-    total = sum(votes.values())
-    shares = [count / total for count in votes.values() if count]
-    return abs(sum(share * math.log(share) for share in shares)) / math.log(labels)
-
-
 def candidates(
     judged: Iterable[Judged], judge: Judge, gold: Mapping[str, Case] | None = None
 ) -> list[Candidate]:
@@ -124,14 +115,14 @@ def candidates(
     found: dict[tuple[str, int], Candidate] = {}
     for line in judged:
         known = (gold or {}).get(line.id)
-        labels = (known.gold if known else None) or (None,) * len(line.labels)
-        if len(labels) != len(line.labels):
+        gold_values = (known.gold if known else None) or (None,) * len(line.values)
+        if len(gold_values) != len(line.values):
             raise GoldError(
-                f"case {line.id} has {len(line.labels)} units here and {len(labels)} in the gold set",
+                f"case {line.id} has {len(line.values)} units here and {len(gold_values)} in the gold set",
                 hint="give the gold set of the rows that were judged",
             )
-        for unit, label in enumerate(labels if not line.failed else ()):
-            one = _candidate(line, unit, judge, label)
+        for unit, value in enumerate(gold_values if not line.failed else ()):
+            one = _candidate(line, unit, judge, value)
             found.setdefault((line.id, unit), one)
     wanted = [one for one in found.values() if one.reasons]
     return sorted(wanted, key=lambda one: (-round(one.split, 9), one.margin))
@@ -173,8 +164,8 @@ def rows_of(judged: Iterable[Judged], cases: Mapping[str, Case]) -> list[Row]:
         Row(
             id=line.id,
             group=cases[line.id].group,
-            gold=cases[line.id].gold or (None,) * len(line.labels),
-            predicted=line.labels,
+            gold=cases[line.id].gold or (None,) * len(line.values),
+            predicted=line.values,
             failed=line.failed,
         )
         for line in judged
@@ -188,24 +179,23 @@ def sources_of(judged: Iterable[Judged], without: Collection[str]) -> list[str]:
     return list(dict.fromkeys(file for file in files if file))
 
 
-def _candidate(line: Judged, unit: int, judge: Judge, gold: Label | None) -> Candidate:
-    label, votes = line.labels[unit], line.votes[unit]
-    split = 1.0 if label is None else split_of(votes, len(judge.labels)) if votes else 0.0
-    positive = sum(count for name, count in votes.items() if name in judge.positive)
+def _candidate(line: Judged, unit: int, judge: Judge, gold: Value | None) -> Candidate:
+    value, votes = line.values[unit], line.votes[unit]
+    split = 1.0 if value is None else judge.answer.spread(votes) if votes else 0.0
     reasons: list[Reason] = []
-    if label is None:
+    if value is None:
         reasons.append("no verdict")
     elif split > 0:
         reasons.append("split")
-    if None not in (gold, label) and gold != label:
+    if None not in (gold, value) and gold != value:
         reasons.append("differs from gold")
     return Candidate(
         case=line.id,
         unit=unit,
-        label=label,
+        value=value,
         votes=votes,
         split=split,
-        margin=abs(positive - (line.threshold - 0.5)),
+        margin=judge.answer.margin(votes, line.threshold),
         reasons=tuple(reasons),
     )
 
@@ -215,23 +205,16 @@ def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judge
     if not row.keys() >= _LINE or not isinstance(row["units"], list):
         raise GoldError("not a line of a run", path=path, line=line, hint=hint)
     units: Sequence[Any] = row["units"]
+    values: list[Value | None] = []
     for unit in units:
         if not isinstance(unit, Mapping) or not isinstance(unit.get("votes", {}), Mapping):
             raise GoldError("not a line of a run", path=path, line=line, field="units", hint=hint)
-        for label in (unit.get("label"), *unit.get("votes", {})):
-            if label is not None and label not in judge.labels:
-                raise GoldError(
-                    f"judge {judge.name!r} has no label {label!r}",
-                    path=path,
-                    line=line,
-                    field="units",
-                    hint="name the judge that wrote the file",
-                )
+        values.append(_value(unit, judge, path, line))
     sampling = row.get("sampling") if isinstance(row.get("sampling"), Mapping) else {}
     samples = _count(sampling, "samples", max((_total(unit) for unit in units), default=1))
     return Judged(
         id=str(row["id"]),
-        labels=tuple(unit.get("label") for unit in units),
+        values=tuple(values),
         votes=tuple(dict(unit.get("votes", {})) for unit in units),
         failed=row["status"] == "failed",
         samples=samples,
@@ -239,6 +222,22 @@ def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judge
         source=str(row.get("source") or ""),
         line=line,
     )
+
+
+def _value(unit: Mapping[str, Any], judge: Judge, path: str, line: int) -> Value | None:
+    try:
+        unknown = [name for name in unit.get("votes", {}) if judge.answer.cell(name) is None]
+        if unknown:
+            raise ValueError(f"no {judge.answer.noun} {unknown[0]!r}")
+        return judge.answer.unit_value(unit)
+    except ValueError as error:
+        raise GoldError(
+            f"judge {judge.name!r} has {error}",
+            path=path,
+            line=line,
+            field="units",
+            hint="name the judge that wrote the file",
+        ) from error
 
 
 def _total(unit: Mapping[str, Any]) -> int:

@@ -130,11 +130,11 @@ class _Collected:
     case: Case
     line: int
     lines: dict[int, int] = field(default_factory=dict)
-    labels: dict[str, dict[int, str]] = field(default_factory=dict)
+    labels: dict[str, dict[int, Any]] = field(default_factory=dict)
     categories: dict[int, str] = field(default_factory=dict)
 
     def add(self, unit: SheetUnit, path: str) -> None:
-        count = len(self.judge.answer_shape.units(self.case.inputs))
+        count = len(self.judge.answer.units(self.case.inputs))
         number = int(unit.unit) if unit.unit.isascii() and unit.unit.isdigit() else 0
         if not 1 <= number <= count:
             hint = f"write a number from 1 to {count}"
@@ -165,14 +165,14 @@ class _Collected:
             raise GoldError(
                 "the column names no rater", path=path, line=unit.line, field=answer.column, hint=hint
             )
-        label = _label(self.judge, answer.label)
+        label = self.judge.answer.cell(answer.label)
         if label is None:
             raise GoldError(
                 f"unknown label {answer.label!r}",
                 path=path,
                 line=unit.line,
                 field=answer.column,
-                hint=f"use one of: {', '.join(self.judge.labels)}; or leave it empty",
+                hint=f"use {self.judge.answer.expects}; or leave it empty",
             )
         before = self.labels.setdefault(answer.rater, {}).setdefault(number, label)
         if before != label:
@@ -187,8 +187,8 @@ class _Collected:
     def answers(self) -> Row:
         """Return the row with everybody's ratings."""
         result = dict(self.row)
-        numbers = range(1, len(self.judge.answer_shape.units(self.case.inputs)) + 1)
-        if hasattr(self.judge.answer_shape, "values"):  # one label for the whole case
+        numbers = range(1, len(self.judge.answer.units(self.case.inputs)) + 1)
+        if not self.judge.answer.per_unit:
             ratings: dict[str, Any] = {rater: given[1] for rater, given in self.labels.items()}
             why: Any = self.categories.get(1)
         else:
@@ -197,14 +197,6 @@ class _Collected:
             }
             why = [self.categories.get(number) for number in numbers] if self.categories else None
         return {**result, **({"ratings": ratings} if ratings else {}), **({AMBIGUITY: why} if why else {})}
-
-
-def _label(judge: Judge, given: str) -> str | None:
-    """Return the label that a cell names; capitals do not matter where labels differ without them."""
-    if given in judge.labels:
-        return given
-    same = [label for label in judge.labels if label.casefold() == given.casefold()]
-    return same[0] if len(same) == 1 else None
 
 
 def _category(unit: SheetUnit, path: str) -> str:

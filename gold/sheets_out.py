@@ -98,7 +98,7 @@ def open_lines(gold: Gold, *, rater: str = "", every: bool = False) -> list[Shee
     """
     lines = []
     for case in (*gold.cases, *gold.ambiguous):
-        count = len(gold.judge.answer_shape.units(case.inputs))
+        count = len(gold.judge.answer.units(case.inputs))
         labels, own = case.gold or (None,) * count, case.ratings.get(rater, (None,) * count)
         lines += [
             SheetLine(case=case, unit=unit)
@@ -141,6 +141,11 @@ def write_sheet(
     for file in files:
         if file.exists():
             raise UsageError(f"{file} exists and may hold labels", hint="name another file, or move it away")
+    if format_ == "labelstudio" and not gold.judge.answer.choices:
+        raise UsageError(
+            f"the answers of judge {gold.judge.name} are no single choice, which a Label Studio sheet asks for",
+            hint="write a CSV: name the file .csv",
+        )
     rows = {line.case.id: line.case for line in lines}
     inputs = {id_: _inputs(gold, case) for id_, case in rows.items()}
     if format_ == "csv":
@@ -181,13 +186,13 @@ def _csv(lines: Iterable[SheetLine], inputs: Mapping[str, Row], judge: Judge, ra
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow([CASE, UNIT, GROUP, *columns, TEXT, "labels", RATER + rater, AMBIGUITY, *notes])
-    allowed, long = " | ".join(judge.labels), 0
+    allowed, long = " | ".join(judge.answer.choices) or judge.answer.expects, 0
     for line in lines:
         row, case = inputs[line.case.id], line.case
         cells = [
             row[name] if name in texts else json_text(row[name]) if name in row else "" for name in names
         ]
-        shown = well_formed(judge.answer_shape.units(case.inputs)[line.unit]).replace("\0", "\ufffd")
+        shown = well_formed(judge.answer.units(case.inputs)[line.unit]).replace("\0", "\ufffd")
         told = [line.notes.get(name, "") for name in notes]
         if not _is_text(case.group):
             hint = "rename the group, or write a Label Studio file with --format labelstudio"
@@ -214,7 +219,7 @@ def _task(line: SheetLine, row: Row, gold: Gold, names: Sequence[str]) -> dict[s
         CASE: case.id,
         UNIT: line.unit + 1,
         GROUP: case.group,
-        TEXT: gold.judge.answer_shape.units(case.inputs)[line.unit],
+        TEXT: gold.judge.answer.units(case.inputs)[line.unit],
         **shown,
         "notes": "; ".join(f"{name}: {text}" for name, text in line.notes.items()),
         "row": row,
@@ -238,7 +243,7 @@ def _config(judge: Judge, names: Sequence[str]) -> str:
     add(view, "Header", value="What to label")
     add(view, "Text", name=TEXT, value=f"${TEXT}")
     labels = add(view, "Choices", name=LABEL, toName=TEXT, choice="single", showInLine="true")
-    for label in judge.labels:
+    for label in judge.answer.choices:
         add(labels, "Choice", value=label)
     add(view, "Header", value="If careful readers could differ here: about what?", size="5")
     reasons = add(view, "Choices", name=AMBIGUITY, toName=TEXT, choice="single", showInLine="true")

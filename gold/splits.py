@@ -77,9 +77,7 @@ def split_gold(gold: GoldData, seed: int, shares: Sequence[float]) -> Split:
         GoldError: there is one group only, or a part would come out empty or with one class.
     """
     checked = _checked(shares)
-    cases = [
-        case for case in gold.cases if case.gold is not None and any(label is not None for label in case.gold)
-    ]
+    cases = [case for case in gold.cases if case.known]
     groups = {case.group for case in cases}
     if len(groups) < len(PARTS):
         raise GoldError(
@@ -126,18 +124,12 @@ def _draw(gold: GoldData, cases: Sequence[Case], seed: int, shares: Shares) -> S
 
 def _problem(split: Split) -> str | None:
     for name in PARTS:
-        labels = {label for case in split.part(name) for label in case.gold or ()} - {None}
-        if not labels:
+        cases = split.part(name)
+        if not any(case.known for case in cases):
             return f"{name} comes out empty"
-        if not labels & split.judge.positive:
-            return f"{name} comes out without a positive label ({_or(split.judge.positive)})"
-        if not labels & split.judge.negative:
-            return f"{name} comes out without a negative label ({_or(split.judge.negative)})"
+        if (lack := split.judge.answer.check_part(cases)) is not None:
+            return f"{name} comes out without a {lack.what} {lack.noun} ({lack.wanted})"
     return None
-
-
-def _or(labels: frozenset[str]) -> str:
-    return " or ".join(sorted(labels))
 
 
 def _advice(gold: GoldData, cases: Sequence[Case], seed: int, shares: Shares) -> str:

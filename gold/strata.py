@@ -12,9 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ..cases import Case, Label
+from ..cases import Case, Value
 from ..evaluation.ceiling import Ceiling, human_ceiling
 from ..evaluation.rows import Row
+from ..programs.answers.infer import closed
+from ..programs.answers.protocol import Answer
 from .goldset import Gold
 from .merging import CATEGORIES, Category, Rule, ambiguity, merge, unit_ratings
 
@@ -39,10 +41,10 @@ class AmbiguousUnit:
 
     case: str
     unit: int
-    labels: Mapping[str, Label]
+    labels: Mapping[str, Value]
     category: Category = "unknown"
     source: str = ""
-    votes: Mapping[Label, int] = field(default_factory=dict)
+    votes: Mapping[Any, int] = field(default_factory=dict)
     unanswered: int = 0
 
 
@@ -94,9 +96,9 @@ class Strata:
         """Ambiguous units that the judge was asked about."""
         return sum(1 for one in self.ambiguous if one.votes or one.unanswered)
 
-    def votes(self, category: Category | None = None) -> dict[Label, int]:
+    def votes(self, category: Category | None = None) -> dict[Any, int]:
         """Return the judge's answers on ambiguous units, of one category or of all: label -> how many."""
-        found: Counter[Label] = Counter()
+        found: Counter[Any] = Counter()
         for one in self.ambiguous:
             if category in (None, one.category):
                 found.update(one.votes)
@@ -168,7 +170,7 @@ def strata(
             wrong=sum(unit.votes.total() for unit in contested) - right,
             unanswered=sum(unit.unanswered for unit in contested),
         ),
-        ambiguous=tuple(_ambiguous(unit) for unit in found if unit.kind == "ambiguous"),
+        ambiguous=tuple(_ambiguous(unit, gold.judge.answer) for unit in found if unit.kind == "ambiguous"),
         unlabelled=kinds["unlabelled"],
     )
 
@@ -177,10 +179,10 @@ def strata(
 class _Unit:
     case: Case
     unit: int
-    label: Label | None
-    ratings: Mapping[str, Label]
+    label: Value | None
+    ratings: Mapping[str, Value]
     category: Category
-    votes: Counter[Label]
+    votes: Counter[Any]
     unanswered: int
 
     @property
@@ -196,7 +198,7 @@ class _Unit:
 def _units(gold: Gold, case: Case, rule: Rule, rows: Sequence[Row]) -> Iterator[_Unit]:
     ratings = unit_ratings(case)
     why = ambiguity(gold.rows.get(case.id, {}), case)
-    for unit in range(len(gold.judge.answer_shape.units(case.inputs))):
+    for unit in range(len(gold.judge.answer.units(case.inputs))):
         own = ratings[unit] if ratings else {}
         said = [row.predicted[unit] for row in rows]
         yield _Unit(
@@ -210,19 +212,19 @@ def _units(gold: Gold, case: Case, rule: Rule, rows: Sequence[Row]) -> Iterator[
         )
 
 
-def _ambiguous(unit: _Unit) -> AmbiguousUnit:
+def _ambiguous(unit: _Unit, answer: Answer) -> AmbiguousUnit:
     return AmbiguousUnit(
         case=unit.case.id,
         unit=unit.unit,
-        labels=unit.ratings,
+        labels={rater: answer.text(value) for rater, value in unit.ratings.items()},
         category=unit.category,
         source=unit.case.source,
-        votes=dict(unit.votes),
+        votes={answer.text(value): count for value, count in unit.votes.items()},
         unanswered=unit.unanswered,
     )
 
 
-def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Label | None]], list[str]]:
+def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]], list[str]]:
     """Return rater -> labels, and the group, of every unit of the cases that somebody rated.
 
     Raises:
@@ -264,7 +266,8 @@ def ceiling_of(
     if len(columns) < 2 or not both:
         return None
     judge = gold.judge
-    return human_ceiling(columns, judge.metric, judge.labels, judge.positive, groups=groups, seed=seed)
+    answer = closed(judge.answer)
+    return human_ceiling(columns, judge.metric, answer.labels, answer.positive, groups=groups, seed=seed)
 
 
 def _kept(values: Sequence[Any], known: Sequence[bool]) -> list[Any]:

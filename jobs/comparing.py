@@ -21,6 +21,7 @@ from ..evaluation.metrics import METRICS, resolve
 from ..evaluation.repeats import MeanMeasure, Spread, spread, stack
 from ..evaluation.rows import Counts, Row, Tally, tally
 from ..evaluation.scoring import Score, applicable
+from ..programs.answers.infer import closed
 from ..programs.judge import Judge
 from .experiment import Answers
 
@@ -153,7 +154,8 @@ def compare(
     contenders = tuple(_contender(one, judge, seed) for one in answers)
     every = itertools.combinations(answers, 2)
     chosen = [(one, two) for one, two in every if pairs == "all" or one is answers[0]]
-    own = resolve(judge.metric, encode(answers[0].repeats[0], judge.labels, judge.positive))
+    answer = closed(judge.answer)
+    own = resolve(judge.metric, encode(answers[0].repeats[0], answer.labels, answer.positive))
     return Comparison(
         metric=own.name,
         gold=gold,
@@ -167,12 +169,14 @@ def compare(
 
 def _contrast(one: Answers, two: Answers, seed: int, alpha: float) -> Contrast:
     judge = one.judge.judge
+    answer = closed(judge.answer)
     first, second = (one.name, one.repeats), (two.name, two.repeats)
-    return contrast(first, second, judge.metric, judge.labels, judge.positive, seed=seed, alpha=alpha)
+    return contrast(first, second, judge.metric, answer.labels, answer.positive, seed=seed, alpha=alpha)
 
 
 def _contender(answers: Answers, judge: Judge, seed: int) -> Contender:
-    parts = [encode(rows, judge.labels, judge.positive) for rows in answers.repeats]
+    answer = closed(judge.answer)
+    parts = [encode(rows, answer.labels, answer.positive) for rows in answers.repeats]
     units, weights = stack(parts), group_weights(parts[0].groups, seed=seed)
     scores, intervals, repeats = {}, {}, {}
     wanted = applicable(units)

@@ -78,6 +78,7 @@ class Plan:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
+        strictness = self.judge.answer.strictness
         return {
             "judge": f"{self.judge.name}:{self.judge.variant}",
             "prompt": PromptState.of(self.judge.basic()).id,
@@ -92,7 +93,7 @@ class Plan:
             "samples": self.sampling.samples,
             "threshold": self.sampling.threshold,
             "adapter": self.adapter,
-            **({"strictness": self.judge.strictness} if self.judge.strictness else {}),
+            **({"strictness": strictness} if strictness else {}),
         }
 
     @property

@@ -149,7 +149,7 @@ def _ends(part: Questions) -> _Ends:
 
 def _longest(part: Questions, basic: Rate) -> Rate:
     """Return the rate of the prompt with as many examples as it may show, by what a few of them add."""
-    shown = some([case for case in part.examples if case.gold is not None and any(case.gold)])
+    shown = some([case for case in part.examples if case.known])
     if not part.shown or not shown or not basic.input_tokens:
         return basic
     asker = part.asker()

@@ -60,7 +60,7 @@ class Experiment:
                 raise UsageError(
                     f"these judges have different {what.replace('_', ' ').replace('positive', 'positive labels')}",
                     hint="give --strictness, so that all of them have the same one"
-                    if what == "positive" and all(one.judge.tiers for one in self.contenders)
+                    if what == "positive" and all(one.judge.answer.levels for one in self.contenders)
                     else "compare versions or variants of one judge",
                 )
         if not self.cases:

@@ -161,7 +161,7 @@ def _shown(optimizer: Optimizer) -> int:
 
 def _longest(job: Job, split: Split, basic: Rate, demos: int) -> Rate:
     """Return the rate of the basic prompt with so many demonstrations, by what one adds."""
-    labelled = [case for case in split.train if case.gold is not None and any(case.gold)]
+    labelled = [case for case in split.train if case.known]
     demos = min(demos, len(labelled))
     if not demos or not basic.input_tokens:
         return basic

@@ -7,7 +7,8 @@ compilation's front. Knows artifacts and judges, not optimizers' work or command
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from ..optimizers.base import Job
 from ..optimizers.board import Board, Candidate
 from ..optimizers.objective import row_of
 from ..optimizers.setting import Setting
+from ..programs.answers.infer import closed
 from ..programs.asking import Asker, Sampling, Verdict
 from ..programs.judge import Judge
 from ..programs.votes import majority
@@ -63,7 +65,8 @@ def fit_threshold(job: Job, board: Board, candidate: Candidate) -> Sampling:
     samples = under.samples
     if candidate.setting.threshold is not None:
         return under
-    if samples == 1 or job.sampling.threshold is not None or not board.scored(candidate, job.dev):
+    settled = samples == 1 or job.sampling.threshold is not None or not job.judge.answer.uses_threshold
+    if settled or not board.scored(candidate, job.dev):
         return under
     at = [dataclasses.replace(job.sampling, threshold=threshold) for threshold in range(1, samples + 1)]
     values = {one.needed: round(_voted(job, board, candidate, one), 9) for one in at}
@@ -95,10 +98,11 @@ def _voted(job: Job, board: Board, candidate: Candidate, sampling: Sampling) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """A program on the sealed test: its rows, and how many of its answers contradicted themselves."""
+    """A program on the sealed test: its rows, how many answers contradicted themselves, and what else was counted."""
 
     rows: list[Row]
     inconsistent: int
+    facts: Mapping[str, Any]
 
 
 def proven(
@@ -111,8 +115,8 @@ def proven(
     seed: int,
     opened: int = 1,
     tick: Callable[[], None] = lambda: None,
-) -> tuple[Proof, dict[str, dict[str, int]]]:
-    """Ask both on the sealed test; return the proof, and what the card says about inconsistent answers.
+) -> tuple[Proof, dict[str, dict[str, Any]]]:
+    """Ask both on the sealed test; return the proof, and what the card says about the answers themselves.
 
     Args:
         judge: with the metric.
@@ -134,20 +138,30 @@ def proven(
         dataclasses.replace(one, stopping="all" if twice else "settled") for one in (basic, compiled)
     )
     verdicts = basic.ask_all(test, lambda index, verdict: tick())
-    before = after = _asked(test, verdicts)
+    before = after = _asked(judge, test, verdicts)
     if twice:
-        after = _asked(test, [compiled.revote(*pair) for pair in zip(test, verdicts, strict=True)])
+        after = _asked(judge, test, [compiled.revote(*pair) for pair in zip(test, verdicts, strict=True)])
     elif not same:
-        after = _asked(test, compiled.ask_all(test, lambda index, verdict: tick()))
+        after = _asked(judge, test, compiled.ask_all(test, lambda index, verdict: tick()))
+    answer = closed(judge.answer)
     proof = prove(
-        before.rows, after.rows, judge.metric, judge.labels, judge.positive, seed=seed, openings=opened
+        before.rows, after.rows, judge.metric, answer.labels, answer.positive, seed=seed, openings=opened
     )
-    return proof, {"inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}}
+    counted = {"inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}}
+    for name in before.facts:
+        counted[name] = {"basic": before.facts[name], "compiled": after.facts[name]}
+    return proof, counted
 
 
-def _asked(test: Sequence[Case], verdicts: Sequence[Verdict]) -> _Asked:
-    rows = [row_of(case, verdict) for case, verdict in zip(test, verdicts, strict=True)]
-    return _Asked(rows=rows, inconsistent=sum(verdict.inconsistent for verdict in verdicts))
+def _asked(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> _Asked:
+    sums: Counter[str] = Counter()
+    for verdict in verdicts:
+        sums.update(judge.answer.tally(verdict.values, verdict.counts))
+    return _Asked(
+        rows=[row_of(case, verdict) for case, verdict in zip(test, verdicts, strict=True)],
+        inconsistent=sum(verdict.inconsistent for verdict in verdicts),
+        facts=judge.answer.proof_facts(sums),
+    )
 
 
 def openings(store: Store, judge: str, test_hash: str, seen: Path | None = None) -> int:

@@ -97,13 +97,11 @@ class Artifact:
         Raises:
             ArtifactError: another name, or other labels, positive labels or input fields.
         """
-        now = {"judge": judge.name, **_identity(judge)}
-        if frozenset(self.card.get("positive") or ()) in judge.tiers.values():
-            del now["positive"]  # the same labels under another strictness: the prompt asks for the tier
-        for key in ("judge", "labels", "positive", "inputs", "output_field"):
-            if key in self.card and key in now and self.card[key] != now[key]:
+        now = {"judge": judge.name, **judge.answer.identity_under(self.card), **_task(judge)}
+        for key, value in now.items():
+            if key in self.card and self.card[key] != value:
                 raise ArtifactError(
-                    f"{self.ref} was compiled for {key} {self.card[key]!r}, the judge has {now[key]!r}",
+                    f"{self.ref} was compiled for {key} {self.card[key]!r}, the judge has {value!r}",
                     hint="compile it again with this judge, or use the judge it was made for",
                 )
 
@@ -145,13 +143,16 @@ def full_card(judge: Judge, card: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _identity(judge: Judge) -> dict[str, Any]:
+    strictness = judge.answer.strictness
     return {
-        "labels": list(judge.labels),
-        "positive": sorted(judge.positive),
-        "inputs": list(judge.input_fields),
-        "output_field": judge.answer_shape.field,
-        **({"strictness": judge.strictness} if judge.strictness else {}),
+        **judge.answer.identity(),
+        **_task(judge),
+        **({"strictness": strictness} if strictness else {}),
     }
+
+
+def _task(judge: Judge) -> dict[str, Any]:
+    return {"inputs": list(judge.input_fields), "output_field": judge.answer.field}
 
 
 def _now() -> str:

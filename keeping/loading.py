@@ -138,11 +138,12 @@ class LoadedJudge:
 
     def stamp(self) -> dict[str, Any]:
         """Return what identifies the judge in its output."""
+        strictness = self.judge.answer.strictness
         return {
             "judge": self.name,
             "artifact": self.artifact.sha256 if self.artifact else None,
             "model": self.model.name,
-            **({"strictness": self.judge.strictness} if self.judge.strictness else {}),
+            **({"strictness": strictness} if strictness else {}),
             "sampling": {
                 "samples": self.sampling.samples,
                 "threshold": self.sampling.needed,
@@ -185,13 +186,13 @@ def load_judge(
         artifact = store.load(f"{judge.name}@{version}")
         artifact.check(judge)
         state, card = artifact.state, artifact.card
-    kept, proven = card.get("thresholds") or {}, card.get("strictness") or judge.strictness
+    kept, proven = card.get("thresholds") or {}, card.get("strictness") or judge.answer.strictness
     wanted = strictness or proven
     if wanted:
         judge = with_strictness(judge, wanted)
     if samples is None:
         samples = int(kept.get("samples", 1))
-        if threshold is None and wanted == proven:
+        if threshold is None and wanted == proven and judge.answer.uses_threshold:
             threshold = kept.get("threshold")
     warm = _at(model or Model(), card)
     sampling = Sampling(samples=samples, threshold=threshold)

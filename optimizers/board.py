@@ -226,7 +226,7 @@ class Board:
         return [
             row
             for candidate in self.candidates.values()
-            for row in cells(candidate.id, self._entries(candidate, parts))
+            for row in cells(candidate.id, self._entries(candidate, parts), self.judge.answer.to_json)
         ]
 
     def _entries(

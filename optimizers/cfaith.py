@@ -70,7 +70,7 @@ class CFaith:
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Rewrite the instruction of ``start``; with several predictors, one a round in turn."""
-        sample = draw(job.train, self.sample, job.judge.positive, random.Random(f"sample/{job.seed}"))
+        sample = draw(job.train, self.sample, job.judge.answer, random.Random(f"sample/{job.seed}"))
         candidate_filter = CandidateFilter.of(job, board, self.name, longest=self.longest, copied=self.copied)
         current, names = start, tuple(start.state.predictors)
         board.score(start, job.dev)

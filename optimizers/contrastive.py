@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..cases import Case, Label
+from ..cases import Case
 from ..errors import OptimizerError
 from .base import Job
 from .board import Board, Candidate
@@ -31,17 +31,17 @@ _CHOICE = 4  # times as many cases as are taken are drawn from: the clearest and
 
 @dataclass(frozen=True, kw_only=True)
 class Confusion:
-    """Cases on which one label was taken for another.
+    """Cases on which one answer was taken for another.
 
     Attributes:
-        gold: the label people gave.
-        judged: the label the judge gave.
+        gold: the category of what people said (of a closed label: the label).
+        judged: the category of what the judge said.
         cases: the cases where it happened, those with it most often first.
-        others: correctly labelled counterparts: cases to which people gave the label ``judged``.
+        others: counterparts: cases of which people said something of the category ``judged``.
     """
 
-    gold: Label
-    judged: Label
+    gold: str
+    judged: str
     cases: tuple[Case, ...]
     others: tuple[Case, ...]
 
@@ -73,10 +73,10 @@ class Contrastive:
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Add pairs of contrasting demonstrations to ``start``, confusion by confusion."""
         random_ = random.Random(f"contrastive/{job.seed}/{start.id}")
-        pool = [case for case in job.train if case.gold is not None and any(case.gold)]
+        pool = [case for case in job.train if case.known]
         if not pool:
             raise OptimizerError("no labelled training case", hint="give gold with more rows")
-        sample = stratified(pool, job.judge.positive, random_)[: self.sample]
+        sample = stratified(pool, job.judge.answer, random_)[: self.sample]
         found = confusions(board, start, sample, least=self.least)[: self.most]
         current = start
         board.score(current, job.dev)
@@ -133,16 +133,17 @@ def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, lea
         cases: labelled cases.
         least: cases in which a confusion must show.
 
-    An unusable answer is no confusion. Equal frequencies go by the labels' names.
+    An unusable answer is no confusion. Equal frequencies go by the categories' names.
     """
-    counts: dict[tuple[Label, Label], dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    right: dict[Label, list[Case]] = defaultdict(list)
+    category = board.judge.answer.category
+    counts: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    right: dict[str, list[Case]] = defaultdict(list)
     for case, outcome in zip(cases, board.score(candidate, cases), strict=True):
         for gold, judged in zip(outcome.row.gold, outcome.row.predicted, strict=True):
-            if gold is not None and judged is not None and gold != judged:
-                counts[gold, judged][case.id] += 1
-        for label in {gold for gold in outcome.row.gold if gold is not None}:
-            right[label].append(case)
+            if gold is not None and judged is not None and category(gold) != category(judged):
+                counts[category(gold), category(judged)][case.id] += 1
+        for name in {category(value) for value in case.known}:
+            right[name].append(case)
     known = {case.id: case for case in cases}
     recurring = [pair for pair, where in counts.items() if len(where) >= least]
     order = sorted(recurring, key=lambda pair: (-sum(counts[pair].values()), pair))
@@ -150,10 +151,10 @@ def confusions(board: Board, candidate: Candidate, cases: Sequence[Case], *, lea
 
 
 def _confusion(
-    pair: tuple[Label, Label],
+    pair: tuple[str, str],
     where: Mapping[str, int],
     known: Mapping[str, Case],
-    right: Mapping[Label, Sequence[Case]],
+    right: Mapping[str, Sequence[Case]],
 ) -> Confusion:
     gold, judged = pair
     confused = sorted(where, key=lambda one: (-where[one], _length(known[one]), one))

@@ -65,7 +65,7 @@ class Gepa:
     def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
         dev = labelled(job.dev) or list(job.dev)
         size = min(self.validation or len(dev), len(dev))
-        watched = draw(dev, size, job.judge.positive, random.Random(f"{self.name}/{job.seed}"))
+        watched = draw(dev, size, job.judge.answer, random.Random(f"{self.name}/{job.seed}"))
         settings: dict[str, Any] = {"auto": "light"}
         if budget.left is not None:
             settings = {"max_metric_calls": max(1, _REMEMBERED * budget.left // budget.run)}

@@ -122,7 +122,7 @@ def passes(job: Job) -> int:
 
 def labelled(cases: Sequence[Case]) -> list[Case]:
     """Return the cases with at least one gold label."""
-    return [case for case in cases if case.gold is not None and any(case.gold)]
+    return [case for case in cases if case.known]
 
 
 def pool(job: Job, name: str, size: int | None = None) -> list[Case]:
@@ -136,7 +136,7 @@ def pool(job: Job, name: str, size: int | None = None) -> list[Case]:
     cases = labelled(job.train)
     if not cases:
         raise OptimizerError("no labelled training case", hint="give gold with more rows")
-    return draw(cases, size or len(cases), job.judge.positive, random.Random(f"{name}/{job.seed}"))
+    return draw(cases, size or len(cases), job.judge.answer, random.Random(f"{name}/{job.seed}"))
 
 
 def search(job: Job, board: Board, start: Candidate, plan: Search) -> Candidate:

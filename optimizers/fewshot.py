@@ -86,7 +86,7 @@ class FewShot:
         order = random_.sample(job.dev, len(job.dev))
         sizes = [size for size in self.sizes if size <= len(pool)] or [len(pool)]
         tried = [
-            self._candidate(job, board, start, names, draw_demos(pool, size, job.judge.positive, random_))
+            self._candidate(job, board, start, names, draw_demos(pool, size, job.judge.answer, random_))
             for size in sizes
             for _ in range(self.sets)
         ]
@@ -95,7 +95,7 @@ class FewShot:
             board.score(candidate, block)
             job.note(f"{candidate.source}", board.value(candidate, block), kind="candidate")
         survivors = sorted(tried, key=lambda candidate: -board.value(candidate, block))
-        sample = draw(job.train, self.sample, job.judge.positive, random.Random(f"sample/{job.seed}"))
+        sample = draw(job.train, self.sample, job.judge.answer, random.Random(f"sample/{job.seed}"))
         board.score(board.basic, sample)
         for candidate in survivors[: max(1, len(survivors) // 2)]:
             board.score(candidate, job.dev)
@@ -128,7 +128,7 @@ def pool_of(job: Job) -> list[Case]:
     Raises:
         OptimizerError: no training case has a label.
     """
-    pool = [case for case in job.train if case.gold is not None and any(case.gold)]
+    pool = [case for case in job.train if case.known]
     if not pool:
         raise OptimizerError("no labelled training case", hint="give gold with more rows")
     return pool

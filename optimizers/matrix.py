@@ -7,10 +7,11 @@ or replayed from the journal of an interrupted one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..cases import Value
 from ..engines.ledger import Spend
 from .objective import Outcome
 
@@ -46,14 +47,16 @@ def spent(usages: Sequence[Spend]) -> Spent:
     )
 
 
-def cells(candidate: str, entries: Iterable[tuple[str, Outcome, Spend]]) -> Iterator[dict[str, Any]]:
-    """Yield a candidate's rows from (part, outcome, usage) of each case it was scored on."""
+def cells(
+    candidate: str, entries: Iterable[tuple[str, Outcome, Spend]], to_json: Callable[[Value | None], Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield a candidate's rows from (part, outcome, usage) of each case it was scored on, values as JSON."""
     for part, outcome, usage in entries:
         yield {
             "candidate": candidate,
             "case": outcome.row.id,
             "part": part,
-            "labels": list(outcome.row.predicted),
+            "labels": [to_json(value) for value in outcome.row.predicted],
             "score": round(outcome.score, 6),
             "calls": _answered(usage),
             "tokens": usage.input_tokens + usage.output_tokens,

@@ -19,29 +19,35 @@ from ..evaluation.intervals import group_weights
 from ..evaluation.metrics import resolve
 from ..evaluation.rows import Row
 from ..evaluation.scoring import objective_score
+from ..programs.answers.infer import closed
 from ..programs.asking import Verdict
 from ..programs.judge import Judge
 
 __all__ = ["Objective", "Outcome", "row_of"]
 
 _RESAMPLES = 200
-_SHOWN = 300  # characters of a unit or a reason that feedback quotes
+_SHOWN = 300  # characters of a reason that feedback quotes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How one case went: ``score`` is the share of labelled units judged right, in [0, 1]."""
+    """How one case went: ``score`` is the mean credit of the labelled units, in [0, 1]."""
 
     row: Row
     score: float
     feedback: str
 
+    @property
+    def labelled(self) -> bool:
+        """Whether people labelled one of its units."""
+        return any(value is not None for value in self.row.gold)
+
 
 def row_of(case: Case, verdict: Verdict) -> Row:
     """Return a case and its verdict as a row of the evaluation."""
-    gold = case.gold if case.gold is not None else (None,) * len(verdict.labels)
+    gold = case.gold if case.gold is not None else (None,) * len(verdict.values)
     return Row(
-        id=case.id, group=case.group, gold=gold, predicted=verdict.labels, failed=verdict.status == "failed"
+        id=case.id, group=case.group, gold=gold, predicted=verdict.values, failed=verdict.status == "failed"
     )
 
 
@@ -53,23 +59,16 @@ class Objective:
 
     def outcome(self, case: Case, verdict: Verdict) -> Outcome:
         """Score one case and say in words what was wrong with it."""
-        row = row_of(case, verdict)
-        units = self.judge.answer_shape.units(case.inputs)
+        row, answer = row_of(case, verdict), self.judge.answer
         wrong: list[str] = []
-        labelled = 0
-        for text, gold, found in zip(units, row.gold, row.predicted, strict=True):
-            if gold is None:
-                continue
-            labelled += 1
-            if gold != found:
-                wrong.append(f'"{text[:_SHOWN]}" is {gold} according to people; judged {found or "unusable"}')
+        lost = 0.0
+        for text, gold, value in zip(answer.units(case.inputs), row.gold, row.predicted, strict=True):
+            if gold is not None and (missed := 1 - answer.credit(gold, value)):
+                lost += missed
+                wrong.append(answer.feedback(text, gold, value))
         if wrong and verdict.reasoning:
             wrong.append(f"reason given: {verdict.reasoning[:_SHOWN]}")
-        score = (
-            1 - len([line for line in wrong if not line.startswith("reason given")]) / labelled
-            if labelled
-            else 0.0
-        )
+        score = 1 - lost / len(case.known) if case.known else 0.0
         return Outcome(row=row, score=score, feedback="\n".join(wrong))
 
     def resampled(self, before: Sequence[Outcome], after: Sequence[Outcome]) -> Floats:
@@ -82,13 +81,13 @@ class Objective:
         Returns:
             Shape (resamples,); a single 0 without a labelled unit or with one group only.
         """
-        judge = self.judge
-        pairs = [(one.row, two.row) for one, two in zip(before, after, strict=True) if any(one.row.gold)]
+        metric, answer = self.judge.metric, closed(self.judge.answer)
+        pairs = [(one.row, two.row) for one, two in zip(before, after, strict=True) if one.labelled]
         if len({row.group for row, _ in pairs}) < 2:
             return np.zeros(1)
-        first = encode([row for row, _ in pairs], judge.labels, judge.positive)
-        second = encode([row for _, row in pairs], judge.labels, judge.positive)
-        measure = resolve(judge.metric, first)
+        first = encode([row for row, _ in pairs], answer.labels, answer.positive)
+        second = encode([row for _, row in pairs], answer.labels, answer.positive)
+        measure = resolve(metric, first)
         weights = group_weights(first.groups, seed=0, resamples=_RESAMPLES)
         return measure.resampled(measure.filled(second), weights) - measure.resampled(
             measure.filled(first), weights
@@ -96,9 +95,8 @@ class Objective:
 
     def aggregate(self, outcomes: Sequence[Outcome]) -> float:
         """Return the judge's metric over a set (in [0, 1]; kappa in [-1, 1]); 0 without a labelled unit."""
-        rows = [outcome.row for outcome in outcomes if any(outcome.row.gold)]
+        rows = [outcome.row for outcome in outcomes if outcome.labelled]
         if not rows:
             return 0.0
-        return objective_score(
-            rows, self.judge.metric, labels=self.judge.labels, positive=self.judge.positive
-        )
+        answer = closed(self.judge.answer)
+        return objective_score(rows, self.judge.metric, labels=answer.labels, positive=answer.positive)

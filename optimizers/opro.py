@@ -137,7 +137,7 @@ class Opro:
     def _race(self, job: Job, board: Board, start: Candidate) -> Race:
         order = interleaved(
             *(
-                stratified(cases, job.judge.positive, random.Random(f"{part}/{job.seed}"))[:most]
+                stratified(cases, job.judge.answer, random.Random(f"{part}/{job.seed}"))[:most]
                 for part, cases, most in (
                     ("race", [case for case in job.train if case.id not in start.demo_ids], self.sample),
                     ("dev", job.dev, len(job.dev)),

@@ -72,7 +72,7 @@ class OproPaper:
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve the instruction of ``start``, predictor by predictor in turn."""
-        sample = draw(job.train, self.sample, job.judge.positive, random.Random(f"sample/{job.seed}"))
+        sample = draw(job.train, self.sample, job.judge.answer, random.Random(f"sample/{job.seed}"))
         candidate_filter = CandidateFilter.of(job, board, self.name, longest=self.longest, copied=self.copied)
         board.score(start, sample)
         leader, names = start, tuple(start.state.predictors)
@@ -94,7 +94,7 @@ class OproPaper:
         self, job: Job, board: Board, sample: Sequence[Case], name: str, step: int
     ) -> list[dict[str, str]]:
         best = [(found, board.value(found, sample)) for found in board.ranking(sample)[: self.shown]]
-        labelled = [case for case in sample if case.gold is not None and any(case.gold)]
+        labelled = [case for case in sample if case.known]
         chosen = random.Random(f"exemplars/{job.seed}/{step}").sample(
             labelled, min(self.exemplars, len(labelled))
         )
@@ -104,6 +104,6 @@ class OproPaper:
 
 
 def _gold(job: Job, case: Case) -> str:
-    units = job.judge.answer_shape.units(case.inputs)
-    labelled = zip(units, case.gold or (), strict=True)
-    return "\n".join(f'"{text[:300]}" is {label} according to people' for text, label in labelled if label)
+    answer = job.judge.answer
+    units = zip(answer.units(case.inputs), case.gold or (), strict=True)
+    return "\n".join(answer.truth(text, gold) for text, gold in units if gold is not None)

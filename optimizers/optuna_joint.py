@@ -119,7 +119,7 @@ class Optuna:
         return best
 
     def _search(self, job: Job, board: Board, start: Candidate, space: Space) -> None:
-        order = stratified([*space.cases, *job.dev], job.judge.positive, random.Random(f"optuna/{job.seed}"))
+        order = stratified([*space.cases, *job.dev], job.judge.answer, random.Random(f"optuna/{job.seed}"))
         parts = list(blocks(order, self.block))
         board.score(board.basic, order)
         with _quiet() as optuna:

@@ -178,12 +178,13 @@ def space_of(
     used = {one for demos in kept for one in demos.ids}
     # The order of OPRO's race: what was asked there is known here.
     pool = [case for case in pool_of(job) if case.id not in start.demo_ids]
-    order = stratified(pool, job.judge.positive, random.Random(f"race/{job.seed}"))
+    order = stratified(pool, job.judge.answer, random.Random(f"race/{job.seed}"))
     free = [case for case in order if case.id not in used]
     cases = free[: min(scope.sample, len(free) // 2)]
     scored = {case.id for case in cases}
     sets = _drawn(job, board, start, [case for case in order if case.id not in scored], scope)
-    votes = job.sampling.samples if job.sampling.threshold is None else 1
+    fitted = job.judge.answer.uses_threshold and job.sampling.threshold is None
+    votes = job.sampling.samples if fitted else 1
     return Space(
         basic=board.basic_state(),
         instructions=_instructions(board, [start, *ranked], scope.instructions),
@@ -225,7 +226,7 @@ def _kept_sets(ranked: Sequence[Candidate], start: Candidate) -> list[DemoSet]:
 
 def _drawn(job: Job, board: Board, start: Candidate, pool: Sequence[Case], scope: Scope) -> list[DemoSet]:
     """Return new sets: balanced ones, and contrastive ones where the start is wrong on enough of the pool."""
-    random_, positive = random.Random(f"optuna/{job.seed}/{start.id}"), job.judge.positive
+    random_, answer = random.Random(f"optuna/{job.seed}/{start.id}"), job.judge.answer
     looked = list(pool[: scope.hard])
     wrong = {
         case.id for case, outcome in zip(looked, board.score(start, looked), strict=True) if outcome.score < 1
@@ -235,12 +236,12 @@ def _drawn(job: Job, board: Board, start: Candidate, pool: Sequence[Case], scope
     for size in dict.fromkeys(min(size, len(pool)) for size in scope.sizes):
         for number in range(1, scope.sets + 1):
             if size:
-                cases = draw_demos(pool, size, positive, random_)
+                cases = draw_demos(pool, size, answer, random_)
                 found.append(_set(job, board, f"balanced {size}, draw {number}", cases))
         for number in range(1, scope.sets + 1):
             if size >= 2 and len(hard) >= 2:
-                some = draw_demos(hard, size // 2, positive, random_)
-                cases = [*some, *draw_demos(rest, size - len(some), positive, random_)]
+                some = draw_demos(hard, size // 2, answer, random_)
+                cases = [*some, *draw_demos(rest, size - len(some), answer, random_)]
                 random_.shuffle(cases)
                 found.append(_set(job, board, f"contrast {size}, draw {number}", cases))
     return found

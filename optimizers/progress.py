@@ -16,6 +16,7 @@ import numpy as np
 from ..cases import Case
 from ..engines.meter import Meter
 from ..evaluation.intervals import interval
+from ..programs.answers.infer import closed
 from .base import Job
 from .board import Board, Candidate
 from .objective import Outcome
@@ -164,14 +165,14 @@ class Standings:
         return self._gains[key]
 
     def _interval(self, best: Standing) -> tuple[float, float] | None:
-        name, judge = best.candidate.id, self._job.judge
+        name, metric, answer = best.candidate.id, self._job.judge.metric, closed(self._job.judge.answer)
         if name not in self._intervals:
             outcomes = [self._board.outcome(best.candidate, case) for case in self._job.dev]
-            rows = [outcome.row for outcome in outcomes if outcome is not None and any(outcome.row.gold)]
+            rows = [outcome.row for outcome in outcomes if outcome is not None and outcome.labelled]
             if not rows:
                 return None
             found = interval(
-                rows, judge.metric, labels=judge.labels, positive=judge.positive, resamples=_RESAMPLES
+                rows, metric, labels=answer.labels, positive=answer.positive, resamples=_RESAMPLES
             )
             self._intervals[name] = found.low, found.high
         return self._intervals[name]

@@ -160,8 +160,7 @@ def task(job: Job, *names: str) -> str:
     inputs = "\n".join(
         f"- {name}: {info.json_schema_extra['desc']}" for name, info in judge.signature.input_fields.items()
     )
-    found = ", ".join(sorted(judge.positive))
-    whole = f"inputs:\n{inputs}\nlabels: {', '.join(judge.labels)}\ncounts as found: {found}"
+    whole = f"inputs:\n{inputs}\n{judge.answer.task_words()}"
     steps = dict(judge.basic().named_predictors()) if judge.calls > 1 else {}
     asked = "\n".join(
         f"the step {name} must answer {field}: {info.json_schema_extra['desc']}"

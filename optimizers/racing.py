@@ -15,7 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from ..cases import Case, Label
+from ..cases import Case
+from ..programs.answers.protocol import Answer
 from .board import Board, Candidate
 from .objective import Outcome
 from .standing import SHRINK, Credit, Scored, Standing, standings
@@ -23,17 +24,10 @@ from .standing import SHRINK, Credit, Scored, Standing, standings
 __all__ = ["Race", "blocks", "interleaved", "stratified"]
 
 
-def stratified(cases: Sequence[Case], positive: frozenset[Label], random_: random.Random) -> list[Case]:
-    """Return all ``cases`` in random order, such that every prefix holds the labels about in their proportion.
-
-    Cases of one unit are stratified by their label, others by whether they hold a positive label.
-    """
+def stratified(cases: Sequence[Case], answer: Answer, random_: random.Random) -> list[Case]:
+    """Return all ``cases`` in random order, such that every prefix holds each stratum about in its proportion."""
     strata: dict[str, list[Case]] = defaultdict(list)
-    for case in cases:
-        gold = case.gold or ()
-        name = (
-            str(gold[0]) if len(gold) == 1 else ("found" if any(one in positive for one in gold) else "none")
-        )
+    for name, case in zip(answer.strata(cases), cases, strict=True):
         strata[name].append(case)
     placed: list[tuple[float, str, Case]] = []
     for name in sorted(strata):

@@ -288,15 +288,15 @@ class Recorder:
         """
 
         def agreeing(one: Trace) -> int:
-            labels = self.job.judge.read(dspy.Prediction(**one.said), case.inputs).labels
-            return sum(said == label for said, label in zip(labels, verdict.labels, strict=True))
+            values = self.job.judge.read(dspy.Prediction(**one.said), case.inputs).values
+            return sum(said == value for said, value in zip(values, verdict.values, strict=True))
 
         if not traces:
             return Trace()
         counts = [agreeing(one) for one in traces]
         best = traces[counts.index(max(counts))]
         return (
-            best if not exact or max(counts) == len(verdict.labels) else dataclasses.replace(best, steps=())
+            best if not exact or max(counts) == len(verdict.values) else dataclasses.replace(best, steps=())
         )
 
     def _candidate(self, program: Judging) -> Candidate:

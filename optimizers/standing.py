@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..cases import Labels
+from ..cases import Values
 from ..evaluation.confusion import Floats
 from .objective import Objective, Outcome
 
@@ -43,12 +43,12 @@ class Credit:
     def __init__(self, objective: Objective, reference: Sequence[Outcome]) -> None:
         self._objective, self._reference = objective, list(reference)
         self.base = objective.aggregate(self._reference)
-        self._known: dict[tuple[Labels, Labels], float] = {}
+        self._known: dict[tuple[Values, Values], float] = {}
 
     def __call__(self, outcome: Outcome) -> float:
         """Return the credit of an outcome, in units of the metric; 0 without a labelled unit."""
         row = outcome.row
-        if not any(row.gold):
+        if not outcome.labelled:
             return 0.0
         key = (row.gold, row.predicted)
         if key not in self._known:

@@ -17,16 +17,16 @@ from typing import Any
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 
-from ..cases import Case, Labels
+from ..cases import Case, Values
 from ..engines.channel import case_spend, sample_draws, sample_number, sample_replies
 from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
 from ..errors import JudgeError, UsageError
+from .answers.reading import Reading
 from .judge import Judge
-from .shapes import Answer, Repeatable
 from .together import asking_of, collect, together
-from .verdicts import SampleLog, Sampling, Status, Verdict
-from .votes import Stopping, decide, is_decided
+from .verdicts import SampleLog, Status, Verdict
+from .votes import Sampling, Stopping
 
 __all__ = ["Asker", "Sampling", "Status", "Verdict", "room_for"]
 
@@ -65,9 +65,14 @@ class Asker:
     stopping: Stopping = "all"
 
     def __post_init__(self) -> None:
-        """Refuse a concurrency that would wait for ever."""
+        """Refuse a concurrency that would wait for ever, and a threshold that changes nothing."""
         if self.concurrency < 1:
             raise UsageError(f"a concurrency of {self.concurrency} asks nothing", hint="give 1 or more")
+        if self.sampling.threshold is not None and not self.judge.answer.uses_threshold:
+            raise UsageError(
+                f"the answers of judge {self.judge.name} are not decided by a threshold of votes",
+                hint="leave out --threshold",
+            )
 
     def ask(self, case: Case) -> Verdict:
         """Judge one case. Raises what :meth:`ask_all` raises."""
@@ -107,7 +112,7 @@ class Asker:
             return await together(list(enumerate(cases)), one, concurrency=self.concurrency)
 
     async def _judge(self, case: Case) -> Verdict:
-        units, log = len(self.judge.answer_shape.units(case.inputs)), SampleLog()
+        units, log = len(self.judge.answer.units(case.inputs)), SampleLog()
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
             if log.texts and self.stopping == "settled" and self._is_decided(log, units):
                 break
@@ -131,37 +136,30 @@ class Asker:
                 log.texts.append(tuple(sorted(replies)))  # a program may make its calls in any order
         return self._verdict(case, units, log)
 
-    async def _sample(self, case: Case, log: SampleLog) -> Answer:
-        """Ask once; units without a label are asked for again, if others have one.
+    async def _sample(self, case: Case, log: SampleLog) -> Reading:
+        """Ask once, in every presentation; units without a value are asked for again, if others have one.
 
-        A reply that labels nothing is unusable, and asking for everything again would be another draw.
+        A reply that says nothing of any unit is unusable, and asking for everything again would be another draw.
         """
-        answer = self.judge.read(await self._call(self.judge.values(case.inputs)), case.inputs)
-        missing = answer.missing
-        inputs = (
-            self.judge.render_partial(case.inputs, missing) if 0 < len(missing) < len(answer.labels) else None
-        )
-        if inputs is None:
-            return answer
+        judge, answer = self.judge, self.judge.answer
+        readings = [
+            judge.read(await self._call(judge.values(inputs)), inputs) for inputs in answer.asks(case.inputs)
+        ]
+        reading = answer.join(readings)
+        missing = reading.missing
+        if not answer.repeatable or not 0 < len(missing) < len(reading.values):
+            return reading
         log.reasked += 1
         try:
-            second = self.judge.read_partial(await self._call(inputs), case.inputs, missing)
+            reply = await self._call(judge.values_partial(case.inputs, missing))
         except AdapterParseError as bad:
-            return replace(answer, problem=answer.problem or _unreadable(bad))
-        return answer.completed(second)
+            return replace(reading, problem=reading.problem or _unreadable(bad))
+        return reading.completed(judge.read_partial(reply, case.inputs, missing))
 
     def _is_decided(self, log: SampleLog, units: int) -> bool:
         left = self.sampling.samples - len(log.texts)
-        return all(is_decided(votes, left=left, **self._rule) for votes in log.votes(units))
-
-    @property
-    def _rule(self) -> dict[str, Any]:
-        return {
-            "samples": self.sampling.samples,
-            "threshold": self.sampling.needed,
-            "positive": self.judge.positive,
-            "order": self.judge.labels,
-        }
+        decided = self.judge.answer.is_decided
+        return all(decided(votes, left, self.sampling) for votes in log.votes(units))
 
     async def _call(self, inputs: Mapping[str, Any]) -> Any:
         try:
@@ -178,7 +176,7 @@ class Asker:
         if not isinstance(given, dspy.Prediction):
             raise JudgeError(
                 f"the program of judge {self.judge.name} returned {type(given).__name__}, not a prediction",
-                hint=f"return dspy.Prediction({self.judge.answer_shape.field}=...), or what a predictor returned",
+                hint=f"return dspy.Prediction({self.judge.answer.field}=...), or what a predictor returned",
             )
         return given
 
@@ -201,22 +199,24 @@ class Asker:
             inconsistent=verdict.inconsistent,
             error=verdict.error,
         )
-        again = self._verdict(case, len(verdict.labels), log)
+        again = self._verdict(case, len(verdict.values), log)
         return replace(
             verdict,
             status=again.status,
-            labels=again.labels,
+            values=again.values,
             votes=again.votes,
+            agreement=again.agreement,
             error=again.error,
             usage=Spend(),
         )
 
     def _verdict(self, case: Case, units: int, log: SampleLog) -> Verdict:
-        drawn = len(log.texts)
+        drawn, answer = len(log.texts), self.judge.answer
         kept = Verdict(
             id=case.id,
             status="failed",
-            labels=(None,) * units,
+            values=(None,) * units,
+            agreement=(None,) * units,
             samples=tuple(log.answers),
             reasoning=log.reasoning,
             inconsistent=log.inconsistent,
@@ -226,15 +226,22 @@ class Asker:
             reasked=log.reasked,
             extra=log.extra,
             duplicated=log.duplicated,
+            counts=dict(log.counts),
         )
         if log.failed:
             return kept
         votes = log.votes(units)
-        labels = tuple(decide(vote, **self._rule) for vote in votes)
-        status: Status = "abstained" if None in labels else "verdict"
-        error = "" if status == "verdict" else log.error or _unusable(labels, log)
-        saved = self.sampling.samples - drawn
-        return replace(kept, status=status, labels=labels, votes=votes, error=error, saved=saved)
+        values = tuple(answer.combine(vote, self.sampling) for vote in votes)
+        status: Status = "abstained" if None in values else "verdict"
+        return replace(
+            kept,
+            status=status,
+            values=values,
+            votes=votes,
+            agreement=tuple(answer.agreement(*pair) for pair in zip(votes, values, strict=True)),
+            error="" if status == "verdict" else log.error or _unusable(values, log),
+            saved=self.sampling.samples - drawn,
+        )
 
     def _reached(self) -> bool:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""
@@ -250,15 +257,15 @@ def room_for(judge: Judge, cases: int, samples: int) -> int:
     more than one reply in four is incomplete, more: the meter ends the work then, at its limit.
     """
     calls = cases * samples * judge.calls
-    return calls + (calls // _AGAIN if isinstance(judge.answer_shape, Repeatable) else 0)
+    return calls + (calls // _AGAIN if judge.answer.repeatable else 0)
 
 
 def _unreadable(bad: AdapterParseError) -> str:
     return "unusable reply: " + redact(bad.message or str(bad))[:200]
 
 
-def _unusable(labels: Labels, log: SampleLog) -> str:
-    error = f"no usable label for {labels.count(None)} of {len(labels)} units"
+def _unusable(values: Values, log: SampleLog) -> str:
+    error = f"no usable label for {values.count(None)} of {len(values)} units"
     if not log.inconsistent:
         return error
     return f"{error}; {log.inconsistent} of {len(log.answers)} answers contradict themselves"

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import pydantic
 
 from ..cases import Case, Label, text_hash
 from ..signatures.cognibench import LABELS, SentenceLabel, TagResponse
 from ..text.sentences import locate, split
+from .answers.sentences import PerSentence, Sentences
 from .judge import Judge
-from .shapes import Sentences
 from .strictness import BELOW, DEFAULT
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "SentenceDetails",
     "Turn",
     "dialogue_of",
+    "sentence_labels",
     "statement_type",
     "verdict_word",
 ]
@@ -45,6 +46,9 @@ def verdict_word(label: Label, hallucinated: Collection[Label] = HALLUCINATED) -
     if label in hallucinated:
         return "hallucinated"
     return "irrelevant" if label == "irrelevant" else "faithful"
+
+
+Kind = TypeVar("Kind", bound=PerSentence)
 
 
 class Turn(pydantic.BaseModel):
@@ -134,18 +138,26 @@ class SentenceDetails:
         return replace(self, hallucinated=hallucinated)
 
 
+def sentence_labels(kind: type[Kind]) -> Kind:
+    """Return CogniBench's labels of every sentence, as a reply of this kind names them."""
+    return kind(
+        field="labels",
+        unit="sentences",
+        labels=LABELS,
+        positive=HALLUCINATED,
+        strictness=DEFAULT,
+        tiers=BELOW,
+        details=SentenceDetails(),
+    )
+
+
 COGNIBENCH = Judge(
     name="cognibench",
     variant="basic",
     description="CogniBench: every sentence of a response, faithful, hallucinated or irrelevant, with type and tier",
     signature=TagResponse,
-    labels=LABELS,
-    positive=HALLUCINATED,
-    shape=Sentences(field="labels", unit="sentences", labels=LABELS),
+    answer=sentence_labels(Sentences),
     rows=CogniBenchRow,
     to_case=_case,
-    details=SentenceDetails(),
-    tiers=BELOW,
-    strictness=DEFAULT,
     bundled="cognibench-mini",
 )

@@ -1,6 +1,6 @@
-"""The judge ``cognibench`` in the paper's own shape: the response is echoed with every sentence in tags.
+"""The judge ``cognibench`` in the paper's own form: the response is echoed with every sentence in tags.
 
-Same rows, labels and rules, so that both shapes can be compared on the same gold (``benchmarks/shapes.py``).
+Same rows, labels and rules, so that both forms can be compared on the same gold (``benchmarks/shapes.py``).
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..signatures.cognibench_tags import EchoResponse
-from .cognibench import COGNIBENCH
-from .tags import Echoed
+from .answers.tags import Echoed
+from .cognibench import COGNIBENCH, sentence_labels
 
 __all__ = ["COGNIBENCH_TAGS"]
 
@@ -19,5 +19,5 @@ COGNIBENCH_TAGS = replace(
     variant="tags",
     description="CogniBench: the same, every sentence echoed in tags and not numbered (its formative prompting)",
     signature=EchoResponse,
-    shape=Echoed(field="labels", unit="sentences", labels=COGNIBENCH.labels),
+    answer=sentence_labels(Echoed),
 )

@@ -15,9 +15,9 @@ import pydantic
 from ..cases import Case, Label, Labels
 from ..signatures.cognibench import SentenceLabel
 from ..signatures.detector import DetectHallucinations
+from .answers.spans import Spans
 from .cognibench import COGNIBENCH, HALLUCINATED, CogniBenchRow
 from .judge import Judge
-from .spans import Spans
 
 __all__ = ["CLEAR", "DETECTOR", "FOUND", "DetectorRow", "detector_case"]
 
@@ -62,9 +62,7 @@ DETECTOR = Judge(
     variant="basic",
     description="CogniBench's CogniDet: the list of hallucinated sentences of a response, in one pass",
     signature=DetectHallucinations,
-    labels=(CLEAR, FOUND),
-    positive=frozenset({FOUND}),
-    shape=Spans(field="hallucinated", unit="sentences", found=FOUND, clear=CLEAR),
+    answer=Spans(field="hallucinated", unit="sentences", found=FOUND, clear=CLEAR),
     rows=DetectorRow,
     to_case=detector_case,
     bundled="cognibench-mini",

@@ -9,8 +9,8 @@ import pydantic
 
 from ..cases import Case, text_hash
 from ..signatures.fect import Fect3D, Fect3DReasoning, FectBasic, FectBasicReasoning
+from .answers.labels import OneLabel, Policy, Verified
 from .judge import Judge
-from .shapes import OneLabel, Policy, Verified
 
 __all__ = ["FECT", "FECT_3D", "FECT_3D_REASONING", "FECT_JUDGES", "FECT_REASONING", "FectRow", "settling"]
 
@@ -52,15 +52,14 @@ def _case(row: FectRow) -> Case:
 
 
 _VALUES: Final = {"factual": True, "non_factual": False}
+_POSITIVE: Final = frozenset({"non_factual"})
 
 FECT = Judge(
     name="fect",
     variant="basic",
     description="FECT: is an interpretive claim factual for a conversation",
     signature=FectBasic,
-    labels=("factual", "non_factual"),
-    positive=frozenset({"non_factual"}),
-    shape=OneLabel(field="factual", values=_VALUES, unit="claim"),
+    answer=OneLabel(field="factual", unit="claim", values=_VALUES, positive=_POSITIVE),
     rows=FectRow,
     to_case=_case,
     bundled="fect-mini",
@@ -85,8 +84,14 @@ FECT_3D_REASONING = replace(
     variant="3d-reasoning",
     description="FECT, 3D, with every unit's reasoning and verdict, checked against the label",
     signature=Fect3DReasoning,
-    shape=Verified(
-        field="factual", values=_VALUES, unit="claim", parts="units", holds="factual", fails="non_factual"
+    answer=Verified(
+        field="factual",
+        unit="claim",
+        values=_VALUES,
+        positive=_POSITIVE,
+        parts="units",
+        holds="factual",
+        fails="non_factual",
     ),
 )
 FECT_JUDGES: Final = (FECT, FECT_REASONING, FECT_3D, FECT_3D_REASONING)
@@ -106,8 +111,8 @@ def settling(policy: Policy) -> Judge:
     Raises:
         JudgeError: an unknown policy.
     """
-    shape = FECT_3D_REASONING.shape
-    assert isinstance(shape, Verified)
+    answer = FECT_3D_REASONING.answer
+    assert isinstance(answer, Verified)
     return replace(
-        FECT_3D_REASONING, name=f"{FECT_3D_REASONING.name}-{policy}", shape=replace(shape, policy=policy)
+        FECT_3D_REASONING, name=f"{FECT_3D_REASONING.name}-{policy}", answer=replace(answer, policy=policy)
     )

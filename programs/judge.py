@@ -1,18 +1,19 @@
-"""A judge: a named program with typed inputs, a closed set of labels and a metric.
+"""A judge: a named program with typed inputs, an answer and a metric.
 
 ``Judge`` is the one description from which every command works, for the
-built-in judges and for a user's own alike. It knows how a row becomes a case,
-how a case becomes the program's inputs, and how the answer becomes labels. It
-does not know models, optimizers or files.
+built-in judges and for a user's own alike. It knows how a row becomes a case and
+how a case becomes the program's inputs; what kind of answer comes back is the
+answer's own business (:mod:`jurist.programs.answers`). It does not know models,
+optimizers or files.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import dspy
 import pydantic
@@ -20,104 +21,79 @@ import pydantic
 from ..cases import Case, Label
 from ..errors import GoldError, JudgeError
 from ..text.escaping import defuse
-from .shapes import Answer, OneLabel, Repeatable, Shape
+from .answers.infer import answer_for
+from .answers.protocol import Answer
+from .answers.reading import Reading
 from .state import Demo
 
 __all__ = ["Judge", "Metric"]
 
-Metric = str | Callable[[Sequence[Label], Sequence[Label]], float]
-"""The name of a metric, or a function of (gold labels, predicted labels) with a value in [0, 1]."""
+Metric = str | Callable[[Sequence[Any], Sequence[Any]], float]
+"""The name of a metric, or a function of (gold values, predicted values) with a value in [0, 1]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judge:
-    """A judge. Only ``name``, ``signature`` and ``positive`` are needed for one's own.
+    """A judge. ``name`` and ``signature`` are needed, and for closed labels ``positive``.
 
     Attributes:
         name: lower-case letters, digits and hyphens; the folder its artifacts live in.
-        signature: the typed task. Its one output field with closed labels (``Literal`` or ``bool``) is the answer.
-        positive: the labels that count as found (hallucinated, non-factual, ...) in precision, recall and F1.
-        metric: what compiling maximises: ``"f1"`` (default), ``"macro_f1"``, ``"accuracy"``,
-            ``"balanced_accuracy"``, ``"kappa"``, ``"precision"``, ``"recall"``, or a function.
+        signature: the typed task. The annotation of its output field says which kind of answer it is:
+            ``bool`` or ``Literal`` of strings (a closed label), ``Literal`` of whole numbers or a number with
+            ``ge=`` and ``le=`` (a score), a list of ``Literal`` (several labels).
+        answer: the kind of answer; default: read from the signature.
+        metric: what compiling maximises: a name, or a function; default: the answer's own (F1 for closed labels).
         program: makes the basic program; default ``dspy.Predict(signature)``.
         variant: which prompt of several.
         description: one line for the catalogue.
-        shape: how labels are read; default: one label for the whole case.
-        rows: the pydantic model of a gold row; default: the signature's inputs and the label.
-        labels: the closed set, in a fixed order; default: read from the signature.
-        unit: the input field whose text gets the label; default: the last input.
-        details: what else a label says about its unit, for the output of ``jurist run``.
+        rows: the pydantic model of a gold row; default: the signature's inputs and the answer.
+        to_case: makes a case of such a row; needed with ``rows``.
         bundled: the bundled gold set that goes with it, if there is one.
         expand: turns one row of another layout into this judge's own rows (a response into its sentences): none
             where the row says nothing that concerns this judge, and the row itself (the same object) where it is
             already its own. See :meth:`expanded`.
         demonstrations: what gold says as a demonstration of each predictor, by its path; a predictor that gold says
             nothing about is absent. Needed where predictors do not all give the answer. See :meth:`demos`.
-        tiers: strictness -> the labels that fall below it; empty for a judge without tiers.
-        strictness: which of them ``positive`` is; empty for a judge without tiers.
+        positive: for a closed label: those that count as found (hallucinated, non-factual, ...); kept in ``answer``.
+        labels: for a closed label: other names for its values, in their order; kept in ``answer``.
+        unit: the input field whose text gets the answer, default the last input; kept in ``answer``.
     """
 
     name: str
     signature: type[dspy.Signature]
-    positive: frozenset[Label]
-    metric: Metric = "f1"
+    answer: Answer = None  # type: ignore[assignment]  # filled in below
+    metric: Metric = ""
     program: Callable[[], dspy.Module] | None = None
     variant: str = "basic"
     description: str = ""
-    shape: Shape | None = None
     rows: type[pydantic.BaseModel] | None = None
-    labels: tuple[Label, ...] = ()
-    unit: str = ""
     to_case: Callable[[Any], Case] | None = field(default=None, repr=False)
-    details: Callable[[Label], Mapping[str, Any]] | None = field(default=None, repr=False)
     bundled: str = ""
     expand: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = field(
         default=None, repr=False
     )
     demonstrations: Callable[[Case], Mapping[str, Demo]] | None = field(default=None, repr=False)
-    tiers: Mapping[str, frozenset[Label]] = field(default_factory=dict, repr=False)
-    strictness: str = ""
+    positive: InitVar[Collection[Label]] = ()
+    labels: InitVar[Sequence[Label]] = ()
+    unit: InitVar[str] = ""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, positive: Collection[Label], labels: Sequence[Label], unit: str) -> None:
         """Fill in what the signature says, and refuse what cannot work."""
         if not self.name or not all(c.islower() or c.isdigit() or c == "-" for c in self.name):
             raise JudgeError(
                 f"the judge's name {self.name!r} is not usable",
                 hint="use lower-case letters, digits and hyphens",
             )
-        set_ = object.__setattr__
-        set_(self, "positive", frozenset(self.positive))
-        if self.shape is None:
-            set_(self, "shape", self._one_label())
-        if not self.labels:
-            set_(self, "labels", tuple(getattr(self.answer_shape, "values", ())))
-        unknown = sorted(self.positive - set(self.labels))
-        if unknown or not self.positive or self.positive == set(self.labels):
-            raise JudgeError(
-                f"judge {self.name}: positive={sorted(self.positive)} does not split the labels {list(self.labels)}",
-                hint="name at least one of the labels, and not all of them",
-            )
-
-    @property
-    def answer_shape(self) -> Shape:
-        """The shape of the answer."""
-        assert self.shape is not None
-        return self.shape
+        answer = answer_for(
+            self.name, self.signature, self.answer, labels=labels, positive=positive, unit=unit
+        )
+        object.__setattr__(self, "answer", answer)
+        object.__setattr__(self, "metric", self.metric or answer.metric)
 
     @property
     def input_fields(self) -> tuple[str, ...]:
         """The signature's input fields, in order."""
         return tuple(self.signature.input_fields)
-
-    @property
-    def unit_field(self) -> str:
-        """The input field that holds what gets the labels; every other input is evidence."""
-        return str(getattr(self.answer_shape, "unit", "") or self.unit or self.input_fields[-1])
-
-    @property
-    def negative(self) -> frozenset[Label]:
-        """The labels that are not positive."""
-        return frozenset(self.labels) - self.positive
 
     def with_metric(self, metric: Metric) -> Judge:
         """Return the same judge, compiled for another metric."""
@@ -129,7 +105,7 @@ class Judge:
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the program is called with: rendered, and defused of every prompt format's markers."""
-        rendered = self.answer_shape.render(defuse(dict(inputs), self.markers))
+        rendered = self.answer.render(defuse(dict(inputs), self.markers))
         return {name: rendered[name] for name in self.input_fields}
 
     @cached_property
@@ -138,36 +114,26 @@ class Judge:
         tasks = [self.signature, *(one.signature for _, one in self.basic().named_predictors())]
         return tuple(dict.fromkeys(name for task in tasks for name in task.fields))
 
-    def read(self, prediction: dspy.Prediction, inputs: Mapping[str, Any]) -> Answer:
-        """Return what a prediction says: labels, ``None`` for each unit on which it is unusable, and why."""
-        count = len(self.answer_shape.units(inputs))
-        return self.shape_for(inputs).read(dict(prediction.items()), count)
+    def read(self, prediction: dspy.Prediction, inputs: Mapping[str, Any]) -> Reading:
+        """Return what a prediction says: values, ``None`` for each unit on which it is unusable, and why."""
+        answer = self.answer_about(inputs)
+        return answer.read(dict(prediction.items()), len(answer.units(inputs)))
 
-    def render_partial(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any] | None:
-        """Return what the program is called with to ask for the units at these places (from 0) only.
-
-        ``None`` if this shape cannot ask for a part of them.
-        """
-        if not isinstance(self.answer_shape, Repeatable):
-            return None
-        rendered = self.answer_shape.render_partial(defuse(dict(inputs), self.markers), units)
+    def values_partial(self, inputs: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
+        """Return what the program is called with to ask for the units at these places (from 0) only."""
+        rendered = self.answer.render_partial(defuse(dict(inputs), self.markers), places)
         return {name: rendered[name] for name in self.input_fields}
 
     def read_partial(
-        self, prediction: dspy.Prediction, inputs: Mapping[str, Any], units: Sequence[int]
-    ) -> Answer:
+        self, prediction: dspy.Prediction, inputs: Mapping[str, Any], places: Sequence[int]
+    ) -> Reading:
         """Return what a prediction says that was asked for the units at these places only."""
-        shape = self.shape_for(inputs)
-        assert isinstance(shape, Repeatable)
-        return shape.read_partial(dict(prediction.items()), len(shape.units(inputs)), units)
+        answer = self.answer_about(inputs)
+        return answer.read_partial(dict(prediction.items()), len(answer.units(inputs)), places)
 
-    def shape_for(self, inputs: Mapping[str, Any]) -> Shape:
-        """Return the shape of the answer about one row: one that reads by the row's text gets it as it is shown."""
-        bind = getattr(self.answer_shape, "bound", None)
-        if bind is None:
-            return self.answer_shape
-        bound: Shape = bind(defuse(dict(inputs), self.markers))
-        return bound
+    def answer_about(self, inputs: Mapping[str, Any]) -> Answer:
+        """Return the answer about one row: one that reads by the row's text gets it as it is shown."""
+        return self.answer.bound(defuse(dict(inputs), self.markers))
 
     def demo(self, case: Case) -> Demo:
         """Return a labelled case as a few-shot demonstration: its inputs and the answer that gold gives.
@@ -179,8 +145,8 @@ class Judge:
         """
         if case.gold is None:
             raise ValueError(f"case {case.id} has no gold labels")
-        answer = self.shape_for(case.inputs).answer(case.gold)
-        return {**self.values(case.inputs), self.answer_shape.field: answer}
+        said = self.answer_about(case.inputs).example(case.gold)
+        return {**self.values(case.inputs), self.answer.field: said}
 
     def demos(self, case: Case) -> Mapping[str, Demo]:
         """Return a labelled case as a few-shot demonstration of each predictor, by its path.
@@ -197,7 +163,7 @@ class Judge:
 
     @cached_property
     def _answering(self) -> tuple[str, ...]:
-        wanted = self.answer_shape.field
+        wanted = self.answer.field
         return tuple(
             name
             for name, predictor in self.basic().named_predictors()
@@ -245,7 +211,7 @@ class Judge:
         fields: dict[str, Any] = {
             name: (info.annotation, ...) for name, info in self.signature.input_fields.items()
         }
-        fields[self.answer_shape.field] = (Literal[self.labels] | None, None)
+        fields[self.answer.field] = (self.answer.row_type | None, None)
         fields["group"] = (str, "")
         return pydantic.create_model(
             f"{self.signature.__name__}Row", __config__={"extra": "ignore"}, **fields
@@ -253,33 +219,9 @@ class Judge:
 
     def _plain_case(self, row: pydantic.BaseModel) -> Case:
         inputs = {name: getattr(row, name) for name in self.input_fields}
-        label = getattr(row, self.answer_shape.field)
-        gold = None if label is None else (label,)
+        given = getattr(row, self.answer.field)
+        gold = None if given is None else (self.answer.of_json(given),)
         return Case(inputs=inputs, group=getattr(row, "group", ""), gold=gold)
-
-    def _one_label(self) -> OneLabel:
-        closed = {
-            name: values
-            for name, info in self.signature.output_fields.items()
-            if (values := _closed(info.annotation))
-        }
-        if len(closed) != 1:
-            raise JudgeError(
-                f"judge {self.name}: {len(closed)} output fields of {self.signature.__name__} have closed labels",
-                hint="give exactly one output field the type Literal[...] or bool, or pass shape=",
-            )
-        (name, values), unit = next(iter(closed.items())), self.unit or self.input_fields[-1]
-        if self.labels and len(self.labels) == len(values):
-            values = dict(zip(self.labels, values.values(), strict=True))
-        return OneLabel(field=name, values=values, unit=unit)
-
-
-def _closed(annotation: Any) -> dict[Label, str | bool]:
-    if annotation is bool:
-        return {"true": True, "false": False}
-    if get_origin(annotation) is Literal and all(isinstance(value, str) for value in get_args(annotation)):
-        return {value: value for value in get_args(annotation)}
-    return {}
 
 
 def _gold_error(

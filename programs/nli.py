@@ -16,9 +16,9 @@ from dspy.lm15 import Message, Request
 
 from ..engines.nli import RULES, Relation, parted, question, read_answer
 from ..signatures.cognibench import TagResponse
+from .answers.sentences import Sentences
 from .detector import CLEAR, FOUND, DetectorRow, detector_case
 from .judge import Judge
-from .shapes import Sentences
 
 __all__ = ["Entailment", "nli_judge"]
 
@@ -71,10 +71,10 @@ def nli_judge(reference: str) -> Judge:
         variant=model,
         description="a natural language inference model, asked about each sentence",
         signature=TagResponse,
-        labels=(CLEAR, FOUND),
-        positive=frozenset({FOUND}),
         program=lambda: Entailment(model, RULES[rule]),
-        shape=_AsTheyAre(field="labels", unit="sentences", labels=(CLEAR, FOUND)),
+        answer=_AsTheyAre(
+            field="labels", unit="sentences", labels=(CLEAR, FOUND), positive=frozenset({FOUND})
+        ),
         rows=DetectorRow,
         to_case=detector_case,
         bundled="cognibench-mini",

@@ -43,18 +43,14 @@ def with_strictness(judge: Judge, strictness: str) -> Judge:
     Raises:
         UsageError: the judge has no tiers, or there is no such strictness.
     """
-    if not judge.tiers:
+    levels = judge.answer.levels
+    if not levels:
         raise UsageError(
             f"judge {judge.name} has no tiers, so it cannot be more or less strict",
             hint="leave out --strictness, or use cognibench, cognibench-staged or tier",
         )
-    if strictness not in judge.tiers:
+    if strictness not in levels:
         raise UsageError(
-            f"{strictness!r} is no strictness of judge {judge.name}",
-            hint=f"use one of {', '.join(judge.tiers)}",
+            f"{strictness!r} is no strictness of judge {judge.name}", hint=f"use one of {', '.join(levels)}"
         )
-    positive = judge.tiers[strictness]
-    under = getattr(judge.details, "under", None)
-    return replace(
-        judge, positive=positive, strictness=strictness, details=under(positive) if under else judge.details
-    )
+    return replace(judge, answer=judge.answer.at_strictness(strictness))

@@ -17,6 +17,7 @@ import dspy
 from ..cases import Case, Label
 from ..signatures.cognibench import TIERS, IsGrounded, IsIrrefutable, IsRational, Tier, TierOfStatement
 from ..text.escaping import one_line
+from .answers.labels import OneLabel
 from .judge import Judge
 from .state import Demo
 from .statements import BySentence, SentenceRow, case_of
@@ -113,13 +114,17 @@ TIER = Judge(
     description="CogniBench: the tier of a sentence that goes beyond facts: rational, then grounded, then irrefutable",
     signature=TierOfStatement,
     program=TierSteps,
-    positive=below_tiers()[DEFAULT],
-    tiers=below_tiers(),
-    strictness=DEFAULT,
     rows=TierRow,
-    unit="sentence",
     to_case=case_of("tier"),
-    details=_details,
+    answer=OneLabel(
+        field="tier",
+        unit="sentence",
+        values={tier: tier for tier in TIERS},
+        positive=below_tiers()[DEFAULT],
+        strictness=DEFAULT,
+        tiers=below_tiers(),
+        details=_details,
+    ),
     demonstrations=_demonstrations,
     expand=BySentence(field="tier", labels={tier: tier for tier in TIERS}),
     bundled="cognibench-mini",

@@ -1,51 +1,25 @@
 """Verdicts: what asking a judge about one case gives, and how often it is asked.
 
-A verdict is three-valued: *verdict* (every unit has a label), *abstained* (the
+A verdict is three-valued: *verdict* (every unit has a value), *abstained* (the
 model answered, and the answer is unusable for some unit), or *failed* (the
 machinery failed: network, overload, time-outs).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from ..cases import Label, Labels
+from ..cases import Label, Value, Values
 from ..engines.ledger import Spend
-from .shapes import Answer
-from .votes import agreement, check_threshold, majority, tally
+from .answers.reading import Reading
+from .votes import Sampling, tally
 
 __all__ = ["SampleLog", "Sampling", "Status", "Verdict"]
 
 Status = Literal["verdict", "abstained", "failed"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
-    """How often a case is asked, and how many votes make it positive.
-
-    Attributes:
-        samples: independent draws per case, at least 1 (CogniBench section 3.2: 5).
-        threshold: votes for a positive verdict, 1..samples; default: more than half.
-    """
-
-    samples: int = 1
-    threshold: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse numbers that cannot give a verdict."""
-        check_threshold(self.samples, self.needed)
-
-    @property
-    def needed(self) -> int:
-        """The votes needed for a positive verdict."""
-        return majority(self.samples) if self.threshold is None else self.threshold
-
-    @property
-    def fewest(self) -> int:
-        """The samples after which a label of two may be settled, at the earliest."""
-        return min(self.needed, self.samples - self.needed + 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +29,11 @@ class Verdict:
     Attributes:
         id: the case's id.
         status: ``verdict``, ``abstained`` or ``failed``.
-        labels: one label per unit; ``None`` where there is no usable answer.
-        votes: label -> votes, per unit.
-        samples: the labels of each sample that answered, for thresholds fitted later.
+        values: one value per unit; ``None`` where there is no usable answer.
+        votes: value -> votes, per unit.
+        agreement: how far the votes cast agree with the value, 0 to 1, per unit: of closed labels the share that
+            went to the label.
+        samples: the values of each sample that answered, for thresholds fitted later.
         reasoning: the first sample's reasoning, if the judge gives one.
         inconsistent: samples whose answer contradicted itself (units against label), whatever was made of them.
         error: what went wrong, redacted; empty if nothing did.
@@ -68,14 +44,16 @@ class Verdict:
         reasked: samples in which the units without a label were asked for once more.
         extra: answers for something that was not asked: numbers that no unit has, echoes of no sentence.
         duplicated: units that a reply gave two different labels, over all samples.
+        counts: what the judge's kind of answer counts besides, over all samples.
         usage: the calls and tokens this case took.
     """
 
     id: str
     status: Status
-    labels: Labels
-    votes: tuple[Mapping[Label, int], ...] = ()
-    samples: tuple[Labels, ...] = ()
+    values: Values
+    votes: tuple[Mapping[Any, int], ...] = ()
+    agreement: tuple[float | None, ...] = ()
+    samples: tuple[Values, ...] = ()
     reasoning: str = ""
     inconsistent: int = 0
     error: str = ""
@@ -85,26 +63,25 @@ class Verdict:
     reasked: int = 0
     extra: int = 0
     duplicated: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
     usage: Spend = field(default_factory=Spend, compare=False)
 
     @property
-    def label(self) -> Label | None:
-        """The label of a case with one unit."""
-        return self.labels[0] if len(self.labels) == 1 else None
+    def value(self) -> Value | None:
+        """The value of a case with one unit."""
+        return self.values[0] if len(self.values) == 1 else None
 
     @property
-    def agreement(self) -> tuple[float | None, ...]:
-        """Per unit, the share of the votes cast that went to its label; see :func:`~.votes.agreement`."""
-        if not self.votes:
-            return (None,) * len(self.labels)
-        return tuple(agreement(votes, label) for votes, label in zip(self.votes, self.labels, strict=True))
+    def label(self) -> Label | None:
+        """The closed label of a case with one unit."""
+        return self.value if isinstance(self.value, str) else None
 
 
 @dataclass(kw_only=True)
 class SampleLog:
     """What the samples of one case have said so far."""
 
-    answers: list[Labels] = field(default_factory=list)
+    answers: list[Values] = field(default_factory=list)
     texts: list[tuple[str, ...]] = field(default_factory=list)
     reasoning: str = ""
     inconsistent: int = 0
@@ -113,18 +90,20 @@ class SampleLog:
     reasked: int = 0
     extra: int = 0
     duplicated: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
 
-    def take(self, answer: Answer) -> None:
+    def take(self, reading: Reading) -> None:
         """Count one sample's answer."""
-        self.answers.append(answer.labels)
-        self.reasoning = self.reasoning or answer.reasoning
-        self.inconsistent += answer.inconsistent
-        self.extra += answer.extra
-        self.duplicated += answer.duplicated
-        self.error = self.error or answer.problem
+        self.answers.append(reading.values)
+        self.reasoning = self.reasoning or reading.reasoning
+        self.inconsistent += reading.inconsistent
+        self.extra += reading.extra
+        self.duplicated += reading.duplicated
+        self.error = self.error or reading.problem
+        self.counts.update(reading.counts)
 
-    def votes(self, units: int) -> tuple[dict[Label, int], ...]:
-        """Return label -> votes of each unit."""
+    def votes(self, units: int) -> tuple[dict[Any, int], ...]:
+        """Return value -> votes of each unit."""
         return tuple(tally(self.answers, unit) for unit in range(units))
 
     @property

@@ -16,15 +16,52 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from ..cases import Label, Labels
+from ..cases import Label, Value, Values
 from ..errors import UsageError
 
-__all__ = ["Stopping", "agreement", "check_threshold", "decide", "is_decided", "majority", "tally"]
+__all__ = [
+    "Sampling",
+    "Stopping",
+    "agreement",
+    "check_threshold",
+    "decide",
+    "is_decided",
+    "majority",
+    "tally",
+]
 
 Stopping = Literal["all", "settled"]
 """When drawing ends: after all samples (who fits a threshold later needs every vote), or when all is settled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How often a case is asked, and how many votes make it positive.
+
+    Attributes:
+        samples: independent draws per case, at least 1 (CogniBench section 3.2: 5).
+        threshold: votes for a positive verdict, 1..samples; default: more than half.
+    """
+
+    samples: int = 1
+    threshold: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that cannot give a verdict."""
+        check_threshold(self.samples, self.needed)
+
+    @property
+    def needed(self) -> int:
+        """The votes needed for a positive verdict."""
+        return majority(self.samples) if self.threshold is None else self.threshold
+
+    @property
+    def fewest(self) -> int:
+        """The samples after which a label of two may be settled, at the earliest."""
+        return min(self.needed, self.samples - self.needed + 1)
 
 
 def majority(samples: int) -> int:
@@ -46,9 +83,9 @@ def check_threshold(samples: int, threshold: int) -> None:
         )
 
 
-def tally(answers: Sequence[Labels], unit: int) -> dict[Label, int]:
-    """Return label -> votes for one unit over all samples; unusable answers give no vote."""
-    return dict(Counter(label for answer in answers if (label := answer[unit]) is not None))
+def tally(samples: Sequence[Values], unit: int) -> dict[Any, int]:
+    """Return value -> votes for one unit over all samples; unusable answers give no vote."""
+    return dict(Counter(value for sample in samples if (value := sample[unit]) is not None))
 
 
 def decide(
@@ -109,7 +146,7 @@ def is_decided(
     )
 
 
-def agreement(votes: Mapping[Label, int], label: Label | None) -> float | None:
+def agreement(votes: Mapping[Any, int], label: Value | None) -> float | None:
     """Return the share of the votes cast that went to ``label``, in (0, 1]; ``None`` without a label or a vote.
 
     A sample without a usable answer casts no vote, and a sample that was never drawn because the outcome was

@@ -24,38 +24,38 @@ __all__ = ["done_before", "line_of"]
 def line_of(judge: Judge, case: Case, verdict: Verdict, stamp: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON-ready line of one row.
 
-    ``label`` is the verdict of a judge with one unit, ``units`` has one entry per
-    unit with its text, label, votes, agreement (the share of the votes cast that
-    went to the label), whether the label is positive, and what else the label says
-    (for CogniBench: verdict, type and tier); units of a text that the row gave whole
-    have its ``start`` and ``end`` there, too. ``drawn`` samples were asked and
+    ``label`` is the verdict of a judge with one unit that gives closed labels or preferences, ``value`` that of
+    others; ``units`` has one entry per unit with its text, label (with whether it is positive) or value, votes,
+    agreement (how far the votes cast agree with it: of labels the share that went to it), and what else the label
+    says (for CogniBench: verdict, type and tier); units of a text that the row gave whole
+    have its ``start`` and ``end`` there, too. ``counts`` is what the kind of answer counts besides.
+    ``drawn`` samples were asked and
     ``saved`` were not, because no outcome could change; ``identical`` says that all
     replies of several samples were the same text. ``inconsistent`` is the number of
     samples whose answer contradicted itself, ``reasked`` of those in which missing
     units were asked for again; ``extra`` counts labels for nothing that was asked,
     ``duplicated`` units that a reply gave two labels.
     """
-    units = []
-    for index, text in enumerate(judge.answer_shape.units(case.inputs)):
-        label = verdict.labels[index]
+    units, answer = [], judge.answer
+    for index, text in enumerate(answer.units(case.inputs)):
+        value, votes = verdict.values[index], verdict.votes[index] if verdict.votes else {}
         unit: dict[str, Any] = {
             "text": text,
-            "label": label,
-            "positive": None if label is None else label in judge.positive,
-            "votes": dict(verdict.votes[index]) if verdict.votes else {},
+            **answer.unit_parts(value),
+            "votes": {answer.text(one): count for one, count in votes.items()},
             "agreement": verdict.agreement[index],
         }
         if case.spans:
             unit["start"], unit["end"] = case.spans[index]
-        if judge.details is not None and label is not None:
-            unit.update(judge.details(label))
+        if value is not None:
+            unit.update(answer.unit_details(value))
         units.append(unit)
     return {
         "id": case.id,
         "source": case.source,
         "group": case.group,
         "status": verdict.status,
-        "label": verdict.label,
+        **answer.row_parts(verdict.values),
         "units": units,
         "reasoning": verdict.reasoning,
         "drawn": verdict.drawn,
@@ -65,6 +65,7 @@ def line_of(judge: Judge, case: Case, verdict: Verdict, stamp: Mapping[str, Any]
         "reasked": verdict.reasked,
         "extra": verdict.extra,
         "duplicated": verdict.duplicated,
+        **({"counts": dict(verdict.counts)} if verdict.counts else {}),
         "error": verdict.error,
         "usage": verdict.usage.to_json(),
         **stamp,

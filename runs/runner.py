@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -36,7 +36,8 @@ class Summary:
         resumed: rows that an earlier run had done.
         abstained_before: those of them that abstained.
         verdicts: rows by status.
-        positive: rows with a positive label in them.
+        totals: what the rows' answers add up to, as JSON values: of closed labels, ``positive`` rows.
+        total_words: the same for people.
         inconsistent: samples whose answer contradicted itself, whatever was made of them.
         drawn: samples that were asked.
         saved: samples that were not, because no outcome of their row could change any more.
@@ -55,7 +56,8 @@ class Summary:
     resumed: int
     abstained_before: int = 0
     verdicts: Mapping[str, int]
-    positive: int
+    totals: Mapping[str, Any] = field(default_factory=dict)
+    total_words: tuple[str, ...] = ()
     inconsistent: int = 0
     drawn: int = 0
     saved: int = 0
@@ -99,7 +101,7 @@ class Summary:
             "verdict": self.verdicts.get("verdict", 0),
             "abstained": self.verdicts.get("abstained", 0),
             "failed": self.verdicts.get("failed", 0),
-            "positive": self.positive,
+            **self.totals,
             "inconsistent": self.inconsistent,
             "drawn": self.drawn,
             "saved": self.saved,
@@ -261,18 +263,19 @@ class _Counts:
         self._judge = asker.judge
         self._status: Counter[str] = Counter()
         self._sums: Counter[str] = Counter()
+        self._answers: Counter[str] = Counter()
         self._agreements: list[float] = []
 
     def add(self, verdict: Verdict) -> None:
         self._status[verdict.status] += 1
         self._sums.update({name: int(getattr(verdict, name)) for name in _SUMMED})
-        self._sums["positive"] += any(label in self._judge.positive for label in verdict.labels)
+        self._answers.update(self._judge.answer.tally(verdict.values, verdict.counts))
         self._sums["several"] += verdict.drawn > 1
         self._sums["votes"] += sum(sum(votes.values()) for votes in verdict.votes)
         self._agreements += [share for share in verdict.agreement if share is not None]
 
     def summary(self, rows: int, stopped: str = "") -> Summary:
-        sums = {name: self._sums[name] for name in (*_SUMMED, "positive", "several", "votes")}
+        sums = {name: self._sums[name] for name in (*_SUMMED, "several", "votes")}
         return Summary(
             rows=rows,
             resumed=0,
@@ -280,5 +283,7 @@ class _Counts:
             saved_calls=sums["saved"] * self._judge.calls,
             agreeing=(len(self._agreements), math.fsum(self._agreements)),
             stopped=stopped,
+            totals=self._judge.answer.totals(self._answers),
+            total_words=self._judge.answer.total_words(self._answers),
             **sums,
         )

@@ -72,7 +72,7 @@ def test_a_failure_in_one_sample_fails_the_case_and_keeps_the_others() -> None:
         [YES, LMRateLimitError("slow", retry_after=0.0)] + [LMRateLimitError("slow", retry_after=0.0)] * 3
     )
     verdict = asker(inner, sampling=Sampling(samples=3)).ask(CASE)
-    assert (verdict.status, verdict.labels, verdict.samples) == ("failed", (None,), (("factual",),))
+    assert (verdict.status, verdict.values, verdict.samples) == ("failed", (None,), (("factual",),))
     assert "LMRateLimitError" in verdict.error
     assert (verdict.usage.calls, verdict.usage.retries, verdict.usage.failures) == (5, 3, 1)
 
@@ -88,7 +88,7 @@ def test_labels_outside_the_set_are_no_labels() -> None:
     short = reply("chat", labels=[{"n": 1, "label": "faithful"}, {"n": 3, "label": "faithful"}])
     assert asker(Scripted([odd]), COGNI).ask(case).status == "abstained"
     verdict = asker(Scripted([short, reply("chat", labels=[])]), COGNI).ask(case)
-    assert (verdict.status, verdict.labels) == ("abstained", ("faithful", None))
+    assert (verdict.status, verdict.values) == ("abstained", ("faithful", None))
     assert "1 of 2" in verdict.error
 
 
@@ -99,7 +99,7 @@ def test_a_revote_is_what_asking_with_that_threshold_gives() -> None:
             sampling = Sampling(samples=3, threshold=threshold)
             asked = asker(Scripted(script), sampling=sampling).ask(CASE)
             again = asker(Scripted([]), sampling=sampling).revote(CASE, kept)
-            assert (again.status, again.labels) == (asked.status, asked.labels)
+            assert (again.status, again.values) == (asked.status, asked.values)
 
 
 def test_draws_are_numbered_from_the_first() -> None:

@@ -60,13 +60,13 @@ def test_no_sample_is_paid_that_cannot_change_anything(
     sampling = Sampling(samples=5, threshold=threshold)
     whole = asker(Scripted(script), sampling=sampling).ask(CLAIM)
     early = asker(Scripted(script), sampling=sampling, stopping="settled").ask(CLAIM)
-    assert (early.status, early.labels) == (whole.status, whole.labels)
+    assert (early.status, early.values) == (whole.status, whole.values)
     assert (early.drawn, early.saved, early.usage.calls) == (drawn, 5 - drawn, drawn)
     assert (whole.drawn, whole.saved, whole.usage.calls) == (5, 0, 5)
     assert sum(early.votes[0].values()) == len(early.samples) <= drawn
 
 
-labels = st.sampled_from([*COGNI.labels, None])
+labels = st.sampled_from([*COGNI.answer.labels, None])
 
 
 @settings(deadline=None, max_examples=40)
@@ -87,7 +87,7 @@ def test_the_asker_decides_early_what_it_decides_at_the_end(
 
     whole = asker(Scripted(answers), COGNI, sampling=sampling).ask(case)
     early = asker(Scripted(answers), COGNI, sampling=sampling, stopping="settled").ask(case)
-    assert (early.status, early.labels) == (whole.status, whole.labels)
+    assert (early.status, early.values) == (whole.status, whole.values)
     assert early.drawn + early.saved == samples == whole.drawn
 
 
@@ -136,7 +136,7 @@ def test_only_what_is_missing_or_contradicted_is_asked_again(
 ) -> None:
     inner = Scripted([tags(*first, adapter=adapter), tags(*second, adapter=adapter)])
     verdict = asker(inner, COGNI, adapter=adapter).ask(THREE)
-    assert verdict.labels == found
+    assert verdict.values == found
     assert (verdict.reasked, verdict.extra, verdict.duplicated) == (1, extra, duplicated)
     assert verdict.status == ("abstained" if None in found else "verdict")
     one, two = inner.requests
@@ -159,7 +159,7 @@ def test_a_whole_reply_and_a_useless_one_are_not_asked_again(text: str) -> None:
 
 def test_an_unreadable_second_reply_leaves_the_first_as_it_is() -> None:
     verdict = asker(Scripted([tags((1, "faithful")), "prose"]), COGNI).ask(THREE)
-    assert (verdict.labels, verdict.status) == (("faithful", None, None), "abstained")
+    assert (verdict.values, verdict.status) == (("faithful", None, None), "abstained")
     assert verdict.error.startswith("unusable reply")
 
 
@@ -203,7 +203,7 @@ def test_over_http_and_resumed_from_the_journal(serve: Callable[..., Loopback], 
     found = again.ask_all(cases)
     context.journal.close()
     assert server.count == 48 == context.ledger.spend().calls + context.ledger.spend().replayed
-    assert all(verdict.labels == ("faithful",) * 3 and verdict.reasked == 2 for verdict in found)
+    assert all(verdict.values == ("faithful",) * 3 and verdict.reasked == 2 for verdict in found)
     assert set(Counter(json.dumps(hit.body) for hit in server.hits).values()) == {
         2
     }  # each question once a sample

@@ -81,7 +81,7 @@ def test_every_sentence_gets_its_own_label(serve: Serve) -> None:
     lm = connect(Model(name="openai/gpt-4.1-mini", api_base=server.url), CallContext.fresh())
     verdict = Asker(judge=COGNI, program=COGNI.basic(), lm=lm).ask(case)
     tags = ("irrelevant", "faithful", "invented", "misleading", "speculative", "reliable", "irrefutable")
-    assert verdict.labels == tuple(truth_of(text, tags) for text in ("Paris is big.", "So it is.", "Hi!"))
+    assert verdict.values == tuple(truth_of(text, tags) for text in ("Paris is big.", "So it is.", "Hi!"))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_lasting_fault_of_one_row(serve: Serve, fault: Any, status: str, calls
     judge = asker(server)
     found = judge.ask_all(CASES[:6])
     assert [verdict.status for verdict in found] == ["verdict"] * 3 + [status] + ["verdict"] * 2
-    assert found[3].labels == (None,)
+    assert found[3].values == (None,)
     assert said in found[3].error
     assert "\n" not in found[3].error
     assert all(right(found[n], n) for n in (0, 1, 2, 4, 5))
@@ -213,7 +213,7 @@ def test_garbage_and_errors_over_two_hundred_rows(serve: Serve) -> None:
         if verdict.status == "verdict":
             assert right(verdict, number)
         else:
-            assert verdict.labels == (None,)
+            assert verdict.values == (None,)
             assert verdict.error
     total = spend(judge)
     assert total.calls == server.count == sum(verdict.usage.calls for verdict in found)

@@ -43,12 +43,12 @@ def test_nested_replies_are_abstentions(name: str, adapter: str, reply: str) -> 
     judge = find(name)
     row: dict[str, Any] = {"conversation": "c", "claim": "c", "reference": "r", "sentences": ["a", "b"]}
     channel = Channel(
-        Always(REPLIES[reply].replace("FIELD", judge.answer_shape.field)), CallContext.fresh(), "judge"
+        Always(REPLIES[reply].replace("FIELD", judge.answer.field)), CallContext.fresh(), "judge"
     )
     lm = dspy.LM(
         "jurist/fake", engine=channel, async_engine=AsyncChannel(channel), cache=False, num_retries=0
     )
     verdict = Asker(judge=judge, program=judge.basic(), lm=lm, adapter=adapter).ask(judge.case(row))
     assert verdict.status == "abstained"
-    assert set(verdict.labels) == {None}
+    assert set(verdict.values) == {None}
     assert verdict.error.startswith("unusable reply")

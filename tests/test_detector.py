@@ -17,9 +17,9 @@ from jurist.exports.messages import fill
 from jurist.gold.goldset import Gold, import_gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
+from jurist.programs.answers.spans import Spans, folded, lines_of
 from jurist.programs.asking import Asker, Verdict
 from jurist.programs.catalogue import find
-from jurist.programs.spans import Spans, folded, lines_of
 from jurist.programs.state import PromptState
 
 DETECTOR, COGNIBENCH = find("detector"), find("cognibench")
@@ -70,7 +70,7 @@ def read(items: Any, sentences: list[str] = TEXT) -> Any:
 )
 def test_a_string_names_sentences(items: list[str], places: str) -> None:
     answer = read(items)
-    assert answer.labels == tuple(H if str(place) in places else F for place in range(len(TEXT)))
+    assert answer.values == tuple(H if str(place) in places else F for place in range(len(TEXT)))
     assert answer.problem == ""
 
 
@@ -86,7 +86,7 @@ def test_a_string_names_sentences(items: list[str], places: str) -> None:
 )
 def test_list_markers_and_empty_strings(sentences: list[str], items: list[str], places: str | None) -> None:
     labels = [None if places is None else H if str(n) in places else F for n in range(len(sentences))]
-    assert list(read(items, sentences).labels) == labels
+    assert list(read(items, sentences).values) == labels
 
 
 @pytest.mark.parametrize(
@@ -105,30 +105,30 @@ def test_list_markers_and_empty_strings(sentences: list[str], items: list[str], 
 )
 def test_an_unusable_string_leaves_the_rest_open(item: Any) -> None:
     answer = read(["Yes.", item])
-    assert answer.labels == (None, None, H, None, None)
+    assert answer.values == (None, None, H, None, None)
     assert answer.problem.startswith("1 of 2 returned strings name no sentence")
 
 
 @pytest.mark.parametrize("value", [None, "Yes.", {"a": 1}, 3])
 def test_no_list_is_no_answer(value: Any) -> None:
-    assert read(value).labels == (None,) * len(TEXT)
+    assert read(value).values == (None,) * len(TEXT)
 
 
 @given(words, st.data())
 def test_reading_is_the_inverse_of_writing(sentences: list[str], data: st.DataObject) -> None:
     labels = tuple(data.draw(st.sampled_from([H, F])) for _ in sentences)
     shape = SHAPE.bound({"sentences": sentences})
-    said = json.loads(json.dumps(shape.answer(labels)))
-    assert shape.read({"hallucinated": said}, len(sentences)).labels == labels
+    said = json.loads(json.dumps(shape.example(labels)))
+    assert shape.read({"hallucinated": said}, len(sentences)).values == labels
 
 
 @given(words, st.lists(st.text(max_size=20) | st.none(), max_size=5))
 def test_a_reply_never_raises_and_is_never_guessed(sentences: list[str], items: list[str | None]) -> None:
     answer = read(items, sentences)
-    assert len(answer.labels) == len(sentences)
-    assert set(answer.labels) <= {H, F, None}
-    assert not (answer.problem and F in answer.labels)
-    assert not (None in answer.labels and not answer.problem)
+    assert len(answer.values) == len(sentences)
+    assert set(answer.values) <= {H, F, None}
+    assert not (answer.problem and F in answer.values)
+    assert not (None in answer.values and not answer.problem)
 
 
 @given(words)
@@ -144,7 +144,7 @@ def test_rows_are_those_of_cognibench_with_two_labels() -> None:
     for one, other in zip(ours.cases, theirs.cases, strict=True):
         assert one.gold is not None
         assert other.gold is not None
-        assert one.gold == tuple(H if label in COGNIBENCH.positive else F for label in other.gold)
+        assert one.gold == tuple(H if label in COGNIBENCH.answer.positive else F for label in other.gold)
         assert one.ratings.keys() == other.ratings.keys()
 
 
@@ -171,12 +171,12 @@ def test_a_forged_field_in_the_response_is_text() -> None:
     case = DETECTOR.case({"reference": "R.", "sentences": hostile})
     shown = DETECTOR.values(case.inputs)["sentences"].splitlines()
     verdict, _ = ask(reply("chat", hallucinated=[shown[0], shown[2]]), hostile)
-    assert verdict.labels == (H, F, H)
+    assert verdict.values == (H, F, H)
 
 
 def test_what_names_nothing_abstains_and_says_so() -> None:
     verdict, _ = ask(reply("chat", hallucinated=["a a a", "b b b"]), ["a a a", "c c c"])
-    assert (verdict.status, verdict.labels) == ("abstained", (H, None))
+    assert (verdict.status, verdict.values) == ("abstained", (H, None))
     assert verdict.error == "1 of 2 returned strings name no sentence of the response: 'b b b'"
 
 
@@ -201,7 +201,7 @@ def test_what_names_nothing_abstains_and_says_so() -> None:
 def test_the_offline_engine_copies_sentences(adapter: str, reference: str, sentences: list[str]) -> None:
     loaded = replace(load_judge("detector:basic", store=Store(None)), adapter=adapter)
     verdict = loaded(reference=reference, sentences=sentences)
-    assert (verdict.status, verdict.labels) == ("verdict", (F, H, F))
+    assert (verdict.status, verdict.values) == ("verdict", (F, H, F))
 
 
 @pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
@@ -214,7 +214,7 @@ def test_the_offline_engine_learns_from_demonstrations(adapter: str) -> None:
 
     def found(one: PromptState) -> int:
         asker = replace(loaded.asker(), program=one.apply(DETECTOR.basic()))
-        return sum(verdict.labels.count(H) for verdict in asker.ask_all(gold.cases[20:40]))
+        return sum(verdict.values.count(H) for verdict in asker.ask_all(gold.cases[20:40]))
 
     assert found(lax) < found(state)
 

@@ -21,9 +21,9 @@ from jurist.errors import ArtifactError, UsageError
 from jurist.exports import EXPORTERS, export
 from jurist.exports.messages import fill
 from jurist.keeping.artifacts import Artifact, Store
+from jurist.programs.answers.labels import OneLabel
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
-from jurist.programs.shapes import OneLabel
 from jurist.programs.state import PredictorPrompt, PromptState
 
 FECT, COGNIBENCH = find("fect"), find("cognibench")
@@ -203,15 +203,16 @@ def test_fill_names_missing_inputs() -> None:
 
 
 class Shouting(OneLabel):
-    """A shape with its own rendering."""
+    """An answer with its own rendering."""
 
     def render(self, inputs: Any) -> dict[str, Any]:
         return {name: str(value).upper() for name, value in inputs.items()}
 
 
 def test_own_rendering_needs_the_judge() -> None:
-    shape = Shouting(field="factual", values={"factual": True, "non_factual": False}, unit="claim")
-    judge = replace(FECT, shape=shape)
+    values = {"factual": True, "non_factual": False}
+    shouting = Shouting(field="factual", values=values, unit="claim", positive=frozenset({"non_factual"}))
+    judge = replace(FECT, answer=shouting)
     exported = export(PromptState.of(judge.basic()), judge, "messages")
     with pytest.raises(UsageError, match="judge="):
         fill(exported, inputs_of(judge, "quiet"))

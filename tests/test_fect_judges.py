@@ -170,7 +170,7 @@ def test_contradictions_are_counted_by_sample_and_survive_a_revote() -> None:
 def test_policies_have_names_of_their_own(policy: Any) -> None:
     judge = settling(policy)
     assert judge.name == f"fect-3d-reasoning-{policy}"
-    assert judge.labels == find("fect").labels
+    assert judge.answer.labels == find("fect").answer.labels
 
 
 def test_a_run_counts_contradictions_and_shows_the_units() -> None:

@@ -237,9 +237,7 @@ def test_a_row_model_that_demands_a_label_cannot_hold_an_ambiguous_row(tmp_path:
     judge = Judge(
         name="strict",
         signature=FECT.signature,
-        positive=FECT.positive,
-        labels=FECT.labels,
-        shape=FECT.shape,
+        answer=FECT.answer,
         rows=Strict,
         to_case=to_case,
     )

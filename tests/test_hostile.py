@@ -104,7 +104,7 @@ def test_the_offline_engine_sees_the_same_units(adapter: str, name: str, kind: s
         lm = connect(Model(), context_with())
         verdict = Asker(judge=judge, program=judge.basic(), lm=lm, adapter=adapter).ask(Case(inputs=inputs))
         assert verdict.status == "verdict"
-        assert len(verdict.labels) == (1 if name == "fect" else 3)
+        assert len(verdict.values) == (1 if name == "fect" else 3)
 
 
 def test_the_offline_engine_reads_a_megabyte() -> None:

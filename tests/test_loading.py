@@ -96,7 +96,7 @@ def test_an_at_sign_in_a_folder_is_no_version(store: Store, tmp_path: Path) -> N
 def test_a_judge_compiled_by_its_name_still_knows_its_file(store: Store) -> None:
     judge, reference = locate("may-go", store)
     assert (judge.name, reference) == ("may-go", "own.py:judge")
-    assert find_judge("may-go", store).labels == judge.labels
+    assert find_judge("may-go", store).answer.labels == judge.answer.labels
     assert locate("fect", store) == (FECT, "fect")
 
 
@@ -189,7 +189,7 @@ def test_the_public_functions_take_the_same_names(store: Store) -> None:
     talk = "Agent: Hello. Customer: I want my money back."
     verdict = judge(conversation=talk, claim="The customer wants the money back.")
     assert verdict.status == "verdict"
-    assert verdict.label in FECT.labels
+    assert verdict.label in FECT.answer.labels
     with pytest.raises(JuristError, match="claim"):
         judge(conversation=talk)
 

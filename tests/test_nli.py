@@ -53,7 +53,7 @@ def test_each_sentence_is_told_by_its_relation(reference: str, labels: tuple[str
     fake = Fake()
     one = asker(reference, fake)
     verdict = one.ask(one.judge.case(ROW))
-    assert (verdict.status, verdict.labels) == ("verdict", labels)
+    assert (verdict.status, verdict.values) == ("verdict", labels)
     assert fake.seen == [("Ref.\nuser: Why?", ("e", "n", "c", "n then e"))]
     assert verdict.reasoning.startswith("1. entailment 0.800; 2. neutral 0.200")
 
@@ -64,7 +64,7 @@ def test_what_cannot_contradict_is_refused_where_contradiction_decides() -> None
             return [[{"entailment": 0.1, "not_entailment": 0.9}] for _ in hypotheses]
 
     one = asker("nli:m", Two())  # type: ignore[arg-type]
-    assert set(one.ask(one.judge.case(ROW)).labels) == {H}
+    assert set(one.ask(one.judge.case(ROW)).values) == {H}
     other = asker("nli-contradiction:m", Two())  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="no class contradiction"):
         other.ask(other.judge.case(ROW))
@@ -140,7 +140,7 @@ def test_no_model_named() -> None:
 def test_it_is_asked_once_and_keeps_its_model() -> None:
     loaded = load_judge("nli:org/m", store=Store(None), samples=5).with_model(Model(name="openai/x"))
     assert (loaded.name, loaded.model.name, loaded.sampling) == ("nli:org/m", "nli:org/m", Sampling())
-    assert loaded.judge.labels == load_judge("detector:basic", store=Store(None)).judge.labels
+    assert loaded.judge.answer.labels == load_judge("detector:basic", store=Store(None)).judge.answer.labels
 
 
 def test_a_missing_extra_is_one_line(

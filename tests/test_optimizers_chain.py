@@ -133,9 +133,9 @@ def test_who_may_not_win_is_not_chosen() -> None:
     for candidate, wrong in ((start, 2), (good, 5), (better, 50)):  # every so many cases are judged wrong
         for number, case in enumerate(cases):
             gold = str((case.gold or ("",))[0])
-            other = next(label for label in job.judge.labels if label != gold)
+            other = next(label for label in job.judge.answer.labels if label != gold)
             label = other if number % wrong == 0 else gold
-            board.record(candidate, case, Verdict(id=case.id, status="verdict", labels=(label,)))
+            board.record(candidate, case, Verdict(id=case.id, status="verdict", values=(label,)))
     assert board.best(parts.dev) == better
     assert board.best(parts.dev, {better.id}) == good
     assert board.best(parts.dev, {better.id, good.id}) == start

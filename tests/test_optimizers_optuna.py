@@ -120,7 +120,7 @@ def test_thresholds_cost_nothing(house: tuple[Judge, Gold]) -> None:
     rates = []
     for one in found:
         outcomes = board.score(one, job.dev)
-        rates.append(sum(label in job.judge.positive for o in outcomes for label in o.row.predicted))
+        rates.append(sum(label in job.judge.answer.positive for o in outcomes for label in o.row.predicted))
     assert job.context.meter.calls == before
     assert rates[0] > rates[2]
     assert rates == sorted(rates, reverse=True)

@@ -17,8 +17,9 @@ from jurist.optimizers.copying import CopyGuard, shingles
 from jurist.optimizers.proposing import CandidateFilter
 from jurist.optimizers.racing import Race, blocks, interleaved, stratified
 from jurist.optimizers.standing import Credit
+from jurist.programs.answers.labels import OneLabel
 
-POSITIVE = frozenset({"bad"})
+ANSWER = OneLabel(values={name: name for name in ("bad", "good", "ugly")}, positive=frozenset({"bad"}))
 
 
 def labelled(labels: list[str]) -> list[Case]:
@@ -29,14 +30,14 @@ def labelled(labels: list[str]) -> list[Case]:
 @given(st.lists(st.sampled_from(["bad", "good", "ugly"]), max_size=60), st.integers(0, 99))
 def test_every_prefix_of_an_order_is_stratified(labels: list[str], seed: int) -> None:
     cases = labelled(labels)
-    order = stratified(cases, POSITIVE, random.Random(seed))
+    order = stratified(cases, ANSWER, random.Random(seed))
     assert sorted(case.id for case in order) == sorted(case.id for case in cases)
     whole = Counter(case.gold for case in cases)
     for size in range(1, len(order) + 1):
         part = Counter(case.gold for case in order[:size])
         for label, count in whole.items():
             assert abs(part[label] - size * count / len(cases)) <= len(whole)
-    assert order == stratified(cases, POSITIVE, random.Random(seed))
+    assert order == stratified(cases, ANSWER, random.Random(seed))
 
 
 @settings(max_examples=40, deadline=None)
@@ -64,7 +65,7 @@ def racing(seed: int = 4, texts: int = 6) -> tuple[World, Race]:
     job = job_of(world)
     board = board_of(job)
     order = interleaved(
-        *(stratified(part, job.judge.positive, random.Random(0)) for part in (job.train, job.dev))
+        *(stratified(part, job.judge.answer, random.Random(0)) for part in (job.train, job.dev))
     )
     race = Race(board, order, block=6, reference=board.score(board.basic, job.dev), shrink=5.0)
     race.enter(board.basic)

@@ -186,7 +186,7 @@ class TestSetting:
         # One of three samples says non_factual: enough for the setting, too few for a majority.
         own = Scripted(lambda request: reply("chat", factual=(request.config.seed or 0) != 0))
         job, board = self.start(own, Setting(threshold=1), sampling=Sampling(samples=3))
-        case = next(one for one in job.train if (one.gold or ("",))[0] in FECT.positive)
+        case = next(one for one in job.train if (one.gold or ("",))[0] in FECT.answer.positive)
         start = list(board.candidates.values())[-1]
         recorder = Recorder(job=job, board=board, start=start, source="x")
         with dspy.context(lm=job.judge_lm, trace=[]):

@@ -50,8 +50,8 @@ def said(judge: Judge, case: Case, demos: dict[str, Any]) -> tuple[str | None, .
         tiers = {item["n"]: item["label"] for item in demos.get("tier", {"labels": []})["labels"]}
         assert set(tiers) == {n for n, label in first.items() if label == "cognitive"}
         return tuple({**first, **tiers}.get(n) for n in range(1, len(case.gold or ()) + 1))
-    count = len(judge.answer_shape.units(case.inputs))
-    return judge.shape_for(case.inputs).read(demos["self"], count).labels
+    count = len(judge.answer.units(case.inputs))
+    return judge.answer_about(case.inputs).read(demos["self"], count).labels
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -122,7 +122,7 @@ def give(board: Board, candidate: Candidate, rights: Iterable[tuple[Case, bool]]
     for case, right in rights:
         gold = str((case.gold or ("",))[0])
         label = gold if right else {"accept": "reject", "reject": "accept"}[gold]
-        board.record(candidate, case, Verdict(id=case.id, status="verdict", labels=(label,)))
+        board.record(candidate, case, Verdict(id=case.id, status="verdict", values=(label,)))
 
 
 def test_nothing_scored_on_dev_is_no_choice() -> None:

@@ -16,7 +16,7 @@ FECT = find("fect")
 CASES = [
     dataclasses.replace(
         FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}),
-        gold=(FECT.labels[n % 2],),
+        gold=(FECT.answer.labels[n % 2],),
         group=str(n),
     )
     for n in range(6)

@@ -16,8 +16,9 @@ from small import cli
 
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
-from jurist.gold.review import candidates, read_judged, review_lines, rows_of, split_of
+from jurist.gold.review import candidates, read_judged, review_lines, rows_of
 from jurist.gold.writing import write_jsonl
+from jurist.programs.answers.closed import ClosedLabel
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 
@@ -89,14 +90,18 @@ def test_equal_splits_are_ordered_by_the_distance_to_the_threshold(tmp_path: Pat
     assert names(tmp_path, found) == ["open", "close", "even"]
 
 
+def spread(votes: dict[str, int], labels: str = "abcd") -> float:
+    return ClosedLabel(labels=tuple(labels)).spread(votes)
+
+
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 9)).filter(lambda votes: any(votes.values())))
 def test_laws_of_the_split(votes: dict[str, int]) -> None:
-    split = split_of(votes, 4)
+    split = spread(votes)
     assert 0 <= split <= 1 + 1e-12
     assert (split < 1e-12) == (sum(count > 0 for count in votes.values()) == 1)
-    assert split == pytest.approx(split_of({name: 3 * count for name, count in votes.items()}, 4))
-    assert split_of(dict.fromkeys("abcd", 2), 4) == pytest.approx(1)
-    assert split_of({"a": 3, "b": 1}, 2) == pytest.approx(-(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25)))
+    assert split == pytest.approx(spread({name: 3 * count for name, count in votes.items()}))
+    assert spread(dict.fromkeys("abcd", 2)) == pytest.approx(1)
+    assert spread({"a": 3, "b": 1}, "ab") == pytest.approx(-(0.75 * math.log2(0.75) + 0.25 * math.log2(0.25)))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +167,7 @@ def test_from_a_run_to_ratings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ("wrong", "differs from gold", "0.000", "5"),
     ]
     # nothing on a line leads the person who labels it
-    assert not any(label in (line["why"], line["votes"]) for line in lines for label in FECT.labels)
+    assert not any(label in (line["why"], line["votes"]) for line in lines for label in FECT.answer.labels)
     for line, label in zip(lines, [TRUE, FALSE, "", FALSE], strict=True):
         line["rater:ann"] = label
     with (tmp_path / "review.csv").open("w", encoding="utf-8", newline="") as stream:

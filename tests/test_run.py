@@ -52,7 +52,7 @@ def test_a_line_has_everything() -> None:
         assert (line["judge"], line["artifact"], line["model"]) == ("fect@1", artifact.sha256, "offline")
         assert (line["status"], line["error"]) == ("verdict", "")
         (unit,) = line["units"]
-        assert unit["label"] == line["label"] in FECT.labels
+        assert unit["label"] == line["label"] in FECT.answer.labels
         assert unit["positive"] is (line["label"] == "non_factual")
         assert unit["votes"] == {line["label"]: 1}
         assert unit["agreement"] == 1.0

@@ -107,7 +107,7 @@ def said(gold: Gold, rater: str) -> dict[tuple[str, int], str]:
 
 
 def draw_answers(data: st.DataObject, gold: Gold) -> Filled:
-    label = st.sampled_from(["", *gold.judge.labels])
+    label = st.sampled_from(["", *gold.judge.answer.labels])
     reason = st.sampled_from(["", *CATEGORIES])
     return {
         (line.case.id, line.unit): (data.draw(label), data.draw(reason))
@@ -188,7 +188,7 @@ def test_label_studio_gets_a_configuration_with_the_labels(tmp_path: Path) -> No
     assert [file.name for file in written.files] == ["t.json", "t.xml"]
     view = ElementTree.fromstring((tmp_path / "t.xml").read_text(encoding="utf-8"))
     labels, reasons = view.findall("Choices")
-    assert [choice.get("value") for choice in labels] == list(COGNIBENCH.labels)
+    assert [choice.get("value") for choice in labels] == list(COGNIBENCH.answer.labels)
     assert [choice.get("value") for choice in reasons] == ["sentiment", "relation", "other"]
     (task,) = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
     for text in view.findall("Text"):

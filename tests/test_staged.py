@@ -50,7 +50,7 @@ def asked(first: Any, second: Any = None, adapter: str = "chat") -> tuple[Verdic
 def test_the_second_stage_sees_the_cognitive_sentences_under_their_own_numbers(adapter: str) -> None:
     first = {1: "irrelevant", 2: "faithful", 3: "cognitive", 4: "invented", 5: "cognitive"}
     verdict, shown = asked(first, {3: "speculative", 5: "irrefutable"}, adapter)
-    assert verdict.labels == ("irrelevant", "faithful", "speculative", "invented", "irrefutable")
+    assert verdict.values == ("irrelevant", "faithful", "speculative", "invented", "irrefutable")
     assert verdict.usage.calls == 2 == STAGED.calls
     if adapter == "chat":
         assert shown == ["3. It must be loved.\n5. So it mattered."]
@@ -58,7 +58,7 @@ def test_the_second_stage_sees_the_cognitive_sentences_under_their_own_numbers(a
 
 def test_without_a_cognitive_sentence_there_is_no_second_call() -> None:
     verdict, shown = asked(dict.fromkeys(range(1, 6), "faithful"))
-    assert (verdict.labels, verdict.usage.calls, shown) == (("faithful",) * 5, 1, [])
+    assert (verdict.values, verdict.usage.calls, shown) == (("faithful",) * 5, 1, [])
 
 
 def test_a_sentence_without_one_usable_label_is_abstained() -> None:
@@ -72,7 +72,7 @@ def test_a_sentence_without_one_usable_label_is_abstained() -> None:
     ]
     second = [(2, "reliable"), (3, "reliable"), (3, "misleading"), (4, "reliable"), (5, "misleading")]
     verdict, shown = asked(first, second)
-    assert verdict.labels == ("irrelevant", None, None, "reliable", "faithful")
+    assert verdict.values == ("irrelevant", None, None, "reliable", "faithful")
     assert verdict.status == "abstained"
     assert shown[0] == "3. It must be loved.\n4. 2. It had owners."
 
@@ -94,7 +94,7 @@ def test_answering_as_the_demonstrations_do_gives_gold_back(gold: list[str | Non
 
     lm = lm_of(Scripted(answer), context_with())
     program = STAGED.basic()
-    assert Asker(judge=STAGED, program=program, lm=lm).ask(case).labels == tuple(gold)
+    assert Asker(judge=STAGED, program=program, lm=lm).ask(case).values == tuple(gold)
 
 
 @pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
@@ -105,7 +105,7 @@ def test_the_offline_engine_answers_both_stages(adapter: str) -> None:
     cases = Gold.load("cognibench-mini", STAGED).cases[:40]
     verdicts = loaded.ask(cases)
     assert {verdict.status for verdict in verdicts} == {"verdict"}
-    found = {label for verdict in verdicts for label in verdict.labels}
+    found = {label for verdict in verdicts for label in verdict.values}
     assert found >= {"faithful", "invented", "speculative", "reliable"}
     assert len(cases) < loaded.context.ledger.spend().calls <= 2 * len(cases)
 

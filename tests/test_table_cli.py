@@ -22,7 +22,7 @@ from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.signatures.cognibench import LABELS
 
-POSITIVE = COGNIBENCH.positive
+POSITIVE = COGNIBENCH.answer.positive
 SHARES = ("--split", "40/20/40")
 SETTINGS = ("--set", "sample=6", "--set", "most=1", "--set", "draws=1", "--set", "pairs=1")
 
@@ -277,7 +277,7 @@ def test_votes_give_every_threshold_what_asking_under_it_gives() -> None:
         again = load_judge("cognibench:basic", store=Store("none"), samples=4, threshold=threshold)
         verdicts = again.ask(plan.cases)
         rows = rows_at(asked, threshold, LABELS, POSITIVE)
-        assert [row.predicted for row in rows] == [verdict.labels for verdict in verdicts]
+        assert [row.predicted for row in rows] == [verdict.values for verdict in verdicts]
 
 
 def test_one_sentence_a_call_keeps_what_was_said_before_it() -> None:

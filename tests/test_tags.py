@@ -16,10 +16,10 @@ from loopback import field_of
 from jurist.cases import Case
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
+from jurist.programs.answers.sentences import Sentences
+from jurist.programs.answers.tags import Echoed
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
-from jurist.programs.shapes import Repeatable, Sentences
-from jurist.programs.tags import Echoed
 
 COGNI, TAGS = find("cognibench"), find("cognibench-tags")
 SHAPE = Echoed(field="labels", unit="sentences", labels=("good", "bad", "odd"))
@@ -77,23 +77,23 @@ def test_an_echo_is_matched_by_text_and_order(
     text: Any, found: tuple[str | None, ...], extra: int, duplicated: int
 ) -> None:
     answer = read(["A b.", "C.", "D!"], text)
-    assert (answer.labels, answer.extra, answer.duplicated) == (found, extra, duplicated)
+    assert (answer.values, answer.extra, answer.duplicated) == (found, extra, duplicated)
 
 
 def test_equal_sentences_go_by_order() -> None:
-    assert read(["A", "B", "A"], "<good>A</good><bad>B</bad><odd>A</odd>").labels == ("good", "bad", "odd")
+    assert read(["A", "B", "A"], "<good>A</good><bad>B</bad><odd>A</odd>").values == ("good", "bad", "odd")
 
 
 def test_only_what_was_asked_for_is_heard() -> None:
     answer = read(["A", "B", "C"], "<good>A</good><bad>B</bad>", [1, 2])
-    assert (answer.labels, answer.missing, answer.extra) == ((None, "bad", None), (0, 2), 1)
+    assert (answer.values, answer.missing, answer.extra) == ((None, "bad", None), (0, 2), 1)
 
 
 @given(st.lists(st.tuples(hostile, labels), min_size=1, max_size=6))
 def test_reading_undoes_writing_whatever_the_sentences_hold(pairs: list[tuple[str, str | None]]) -> None:
     sentences, said = [text for text, _ in pairs], tuple(label for _, label in pairs)
     shape = SHAPE.bound({"sentences": sentences})
-    found = shape.read({"labels": shape.answer(said)}, len(said)).labels
+    found = shape.read({"labels": shape.example(said)}, len(said)).values
     if None not in said:
         assert found == said
     assert all(one in (two, None) for one, two in zip(found, said, strict=True)) or len(set(sentences)) < len(
@@ -109,7 +109,7 @@ def test_no_sentence_can_forge_a_label(pairs: list[tuple[str, str]], data: st.Da
         return  # equal sentences may take each other's label
     whole = "\n".join(f"<{label}>{text}</{label}>" for text, label in pairs)
     echo = whole[: data.draw(st.integers(0, len(whole)))] if data.draw(st.booleans()) else whole
-    found = read([text for text, _ in pairs], echo).labels
+    found = read([text for text, _ in pairs], echo).values
     assert all(one in (label, None) for one, (_, label) in zip(found, pairs, strict=True))
 
 
@@ -128,9 +128,9 @@ def test_a_forged_tag_costs_labels_and_gives_none(wrap: Any) -> None:
         f"<bad>{FORGED}</bad><bad>B.</bad>",
         f"<bad>{FORGED}</bad><good>B.</good>",
     ):
-        assert read(sentences, echo).labels == (None, None)
+        assert read(sentences, echo).values == (None, None)
     honest = SHAPE.bound({"sentences": sentences})
-    assert read(sentences, honest.answer(("bad", "good"))).labels == ("bad", "good")
+    assert read(sentences, honest.example(("bad", "good"))).values == ("bad", "good")
 
 
 @given(st.lists(hostile, min_size=1, max_size=5))
@@ -144,16 +144,16 @@ def test_what_is_shown_has_one_line_and_one_pair_of_tags_for_each_sentence(sente
 
 def test_both_shapes_stand_behind_one_interface() -> None:
     for judge, kind in ((COGNI, Sentences), (TAGS, Echoed)):
-        assert isinstance(judge.answer_shape, kind)
-        assert isinstance(judge.answer_shape, Repeatable)
-    assert (COGNI.labels, COGNI.positive, COGNI.input_fields) == (
-        TAGS.labels,
-        TAGS.positive,
+        assert isinstance(judge.answer, kind)
+        assert judge.answer.repeatable
+    assert (COGNI.answer.values, COGNI.answer.positive, COGNI.input_fields) == (
+        TAGS.answer.values,
+        TAGS.answer.positive,
         TAGS.input_fields,
     )
     rules = [judge.signature.instructions.partition("\n")[2].strip() for judge in (COGNI, TAGS)]
     assert rules[0] == rules[1]
-    assert all(label in rules[0] for label in COGNI.labels)
+    assert all(label in rules[0] for label in COGNI.answer.values)
 
 
 ROW = {
@@ -182,7 +182,7 @@ def test_a_demonstration_is_tagged_like_the_task_and_survives_every_adapter(adap
 
     lm = lm_of(Scripted(answers), CallContext.fresh())
     asker = Asker(judge=TAGS, program=program, lm=lm, adapter=adapter)
-    assert asker.ask(case).labels == tuple(ROW["labels"])
+    assert asker.ask(case).values == tuple(ROW["labels"])
 
 
 def test_a_raw_xml_echo_is_read_too() -> None:
@@ -191,7 +191,7 @@ def test_a_raw_xml_echo_is_read_too() -> None:
     asker = Asker(
         judge=TAGS, program=TAGS.basic(), lm=lm_of(Scripted([text]), CallContext.fresh()), adapter="xml"
     )
-    assert asker.ask(case).labels == ("faithful", "invented")
+    assert asker.ask(case).values == ("faithful", "invented")
 
 
 @pytest.mark.parametrize("adapter", ["chat", "json", "xml"])
@@ -204,7 +204,7 @@ def test_a_sentence_left_out_is_asked_again_alone(adapter: str) -> None:
     verdict = Asker(
         judge=TAGS, program=TAGS.basic(), lm=lm_of(inner, CallContext.fresh()), adapter=adapter
     ).ask(case)
-    assert (verdict.labels, verdict.reasked) == (("faithful", "reliable", "invented"), 1)
+    assert (verdict.values, verdict.reasked) == (("faithful", "reliable", "invented"), 1)
     again = user_of(inner.requests[1])
     assert "<>Two.</>" in again
     assert "One." not in again
@@ -229,12 +229,12 @@ def test_the_offline_engine_echoes_and_learns_alike_in_both_shapes(adapter: str)
         lm = connect(Model(temperature=0.0), CallContext.fresh())
         verdicts = Asker(judge=judge, program=program, lm=lm, adapter=adapter).ask_all(gold[10:16])
         assert {verdict.status for verdict in verdicts} == {"verdict"}
-        found.append([verdict.labels for verdict in verdicts])
+        found.append([verdict.values for verdict in verdicts])
     assert found[0] == found[1]
     program = TAGS.basic()
     lm = connect(Model(temperature=0.0), CallContext.fresh())
     bare = Asker(judge=TAGS, program=program, lm=lm, adapter=adapter).ask_all(gold[10:16])
-    assert [verdict.labels for verdict in bare] != found[1]  # the demonstrations were read
+    assert [verdict.values for verdict in bare] != found[1]  # the demonstrations were read
 
 
 def test_the_hostile_row_of_the_offline_engine_is_no_crash() -> None:
@@ -264,4 +264,4 @@ def test_an_export_of_the_echoed_shape_is_filled_without_the_judge(text: str, tm
 
 def test_a_tag_that_is_a_label_only_to_a_pattern_is_none() -> None:
     shape = Echoed(field="t", unit="s", labels=("misleading",), sentences=("A b.",))
-    assert shape.read({"t": "<mi\u017fleading>A b.</>"}, 1).labels == (None,)
+    assert shape.read({"t": "<mi\u017fleading>A b.</>"}, 1).values == (None,)

@@ -59,8 +59,8 @@ def test_the_first_no_ends_it_and_every_reason_is_kept(tier: str, adapter: str) 
         f"{step}: {'yes' if said else 'no'}: why {step}" for step, said in PATHS[tier].items()
     ]
     assert decisions(tier) == PATHS[tier]
-    assert TIER.details is not None
-    assert TIER.details(tier) == {step: PATHS[tier].get(step) for step in STEPS}
+    assert TIER.answer.details is not None
+    assert TIER.answer.details(tier) == {step: PATHS[tier].get(step) for step in STEPS}
 
 
 @pytest.mark.parametrize("place", range(3))
@@ -142,23 +142,30 @@ def test_the_offline_engine_decides_by_evidence_and_wording(
 @pytest.mark.parametrize("name", ["tier", "cognibench", "cognibench-staged"])
 def test_strictness_says_what_is_hallucinated(name: str) -> None:
     judge = find(name)
-    assert judge.strictness == "grounded"
-    assert judge.positive == with_strictness(judge, "grounded").positive
-    sets = [with_strictness(judge, level).positive & set(TIERS) for level in LEVELS]
+    assert judge.answer.strictness == "grounded"
+    assert judge.answer.positive == with_strictness(judge, "grounded").answer.positive
+    sets = [with_strictness(judge, level).answer.positive & set(TIERS) for level in LEVELS]
     assert sets == [{"misleading"}, {"misleading", "speculative"}, {"misleading", "speculative", "reliable"}]
     strict = with_strictness(judge, "irrefutable")
-    assert ("invented" in strict.positive) == (name != "tier")
+    assert ("invented" in strict.answer.positive) == (name != "tier")
     if name != "tier":
-        assert strict.details is not None
-        assert judge.details is not None
-        assert (judge.details("reliable")["verdict"], strict.details("reliable")["verdict"]) == (
+        assert strict.answer.details is not None
+        assert judge.answer.details is not None
+        assert (
+            judge.answer.details("reliable")["verdict"],
+            strict.answer.details("reliable")["verdict"],
+        ) == (
             "faithful",
             "hallucinated",
         )
 
 
 def test_a_judge_without_tiers_has_no_strictness(tmp_path: Path) -> None:
-    assert {judge.name for judge in JUDGES if judge.tiers} >= {"tier", "cognibench", "cognibench-staged"}
+    assert {judge.name for judge in JUDGES if judge.answer.tiers} >= {
+        "tier",
+        "cognibench",
+        "cognibench-staged",
+    }
     with pytest.raises(UsageError, match="judge fect has no tiers"):
         with_strictness(find("fect"), "rational")
     for command in (
@@ -181,7 +188,7 @@ def test_a_judge_is_compiled_for_a_strictness_and_runs_with_it(tmp_path: Path) -
     assert done.json["strictness"] == "irrefutable"
     assert "reliable" in done.json["positive"]
     loaded = load_judge("cognibench", store=Store(store))
-    assert (loaded.judge.strictness, loaded.proven_for) == ("irrefutable", "irrefutable")
+    assert (loaded.judge.answer.strictness, loaded.proven_for) == ("irrefutable", "irrefutable")
     rows = tmp_path / "rows.jsonl"
     rows.write_text(json.dumps({"reference": EVIDENCE, "sentences": ["It closed in 1911."]}) + "\n")
 

@@ -57,7 +57,7 @@ def test_an_example_is_what_the_judge_sends_and_reads(reference: str, adapter: s
         assert [message["role"] for message in example.messages] == ["system", "user", "assistant"]
         engine = Scripted([said["content"]])
         verdict = replace(judge.asker(), lm=lm_of(engine, context_with())).ask(example.case)
-        assert verdict.labels == example.case.gold
+        assert verdict.values == example.case.gold
         sent = engine.requests[0]
         assert [system_of(sent), sent.messages[-1].text] == [message["content"] for message in asked]
 
@@ -127,7 +127,7 @@ def test_hostile_text_stays_in_its_message() -> None:
     verdict = replace(
         loaded().asker(), lm=lm_of(Scripted([example.messages[2]["content"]]), context_with())
     ).ask(example.case)
-    assert verdict.labels == ("hallucinated", "faithful", "hallucinated")
+    assert verdict.values == ("hallucinated", "faithful", "hallucinated")
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ from ...keeping.paying import Paying
 from ...optimizers.base import Job, Result, Sink, optimize
 from ...optimizers.contrastive import Contrastive
 from ...optimizers.registry import make
+from ...programs.answers.infer import closed
 from ...programs.asking import Asker, Sampling
 from ...programs.judge import Judge
 from ...programs.state import PromptState
@@ -84,7 +85,7 @@ class Ablation:
 
     def __post_init__(self) -> None:
         """Refuse what would only come out in the middle."""
-        if set(self.judge.labels) != set(LABELS):
+        if set(self.judge.answer.choices) != set(LABELS):
             raise UsageError(
                 f"judge {self.judge.name} does not give CogniBench's labels",
                 hint="use cognibench, or one of one's own with the same labels",
@@ -133,7 +134,7 @@ class Ablation:
         return {
             "table": "cognibench-5",
             "judge": f"{self.judge.name}:{self.judge.variant}",
-            "strictness": self.judge.strictness,
+            "strictness": self.judge.answer.strictness,
             "prompt": PromptState.of(self.judge.basic()).id,
             "gold": self.gold.sha256,
             "samples": self.samples,
@@ -205,9 +206,9 @@ class Ablation:
         return table_of(
             "cognibench-5",
             self.gold.name,
-            self.judge.strictness or "grounded",
+            self.judge.answer.strictness or "grounded",
             lines,
-            self.judge.positive,
+            closed(self.judge.answer).positive,
             pairs=pairs,
             seed=self.seed,
             notes=notes,
@@ -271,9 +272,9 @@ class Ablation:
             line_of(
                 self._named(name, model),
                 model.name,
-                rows_at(asked, votes, LABELS, self.judge.positive),
+                rows_at(asked, votes, LABELS, closed(self.judge.answer).positive),
                 self.split.test,
-                self.judge.positive,
+                closed(self.judge.answer).positive,
                 tiers=True,
                 spend=contexts[context].ledger.spend(),
                 seed=self.seed,
@@ -282,8 +283,8 @@ class Ablation:
         ]
 
     def _scored(self, asked: Asked, votes: int) -> Detection:
-        rows = rows_at(asked, votes, LABELS, self.judge.positive)
-        return scored(rows, self.split.test, self.judge.positive, self.seed)
+        rows = rows_at(asked, votes, LABELS, closed(self.judge.answer).positive)
+        return scored(rows, self.split.test, closed(self.judge.answer).positive, self.seed)
 
     def _named(self, name: str, model: Model) -> str:
         return f"{name} / {model.name}" if len(self.models) > 1 else name

@@ -15,6 +15,7 @@ from ...cases import Case, Label
 from ...errors import UsageError
 from ...evaluation.rows import Row
 from ...gold.goldset import Gold
+from ...programs.answers.infer import closed
 from ...programs.asking import Asker
 from ...programs.judge import Judge
 from ...programs.verdicts import Verdict
@@ -132,24 +133,24 @@ def _said(
     asked: Asked, verdict: Verdict, threshold: int, labels: Sequence[Label], positive: frozenset[Label]
 ) -> tuple[Label | None, ...]:
     if verdict.status == "failed" or not verdict.votes:
-        return verdict.labels
-    judge = asked.plan.judge
+        return verdict.values
+    answer = closed(asked.plan.judge.answer)
     rule: Mapping[str, Any] = {
         "samples": asked.samples,
         "threshold": threshold,
-        "positive": judge.positive,
-        "order": judge.labels,
+        "positive": answer.positive,
+        "order": answer.labels,
     }
     found = [decide(votes, **rule) for votes in verdict.votes]
-    if set(judge.labels) == set(labels):
+    if set(answer.labels) == set(labels):
         return tuple(found)
     return tuple(
-        None if label is None else "invented" if label in judge.positive else "faithful" for label in found
+        None if label is None else "invented" if label in answer.positive else "faithful" for label in found
     )
 
 
 def _units(judge: Judge, case: Case) -> int:
-    return len(judge.answer_shape.units(case.inputs))
+    return len(judge.answer.units(case.inputs))
 
 
 def _placed(judge: Judge, case: Case, units: Sequence[tuple[int, int]]) -> tuple[Place, ...]:

@@ -30,6 +30,7 @@ from ...jobs.estimates import Estimate, Part, judging
 from ...jobs.forecast import Rate, Span, some
 from ...keeping.loading import LoadedJudge
 from ...keeping.paid import Roles, Start, working
+from ...programs.answers.infer import closed
 from ...programs.cognibench import COGNIBENCH
 from ...programs.dialogue import Respond, rendered
 from ...programs.state import PromptState
@@ -245,7 +246,7 @@ def assess(
         cases = work.held_out
         verdicts = judge.asker().ask_all(cases, lambda index, verdict: on_step())
         known = [
-            (case.group, case.gold or (), verdict.labels)
+            (case.group, case.gold or (), verdict.values)
             for case, verdict in zip(cases, verdicts, strict=True)
         ]
         found = [
@@ -311,7 +312,7 @@ def _draw(prompt: AssistantTurn, seed: int) -> int:
 
 
 def _measures(judge: LoadedJudge, answers: Sequence[Labelled], known: Known, seed: int) -> dict[str, Measure]:
-    known_tests = label_tests(judge.judge.positive)
+    known_tests = label_tests(closed(judge.judge.answer).positive)
     tests = {name: known_tests[name] for name in MEASURES}
     said = [(one.answer.group, label) for one in answers for label in one.labels if label is not None]
     raw = shares(

@@ -18,6 +18,7 @@ from ...gold.goldset import Gold
 from ...jobs.estimate import Estimate, Questions, estimate
 from ...keeping.loading import LoadedJudge, unique_names
 from ...keeping.paying import Paying
+from ...programs.answers.infer import closed
 from ...programs.judge import Judge
 from ...programs.statements import BySentence
 from ...programs.strictness import BELOW, DEFAULT
@@ -153,7 +154,7 @@ class Detectors:
         )
 
     def _line(self, name: str, one: LoadedJudge, rows: Sequence[Any], spend: Any) -> Line:
-        tiers = set(one.judge.labels) == set(LABELS)
+        tiers = set(one.judge.answer.choices) == set(LABELS)
         return line_of(
             name, one.model.name, rows, self.cases, self.positive, tiers=tiers, spend=spend, seed=self.seed
         )
@@ -163,7 +164,7 @@ class Detectors:
         left_out = len(self.gold.cases) - len(self.cases)
         if left_out:
             notes.append(f"{left_out} responses left out because a detector was compiled on them")
-        fixed = [one.name for one in self.contenders if not one.judge.tiers]
+        fixed = [one.name for one in self.contenders if not one.judge.answer.levels]
         if fixed and self.strictness != DEFAULT:
             notes.append(
                 f"{', '.join(fixed)} cannot be set to the strictness {self.strictness}: as for {DEFAULT}"
@@ -175,10 +176,11 @@ def _refuse_other_question(judge: Judge) -> None:
     """Refuse a judge of sentences whose positive labels mean something else, such as *cognitive*."""
     if not isinstance(judge.expand, BySentence):
         return
-    found = {label for label, own in judge.expand.labels.items() if own in judge.positive}
+    positive = closed(judge.answer).positive
+    found = {label for label, own in judge.expand.labels.items() if own in positive}
     if not any(found <= below for below in BELOW.values()):
         raise UsageError(
-            f"judge {judge.name} finds {' and '.join(sorted(judge.positive))} sentences, not hallucinated ones",
+            f"judge {judge.name} finds {' and '.join(sorted(positive))} sentences, not hallucinated ones",
             hint="name detectors of hallucinations: cognibench, detector, factual, nli:MODEL, ...",
         )
 

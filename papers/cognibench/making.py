@@ -15,6 +15,7 @@ from ...jobs.estimates import Estimate, judging
 from ...jobs.forecasting import sampled_dialogues
 from ...keeping.loading import LoadedJudge
 from ...keeping.paid import Roles, Start, working
+from ...programs.answers.infer import closed
 from .dataset import write_dataset
 from .dynamics import Dynamics
 from .turns import AssistantTurn, Labelled, answers_of, check_judge, label
@@ -88,7 +89,7 @@ def make_dataset(
         lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
         about = {**_about(job, judge, made), "answers_failed": lost, "job": job_id(fingerprint)}
         described, moving = write_dataset(
-            folder, labelled, about=about, positive=judge.judge.positive, seed=job.seed
+            folder, labelled, about=about, positive=closed(judge.judge.answer).positive, seed=job.seed
         )
         result = Dataset(
             made=replace(made, spend=work.ledger.to_json()),
@@ -117,7 +118,7 @@ def _about(job: Generation, judge: LoadedJudge, made: Made) -> dict[str, Any]:
         "generator": job.model.name,
         "judge": judge.name,
         "judge_model": judge.model.name,
-        "strictness": judge.judge.strictness,
+        "strictness": judge.judge.answer.strictness,
         "samples": judge.sampling.samples,
         "threshold": judge.sampling.needed,
         "seed": job.seed,

@@ -130,7 +130,10 @@ def check_judge(judge: Judge) -> None:
     Raises:
         UsageError: it is another kind of judge.
     """
-    if set(judge.labels) != set(COGNIBENCH.labels) or "sentences" not in judge.row_model.model_fields:
+    if (
+        set(judge.answer.choices) != set(COGNIBENCH.answer.choices)
+        or "sentences" not in judge.row_model.model_fields
+    ):
         raise UsageError(
             f"judge {judge.name} does not label the sentences of a response with CogniBench's labels",
             hint="use cognibench, one of its versions, or a judge with the same rows and labels",
@@ -151,7 +154,7 @@ def label(
     verdicts = loaded.asker().ask_all(cases, lambda index, verdict: on_done())
     found = {answer.id: verdict for answer, verdict in zip(asked, verdicts, strict=True)}
     return [
-        Labelled(answer=answer, labels=found[answer.id].labels, verdict=found[answer.id])
+        Labelled(answer=answer, labels=found[answer.id].values, verdict=found[answer.id])
         if answer.id in found
         else Labelled(answer=answer, labels=())
         for answer in answers

@@ -1,4 +1,4 @@
-"""The other shape of whole-response labelling: the response echoed, every sentence in tags that carry its label.
+"""The other form of whole-response labelling: the response echoed, every sentence in tags that carry its label.
 
 CogniBench's formative prompting (section 3.1, table 6): sentences are shown as ``<>sentence</>`` and the model
 copies each of them into ``<faithful>sentence</faithful>``. A label belongs to the sentence whose text was copied,
@@ -16,10 +16,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
-from ..cases import Label
-from .shapes import Answer, Quoted, shown
+from ...cases import Label, Values
+from .base import reasoning_of
+from .reading import Reading
+from .sentences import Quoted, shown
 
 __all__ = ["Echoed"]
 
@@ -37,46 +39,60 @@ class Echoed(Quoted):
         labels: the closed set; matched in any case.
     """
 
-    labels: tuple[Label, ...]
+    repeatable: ClassVar[bool] = True
 
     def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs with every sentence in empty tags."""
         return self.render_partial(inputs, range(len(inputs[self.unit])))
 
-    def render_partial(self, inputs: Mapping[str, Any], units: Sequence[int]) -> dict[str, Any]:
+    def render_partial(self, inputs: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
         """Return the inputs with some of the sentences only."""
-        lines = (f"<>{self._harmless(inputs[self.unit][place])}</>" for place in units)
+        lines = (f"<>{self._harmless(inputs[self.unit][place])}</>" for place in places)
         return {**inputs, self.unit: "\n".join(lines)}
 
-    def read(self, reply: Mapping[str, Any], count: int) -> Answer:
+    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
         """Return each sentence's label; ``None`` where its echo is missing, differs or has two labels."""
         return self.read_partial(reply, count, range(count))
 
-    def read_partial(self, reply: Mapping[str, Any], count: int, units: Sequence[int]) -> Answer:
+    def read_partial(self, reply: Mapping[str, Any], count: int, places: Sequence[int]) -> Reading:
         """Return the labels of the sentences that were asked for, matched by their text and order."""
-        spans, wanted = self._spans(reply), [_plain(shown(self.sentences[place])) for place in units]
+        spans, wanted = self._spans(reply), [_plain(shown(self.sentences[place])) for place in places]
         if any(map(self._tag.search, wanted)) and [text for _, text in spans] != wanted:
             problem = "the judged text holds tags, and the reply is not an exact echo of it"
-            return Answer(labels=(None,) * count, problem=problem)
+            return Reading(values=(None,) * count, problem=problem)
         found = _aligned(spans, wanted)
-        labels = dict(zip(units, found[0], strict=True))
-        return Answer(
-            labels=tuple(labels.get(place) for place in range(count)),
-            reasoning=str(reply.get("reasoning") or ""),
+        labels = dict(zip(places, found[0], strict=True))
+        return Reading(
+            values=tuple(labels.get(place) for place in range(count)),
+            reasoning=reasoning_of(reply),
             extra=found[1],
             duplicated=found[2],
         )
 
-    def answer(self, labels: Sequence[Label | None]) -> str:
+    def example(self, values: Values) -> str:
         """Return the labelled sentences in their tags, one to a line."""
-        pairs = zip(labels, self.sentences, strict=True)
+        pairs = zip(values, self.sentences, strict=True)
         return "\n".join(
             f"<{label}>{self._harmless(text)}</{label}>" for label, text in pairs if label is not None
         )
 
+    def render_rule(self, name: str) -> str:
+        """Return ``tagged`` for the sentences."""
+        if type(self).render is not Echoed.render:
+            return "custom"
+        return "tagged" if name == self.unit else "as-is"
+
+    def parser_rule(self) -> dict[str, Any]:
+        """Return what the tags mean."""
+        meaning = (
+            "each <label>text</label> belongs to the next sentence with just that text, white space aside; where a "
+            "sentence holds such a tag itself, only a reply that echoes every sentence once and in order counts"
+        )
+        return {"field": self.field, "label_of_value": None, "labels": meaning}
+
     @cached_property
     def _tag(self) -> re.Pattern[str]:
-        """A tag of this shape, wherever it stands: ``<>``, ``</>``, ``<faithful>``, ``</faithful>``."""
+        """A tag of this answer, wherever it stands: ``<>``, ``</>``, ``<faithful>``, ``</faithful>``."""
         names = "|".join(map(re.escape, self.labels))
         return re.compile(rf"<(?=\s*/?\s*(?:{names})?\s*>)", re.IGNORECASE)
 

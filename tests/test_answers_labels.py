@@ -1,4 +1,4 @@
-"""Shapes: reading an answer into labels never guesses, and is the inverse of writing one."""
+"""Closed labels: reading a reply into labels never guesses, and is the inverse of writing one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import JudgeError
-from jurist.programs.shapes import Answer, OneLabel, Repeatable, Sentences, Verified, numbered
+from jurist.programs.answers.labels import OneLabel, Verified
+from jurist.programs.answers.reading import Reading
+from jurist.programs.answers.sentences import Sentences, numbered
 
 ONE = OneLabel(field="factual", values={"factual": True, "non_factual": False}, unit="claim")
 MANY = Sentences(field="labels", unit="sentences", labels=("x", "y"))
@@ -58,7 +60,7 @@ json_values = st.recursive(
     ],
 )
 def test_one_label(answer: Any, label: str | None) -> None:
-    assert ONE.read({"factual": answer}, 1).labels == (label,)
+    assert ONE.read({"factual": answer}, 1).values == (label,)
 
 
 @pytest.mark.parametrize(
@@ -79,25 +81,25 @@ def test_one_label(answer: Any, label: str | None) -> None:
     ],
 )
 def test_sentences(answer: Any, labels: tuple[str | None, ...]) -> None:
-    assert MANY.read({"labels": answer}, 3).labels == labels
+    assert MANY.read({"labels": answer}, 3).values == labels
 
 
 @given(json_values, st.integers(0, 5))
 def test_reading_anything_gives_known_labels_or_none(answer: Any, count: int) -> None:
-    labels = MANY.read({"labels": answer}, count).labels
+    labels = MANY.read({"labels": answer}, count).values
     assert len(labels) == count
     assert set(labels) <= {"x", "y", None}
-    assert set(ONE.read({"factual": answer}, 1).labels) <= {"factual", "non_factual", None}
+    assert set(ONE.read({"factual": answer}, 1).values) <= {"factual", "non_factual", None}
 
 
 @given(st.lists(st.sampled_from(["x", "y", None]), max_size=8).map(tuple))
 def test_reading_undoes_writing(labels: tuple[str | None, ...]) -> None:
-    assert MANY.read({"labels": MANY.answer(labels)}, len(labels)).labels == labels
+    assert MANY.read({"labels": MANY.example(labels)}, len(labels)).values == labels
 
 
 @pytest.mark.parametrize("label", ["factual", "non_factual"])
 def test_reading_undoes_writing_one(label: str) -> None:
-    assert ONE.read({"factual": ONE.answer((label,))}, 1).labels == (label,)
+    assert ONE.read({"factual": ONE.example((label,))}, 1).values == (label,)
 
 
 @given(st.lists(st.text(), min_size=1, max_size=6))
@@ -131,7 +133,7 @@ def test_units_against_label(units: list[Any], said: bool, shown: str, consisten
     answer = replace(BOTH, policy=policy).read({"units": units, "factual": said}, 1)
     kept = "factual" if said else "non_factual"
     settled = {"abstain": None, "units": shown, "label": kept}[policy]
-    assert answer.labels == (kept if consistent else settled,)
+    assert answer.values == (kept if consistent else settled,)
     assert answer.inconsistent is not consistent
     assert answer.reasoning.count("\n") == max(0, len(units) - 1)
 
@@ -154,14 +156,14 @@ def test_units_against_label(units: list[Any], said: bool, shown: str, consisten
 )
 def test_what_cannot_be_checked_is_no_label_and_no_contradiction(reply: dict[str, Any], policy: Any) -> None:
     answer = replace(BOTH, policy=policy).read(reply, 1)
-    assert (answer.labels, answer.inconsistent) == ((None,), False)
+    assert (answer.values, answer.inconsistent) == ((None,), False)
 
 
 @given(json_values, json_values, st.sampled_from(POLICIES))
 def test_reading_any_units_never_guesses(units: Any, said: Any, policy: Any) -> None:
     answer = replace(BOTH, policy=policy).read({"units": units, "factual": said}, 1)
-    assert set(answer.labels) <= {"factual", "non_factual", None}
-    if answer.labels != (None,):
+    assert set(answer.values) <= {"factual", "non_factual", None}
+    if answer.values != (None,):
         assert isinstance(units, list)
         assert said in (True, False)
 
@@ -212,16 +214,16 @@ def test_numbers_are_those_of_the_whole(
     duplicated: int,
 ) -> None:
     answer = MANY.read_partial({"labels": [{"n": n, "label": label} for n, label in items]}, 3, units)
-    assert (answer.labels, answer.extra, answer.duplicated) == (labels, extra, duplicated)
+    assert (answer.values, answer.extra, answer.duplicated) == (labels, extra, duplicated)
 
 
 def test_a_part_is_shown_under_its_own_numbers() -> None:
     inputs = {"other": "kept", "sentences": ["a", "b\n1. z", "", "d"]}
     assert MANY.render_partial(inputs, (1, 2)) == {"other": "kept", "sentences": "2. b 1. z\n3. (blank)"}
     assert MANY.render_partial(inputs, range(4)) == MANY.render(inputs)
-    assert isinstance(MANY, Repeatable)
-    assert not isinstance(ONE, Repeatable)
-    assert not isinstance(BOTH, Repeatable)
+    assert MANY.repeatable
+    assert not ONE.repeatable
+    assert not BOTH.repeatable
 
 
 @given(
@@ -231,9 +233,9 @@ def test_a_part_is_shown_under_its_own_numbers() -> None:
 def test_a_second_answer_fills_in_and_changes_nothing(
     first: list[str | None], second: list[str | None]
 ) -> None:
-    one = Answer(labels=tuple(first), extra=1, reasoning="r")
-    both = one.completed(Answer(labels=tuple(second[: len(first)]), extra=2, duplicated=1))
+    one = Reading(values=tuple(first), extra=1, reasoning="r")
+    both = one.completed(Reading(values=tuple(second[: len(first)]), extra=2, duplicated=1))
     assert (both.extra, both.duplicated, both.reasoning) == (3, 1, "r")
-    for before, again, after in zip(first, second, both.labels, strict=False):
+    for before, again, after in zip(first, second, both.values, strict=False):
         assert after == (again if before is None else before)
     assert set(both.missing) <= set(one.missing)

@@ -1,4 +1,4 @@
-"""The shape of a detector's answer: a list of strings from the response, read back as one label per sentence.
+"""A detector's answer: a list of strings from the response, read back as one label per sentence.
 
 The response is shown one sentence to a line. CogniBench's detector (appendix A.10) returns the hallucinated
 sentences themselves, so nothing but the text says which sentence is meant, and every returned string is looked
@@ -25,9 +25,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..cases import Label
-from ..text.escaping import one_line
-from .shapes import Answer, Quoted, shown
+from ...cases import Label, Values
+from ...text.escaping import one_line
+from .base import reasoning_of
+from .reading import Reading
+from .sentences import Quoted, shown
 
 __all__ = ["Spans", "folded", "lines_of"]
 
@@ -52,29 +54,49 @@ class Spans(Quoted):
     found: Label = "hallucinated"
     clear: Label = "faithful"
 
+    def __post_init__(self) -> None:
+        """The two labels are all there are."""
+        object.__setattr__(self, "labels", (self.clear, self.found))
+        object.__setattr__(self, "positive", frozenset({self.found}))
+
     def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs with one sentence to a line."""
         return {**inputs, self.unit: "\n".join(lines_of(inputs[self.unit]))}
 
-    def read(self, reply: Mapping[str, Any], count: int) -> Answer:
+    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
         """Return each sentence's label; without a list there is none, after an unusable string only the named."""
         items = reply.get(self.field)
         if not isinstance(items, list | tuple):
-            return Answer(labels=(None,) * count, problem=f"{self.field} is no list")
+            return Reading(values=(None,) * count, problem=f"{self.field} is no list")
         named, lost = _Text(self.sentences).find(items)
         rest = None if lost else self.clear
         labels = tuple(self.found if place in named else rest for place in range(count))
-        return Answer(
-            labels=labels, reasoning=str(reply.get("reasoning") or ""), problem=_said(lost, len(items))
-        )
+        return Reading(values=labels, reasoning=reasoning_of(reply), problem=_said(lost, len(items)))
 
-    def answer(self, labels: Sequence[Label | None]) -> list[str]:
+    def example(self, values: Values) -> list[str]:
         """Return the lines of the found sentences; :meth:`read` gives the labels back.
 
         An unlabelled sentence is not in the list, which says that it is not hallucinated: do not train on such rows.
         """
         lines = lines_of(self.sentences)
-        return [line for line, label in zip(lines, labels, strict=True) if label == self.found]
+        return [line for line, label in zip(lines, values, strict=True) if label == self.found]
+
+    def render_rule(self, name: str) -> str:
+        """Return ``lines`` for the sentences."""
+        if type(self).render is not Spans.render:
+            return "custom"
+        return "lines" if name == self.unit else "as-is"
+
+    def parser_rule(self) -> dict[str, Any]:
+        """Return what it means that a line is listed."""
+        meaning = (
+            "a line of the input that is listed word for word has the label 'listed', every other line 'not_listed'; "
+            "compare without case, white space and quotation marks; a listed string that is in no line or in several "
+            "is counted, and lines that nothing names have no usable label then; jurist.programs.answers.spans has "
+            "the rule for parts and runs"
+        )
+        about = {"labels": meaning, "listed": self.found, "not_listed": self.clear}
+        return {"field": self.field, "label_of_value": None, **about}
 
 
 def folded(text: str) -> str:

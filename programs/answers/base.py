@@ -1,0 +1,225 @@
+"""What most answers have in common: one value for the whole case, asked once, combined as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from ...cases import Case, Value, Values
+from ...errors import JudgeError
+from .protocol import Lack
+from .reading import Reading
+
+__all__ = ["SHOWN", "BaseAnswer", "member", "reasoning_of", "upper_half"]
+
+SHOWN = 300
+"""Characters of a unit's text that feedback quotes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseAnswer:
+    """One value for the whole case, written into the prompt as it is.
+
+    Attributes:
+        field: the output field.
+        unit: the input field whose text gets the value.
+    """
+
+    field: str = ""
+    unit: str = ""
+
+    noun: ClassVar[str] = "label"
+    presentations: ClassVar[int] = 1
+    repeatable: ClassVar[bool] = False
+    per_unit: ClassVar[bool] = False
+    uses_threshold: ClassVar[bool] = False
+
+    @property
+    def strictness(self) -> str:
+        """None."""
+        return ""
+
+    @property
+    def unit_fields(self) -> tuple[str, ...]:
+        """The one field."""
+        return (self.unit,)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """No short list."""
+        return ()
+
+    def check(self, judge: str, inputs: Sequence[str]) -> None:
+        """Refuse a unit that is no input."""
+        if self.unit not in inputs:
+            raise JudgeError(
+                f"judge {judge}: {self.unit!r} is none of its inputs {', '.join(inputs)}",
+                hint="let unit name the input whose text gets the answer",
+            )
+
+    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the one text that is judged."""
+        return (str(inputs[self.unit]),)
+
+    def bound(self, inputs: Mapping[str, Any]) -> Self:
+        """Return itself: replies are read alike whatever the row says."""
+        return self
+
+    def asks(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+        """Return the row as it is: it is asked once."""
+        return (inputs,)
+
+    def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the inputs as they are."""
+        return dict(inputs)
+
+    def join(self, readings: Sequence[Reading]) -> Reading:
+        """Return the one reading."""
+        return readings[0]
+
+    def render_partial(self, inputs: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
+        """A single unit has no parts."""
+        raise NotImplementedError
+
+    def read_partial(self, reply: Mapping[str, Any], count: int, places: Sequence[int]) -> Reading:
+        """A single unit has no parts."""
+        raise NotImplementedError
+
+    def at_strictness(self, level: str) -> Self:
+        """There are no levels."""
+        raise NotImplementedError
+
+    def spread(self, votes: Mapping[str, int]) -> float:
+        """Return the share of votes that the most frequent value did not get."""
+        return 1 - max(votes.values()) / sum(votes.values())
+
+    def margin(self, votes: Mapping[str, int], threshold: int) -> float:
+        """Return half the votes by which the first is ahead of the second, at least 0.5."""
+        first, second, *_ = *sorted(votes.values(), reverse=True), 0, 0
+        return max(0.5, (first - second) / 2)
+
+    def of_json(self, data: Any) -> Value:
+        """Return the value as it is."""
+        return data
+
+    def to_json(self, value: Value | None) -> Any:
+        """Return the value as it is."""
+        return value
+
+    def text(self, value: Value) -> str:
+        """Return the value as text."""
+        return str(value)
+
+    def unit_parts(self, value: Value | None) -> dict[str, Any]:
+        """Return ``value``."""
+        return {"value": self.to_json(value)}
+
+    def unit_value(self, unit: Mapping[str, Any]) -> Value | None:
+        """Return what :meth:`unit_parts` wrote."""
+        data = unit.get("value")
+        return None if data is None else self.of_json(data)
+
+    def unit_details(self, value: Value) -> Mapping[str, Any]:
+        """Return nothing."""
+        return {}
+
+    def row_parts(self, values: Values) -> dict[str, Any]:
+        """Return ``value``."""
+        return {"value": self.to_json(values[0])}
+
+    def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
+        """Return what the readings counted."""
+        return dict(counts)
+
+    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
+        """Return nothing."""
+        return ()
+
+    def proof_facts(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+    def identity_under(self, card: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all of the identity."""
+        return self.identity()
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes it this answer."""
+        raise NotImplementedError
+
+    def truth(self, text: str, gold: Value) -> str:
+        """Return ``"TEXT" is VALUE according to people``."""
+        return f'"{text[:SHOWN]}" is {self.text(gold)} according to people'
+
+    def feedback(self, text: str, gold: Value, value: Value | None) -> str:
+        """Return what people said, and what was judged."""
+        judged = "unusable" if value is None else self.text(value)
+        return f"{self.truth(text, gold)}; judged {judged}"
+
+    def category(self, value: Value) -> str:
+        """Return the value as text."""
+        return self.text(value)
+
+    def check_part(self, cases: Sequence[Case]) -> Lack | None:
+        """Return a lack if all gold says the same: then nothing can be learnt or shown."""
+        said = sorted({self.text(value) for case in cases for value in case.known})
+        if len(said) > 1:
+            return None
+        words = f"all {self.noun}s are {' or '.join(said)}"
+        return Lack(what="second", noun=self.noun, said=words, wanted="anything else")
+
+    def strata(self, cases: Sequence[Case]) -> list[str]:
+        """Return the category of each case's gold."""
+        return [self.category(case.known[0]) if case.known else "unlabelled" for case in cases]
+
+    def render_rule(self, name: str) -> str:
+        """Return ``as-is``, unless a subclass renders by its own code."""
+        return "as-is" if type(self).render is BaseAnswer.render else "custom"
+
+    @property
+    def voting_rule(self) -> str:
+        """One filling is one sample."""
+        return "one filling is one sample; with several, " + self._combining
+
+    _combining: ClassVar[str] = "the answer that most of them give counts"
+
+    def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
+        """Return the mean credit of the votes, were ``value`` right."""
+        cast = sum(votes.values())
+        if value is None or not cast:
+            return None
+        return sum(self.credit(value, one) * count for one, count in votes.items()) / cast
+
+    def credit(self, gold: Value, value: Value | None) -> float:
+        """Return 1 for an equal value, else 0."""
+        return float(gold == value)
+
+
+def reasoning_of(reply: Mapping[str, Any]) -> str:
+    """Return what a reply gives as its reasoning."""
+    return str(reply.get("reasoning") or "")
+
+
+def member(item: Any, name: str) -> Any:
+    """Return what an item of a reply holds under a name, whether it came as an object or as a mapping."""
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+
+def upper_half(numbers: Sequence[float | None]) -> list[bool]:
+    """Return for each number whether it is above the middle of all; where none is, whether it is the middle."""
+    known = sorted(number for number in numbers if number is not None)
+    if not known:
+        return [False] * len(numbers)
+    middle = known[(len(known) - 1) // 2]
+    above = middle < known[-1]
+    return [number is not None and (number > middle if above else number >= middle) for number in numbers]

@@ -1,0 +1,199 @@
+"""A pairwise preference: which of two inputs is better, asked in both orders within every sample.
+
+A model that likes the first place says "first" in both orders. So each sample asks twice, with the two inputs
+exchanged, and counts only if both replies prefer the same one; replies that differ are a tie, and counted as
+contradictions. The share of replies that chose the first place is the position bias: 0.5 without any.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from ...cases import Case, Value, Values
+from ...errors import JudgeError
+from ..votes import Sampling, majority
+from .base import BaseAnswer
+from .labels import OneLabel
+from .protocol import Lack
+from .reading import Reading
+
+__all__ = ["FIRST", "SECOND", "TIE", "Preference"]
+
+FIRST, SECOND, TIE = "first", "second", "tie"
+_OTHER: Mapping[Value | None, Value] = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preference(OneLabel):
+    """``first``, ``second`` or ``tie``.
+
+    Attributes:
+        first: the input field with the first of the two.
+        second: the one with the second.
+    """
+
+    first: str = FIRST
+    second: str = SECOND
+
+    noun: ClassVar[str] = "preference"
+    presentations: ClassVar[int] = 2
+    uses_threshold: ClassVar[bool] = False
+    metric: ClassVar[str] = "accuracy"
+
+    def __post_init__(self) -> None:
+        """Gold may say all three, whatever a reply may say."""
+        object.__setattr__(self, "labels", (FIRST, SECOND, TIE))
+        super().__post_init__()
+
+    @property
+    def unit_fields(self) -> tuple[str, ...]:
+        """Both fields."""
+        return self.first, self.second
+
+    def check(self, judge: str, inputs: Sequence[str]) -> None:
+        """Refuse fields that are no two inputs, and replies that are no preference."""
+        if self.first == self.second or not {self.first, self.second} <= set(inputs):
+            raise JudgeError(
+                f"judge {judge}: {self.first!r} and {self.second!r} are not two of its inputs {', '.join(inputs)}",
+                hint='name the two that are compared: answer=Preference(first="reply_a", second="reply_b")',
+            )
+        if not {FIRST, SECOND} <= set(self.values) <= set(self.labels):
+            raise JudgeError(
+                f"judge {judge}: a preference is first, second or tie, not {', '.join(self.values)}",
+                hint='give the output field the type Literal["first", "second", "tie"]',
+            )
+
+    def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the pair as one text."""
+        return (f"{FIRST}: {inputs[self.first]}\n{SECOND}: {inputs[self.second]}",)
+
+    def asks(self, inputs: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+        """Return the row as it is, and with the two exchanged."""
+        return inputs, {**inputs, self.first: inputs[self.second], self.second: inputs[self.first]}
+
+    def join(self, readings: Sequence[Reading]) -> Reading:
+        """Return what both orders say; a tie if they contradict each other."""
+        said, exchanged = (reading.values[0] for reading in readings)
+        again = None if exchanged is None else _OTHER[exchanged]
+        differ = None not in (said, again) and said != again
+        chosen = Counter((said, exchanged))
+        return replace(
+            readings[0],
+            values=(None if None in (said, again) else TIE if differ else said,),
+            inconsistent=differ,
+            problem=readings[0].problem or readings[1].problem,
+            counts={
+                "first_place": chosen[FIRST],
+                "places": chosen[FIRST] + chosen[SECOND],
+                "contradictions": int(differ),
+            },
+        )
+
+    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
+        """Return what most samples prefer, a tie between equals; nothing unless more than half are usable."""
+        if sum(votes.values()) < majority(sampling.samples):
+            return None
+        most = max(votes.values())
+        ahead = [name for name in self.labels if votes.get(name, 0) == most]
+        return ahead[0] if len(ahead) == 1 else TIE
+
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+        """Return whether no replies of ``left`` more samples, unusable ones included, change the outcome."""
+        now = self.combine(votes, sampling)
+        return all(self.combine(Counter(votes) + more, sampling) == now for more in _further(left))
+
+    def spread(self, votes: Mapping[str, int]) -> float:
+        """Return the share of votes that the most frequent one did not get."""
+        return BaseAnswer.spread(self, votes)
+
+    def margin(self, votes: Mapping[str, int], threshold: int) -> float:
+        """Return half the votes by which the first is ahead of the second, at least 0.5."""
+        return BaseAnswer.margin(self, votes, threshold)
+
+    def sides(self, cases: Sequence[Case]) -> list[bool]:
+        """Return whether people prefer the first."""
+        return [FIRST in case.known for case in cases]
+
+    def strata(self, cases: Sequence[Case]) -> list[str]:
+        """Return what people prefer."""
+        return BaseAnswer.strata(self, cases)
+
+    def check_part(self, cases: Sequence[Case]) -> Lack | None:
+        """Return a lack if all gold prefers the same."""
+        return BaseAnswer.check_part(self, cases)
+
+    def describe(self, values: Sequence[Value]) -> dict[str, Any]:
+        """Return units by preference."""
+        counts = Counter(values)
+        return {"labels": {label: counts[label] for label in self.labels}}
+
+    def task_words(self) -> str:
+        """Return what may be preferred."""
+        return f"answer: which of {self.first} and {self.second} people prefer: {', '.join(self.values)}"
+
+    def identity(self) -> dict[str, Any]:
+        """Return the labels, and which inputs are compared."""
+        pair = {"first": self.first, "second": self.second}
+        return {"labels": list(self.labels), "answer": "preference", "compared": pair}
+
+    def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """Return the preferences."""
+        fields = {FIRST: self.first, SECOND: self.second, TIE: ""}
+        return "Preference", tuple((label, fields[label]) for label in self.labels)
+
+    def unit_parts(self, value: Value | None) -> dict[str, Any]:
+        """Return the preference as the label."""
+        return {"label": value}
+
+    def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
+        """Count preferences, contradictions, and replies for the first place."""
+        return {**counts, **({} if values[0] is None else {str(values[0]): 1})}
+
+    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        """Return how many rows prefer which, with :meth:`proof_facts`."""
+        return {**{name: int(sums.get(name, 0)) for name in self.labels}, **self.proof_facts(sums)}
+
+    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
+        """Return the same for people."""
+        preferred = ", ".join(f"{name} {int(sums.get(name, 0))}" for name in self.labels)
+        facts = self.proof_facts(sums)
+        if facts["position_bias"] is None:
+            return (f"preferred: {preferred}",)
+        return (
+            f"preferred: {preferred}",
+            f"position bias {facts['position_bias']:.3f} (share of the choices for the first place, 0.5 without bias)",
+            f"{facts['contradictions']} samples contradicted themselves when the two were exchanged: ties",
+        )
+
+    def proof_facts(self, sums: Mapping[str, float]) -> dict[str, Any]:
+        """Return the position bias (None without a choice) and the contradictions."""
+        places = sums.get("places", 0)
+        bias = sums.get("first_place", 0) / places if places else None
+        return {"position_bias": bias, "contradictions": int(sums.get("contradictions", 0))}
+
+    def parser_rule(self) -> dict[str, Any]:
+        """Return the values, and how the two orders become one preference."""
+        return {
+            **super().parser_rule(),
+            "orders": f"fill it twice: as it is, and with {self.first} and {self.second} exchanged; where both replies "
+            "prefer the same of the two, it is preferred; otherwise it is a tie",
+        }
+
+    @property
+    def voting_rule(self) -> str:
+        """Most samples decide."""
+        return (
+            "two fillings, one for each order, are one sample; with several, what most of them prefer counts, and "
+            "what is equal is a tie"
+        )
+
+
+def _further(left: int) -> Iterator[Counter[Value]]:
+    """Yield all that up to ``left`` more samples can add."""
+    for first in range(left + 1):
+        for second in range(left + 1 - first):
+            for tie in range(left + 1 - first - second):
+                yield Counter({FIRST: first, SECOND: second, TIE: tie})
