@@ -55,18 +55,28 @@ class Experiment:
                 "a comparison needs two judges and one repeat, or one judge and two repeats",
                 hint="name at least two, for example fect fect:basic, or add --repeats 10",
             )
-        for what in ("labels", "positive", "input_fields"):
-            if len({getattr(one.judge, what) for one in self.contenders}) > 1:
-                raise UsageError(
-                    f"these judges have different {what.replace('_', ' ').replace('positive', 'positive labels')}",
-                    hint="give --strictness, so that all of them have the same one"
-                    if what == "positive" and all(one.judge.answer.levels for one in self.contenders)
-                    else "compare versions or variants of one judge",
-                )
+        self._check_alike()
         if not self.cases:
             raise UsageError(
                 f"all {len(self.gold.cases)} rows of {self.gold.name} were used to compile one of these judges",
                 hint="compare on rows that no artifact was compiled on",
+            )
+
+    def _check_alike(self) -> None:
+        """Refuse judges that are asked about other things, or give other answers."""
+        judges = [one.judge for one in self.contenders]
+        first = {**judges[0].answer.identity(), "input fields": judges[0].input_fields}
+        for judge in judges[1:]:
+            own = {**judge.answer.identity(), "input fields": judge.input_fields}
+            what = next((name for name in {**first, **own} if first.get(name) != own.get(name)), None)
+            if what is None:
+                continue
+            strict = what == "positive" and all(one.answer.levels for one in judges)
+            raise UsageError(
+                f"these judges have different {'positive labels' if what == 'positive' else what}",
+                hint="give --strictness, so that all of them have the same one"
+                if strict
+                else "compare versions or variants of one judge",
             )
 
     @cached_property

@@ -24,6 +24,7 @@ from ..text.escaping import defuse
 from .answers.infer import answer_for
 from .answers.protocol import Answer
 from .answers.reading import Reading
+from .frozen import all_predictors
 from .state import Demo
 
 __all__ = ["Judge", "Metric"]
@@ -172,8 +173,9 @@ class Judge:
 
     @cached_property
     def calls(self) -> int:
-        """The most calls that one sample takes: each predictor of the program once, at least 1."""
-        return max(1, len(self.basic().named_predictors()))
+        """The most calls that one sample takes: each predictor of the program, the frozen ones too, once for each
+        presentation of the case; at least 1."""
+        return max(1, len(all_predictors(self.basic()))) * self.answer.presentations
 
     def expanded(
         self, row: Mapping[str, Any], *, path: str = "", line: int | None = None

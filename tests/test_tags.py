@@ -146,14 +146,14 @@ def test_both_shapes_stand_behind_one_interface() -> None:
     for judge, kind in ((COGNI, Sentences), (TAGS, Echoed)):
         assert isinstance(judge.answer, kind)
         assert judge.answer.repeatable
-    assert (COGNI.answer.values, COGNI.answer.positive, COGNI.input_fields) == (
-        TAGS.answer.values,
+    assert (COGNI.answer.labels, COGNI.answer.positive, COGNI.input_fields) == (
+        TAGS.answer.labels,
         TAGS.answer.positive,
         TAGS.input_fields,
     )
     rules = [judge.signature.instructions.partition("\n")[2].strip() for judge in (COGNI, TAGS)]
     assert rules[0] == rules[1]
-    assert all(label in rules[0] for label in COGNI.answer.values)
+    assert all(label in rules[0] for label in COGNI.answer.labels)
 
 
 ROW = {
