@@ -173,8 +173,7 @@ class Judge:
 
     @cached_property
     def calls(self) -> int:
-        """The most calls that one sample takes: each predictor of the program, the frozen ones too, once for each
-        presentation of the case; at least 1."""
+        """The most calls that one sample takes, at least 1: each predictor, frozen ones too, for each presentation."""
         return max(1, len(all_predictors(self.basic()))) * self.answer.presentations
 
     def expanded(
