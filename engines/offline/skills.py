@@ -13,6 +13,7 @@ from ...text.terms import neutralise
 from .decisions import Decision, Manner, Task, decide, scene_of
 from .dialogues import converse, is_conversation
 from .echo import echoed
+from .intent import is_intent, read_intent
 from .pieces import Piece, pieces, wording_kind
 from .proposer import advice, propose
 from .request import Ask, Field
@@ -42,6 +43,8 @@ def answer(ask: Ask, manner: Manner) -> dict[str, Any]:
     """Return the values of a request's output fields."""
     if is_conversation(ask):
         return dict(converse(ask, manner.temperature, manner.rng))
+    if is_intent(ask):
+        return read_intent(ask, manner)
     task = Task(ask=ask, roles=assign_roles(ask), manner=manner)
     decided = {field.name: skill.decide(task, field) for field, skill in _skills(ask) if skill.decide}
     main = next(iter(decided.values()), [])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from ...errors import UsageError
+from ...signatures.faithqa import Category, Mark
 
 __all__ = [
     "CATEGORIES",
@@ -29,14 +30,8 @@ __all__ = [
     "perfect_rate",
 ]
 
-Category = Literal["location", "time", "subject", "action", "qualifier", "quantity", "other"]
-"""What a constraint is about (section 4.1, step 2)."""
-
 Priority = Literal["mandatory", "important", "optional"]
 """How heavily a constraint weighs."""
-
-Mark = Literal["satisfied", "omitted", "misinterpreted"]
-"""What a response does with a constraint: meet it, pass it over, or put something else in its place (section 3.2)."""
 
 Band = Literal["strong", "partial", "major"]
 """Strong adherence, partial satisfaction, major intent hallucination (section 4.2)."""

@@ -1,0 +1,153 @@
+"""What the evidence reader sees of a query: which material is missing, and which conditions its words set.
+
+Rules, not understanding: patterns of commands, numbers, places, times, negations and forms, English and Chinese, in
+``data/conditions.toml``. It sees what is written in the usual words; a condition put another way is not found.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from ...text.tables import table
+from ...text.terms import CJK_STOP, is_cjk
+
+__all__ = ["Condition", "conditions", "instruction_of", "missing_parts"]
+
+_DATA: Final = table(__package__, "conditions")
+_HEAD: Final = "@head"
+_LONGEST: Final = 6  # words of a subject
+_GIVEN: Final = re.compile(r"\b(?:given|provided|following|attached|below|above|the)\b", re.IGNORECASE)
+_COUNTED: Final = re.compile(
+    r"(?P<number>two|three|four|five|[两二三四五2345])\s*(?:given |following )?篇?(?P<what>[^\W\d_]+)"
+)
+_SMALL: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5}
+_CHUNK: Final = re.compile(r"[^\x00,.;:?!()\n，。；：？！]+")
+_EDGE_WORDS: Final = frozenset(_DATA["english"]["edges"].split())
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that a query sets: its category and the words of the query that set it, from ``start`` on."""
+
+    category: str
+    anchor: str
+    start: int
+
+
+def instruction_of(query: str) -> str:
+    """Return what a query asks, without the material that it brings along under labels."""
+    first = _label().search(query)
+    return query[: first.start()].strip() if first else query.strip()
+
+
+def missing_parts(query: str) -> list[str]:
+    """Return what a query speaks of and does not bring: ``query``, ``response``, ``article`` or ``article 2``.
+
+    A query that brings no labelled material at all and does not say that some is given needs none.
+    """
+    found = list(_label().finditer(query))
+    ends = [*(label.start() for label in found[1:]), len(query)][: len(found)]
+    bodies = [
+        (_part_name(label["name"]), label["number"] or "", query[label.end() : end].strip())
+        for label, end in zip(found, ends, strict=True)
+    ]
+    missing = [f"{name} {number}".strip() for name, number, body in bodies if not body]
+    numbers = {int(number) for name, number, _ in bodies if name == "article" and number}
+    asked = instruction_of(query)
+    wanted = max([*numbers, *(_SMALL.get(one["number"], 0) for one in _counted_articles(asked))], default=0)
+    if numbers:
+        missing += [f"article {number}" for number in range(1, wanted + 1) if number not in numbers]
+    held = {name for name, _, _ in bodies}
+    if bodies:
+        missing += [name for name in _DATA["parts"] if name not in held and _speaks_of(asked, name)]
+    return sorted(set(missing))
+
+
+def conditions(query: str) -> list[Condition]:
+    """Return the conditions that the words of a query set, in its order; none that only its material holds."""
+    asked = instruction_of(query)
+    left, found = asked, list[Condition]()
+    for category, patterns in _rules("chinese" if is_cjk(asked) else "english"):
+        for pattern in patterns:
+            heads = pattern is None
+            for start, end in _chunks(left, asked) if heads else [m.span() for m in pattern.finditer(left)]:
+                anchor = asked[start:end].strip(" ,.;")
+                if anchor and "\0" not in left[start:end]:
+                    found.append(Condition(category, anchor, asked.index(anchor, start)))
+                    left = left[:start] + "\0" * (end - start) + left[end:]
+    return sorted(found, key=lambda one: one.start)
+
+
+def _chunks(left: str, asked: str) -> list[tuple[int, int]]:
+    """Return what no rule has taken, without the words at its edges that set no condition: at most two."""
+    trimmed = _trim_chinese if is_cjk(asked) else _trim_english
+    return [span for chunk in _CHUNK.finditer(left) if (span := trimmed(left, *chunk.span()))][:2]
+
+
+def _trim_chinese(text: str, start: int, end: int) -> tuple[int, int] | None:
+    edges = CJK_STOP | {*_DATA["chinese"]["edges"]}
+    while start < end and text[start] in edges:
+        start += 1
+    while end > start and text[end - 1] in edges:
+        end -= 1
+    return (start, end) if end - start >= 2 else None
+
+
+def _trim_english(text: str, start: int, end: int) -> tuple[int, int] | None:
+    words = list(re.finditer(r"\S+", text[start:end]))
+    while words and words[0][0].lower() in _EDGE_WORDS:
+        words.pop(0)
+    while words and words[-1][0].lower() in _EDGE_WORDS:
+        words.pop()
+    if not 1 <= len(words) <= _LONGEST:
+        return None
+    return start + words[0].start(), start + words[-1].end()
+
+
+@cache
+def _rules(language: str) -> list[tuple[str, list[re.Pattern[str] | None]]]:
+    """Return each rule's category and patterns, in their order; ``None`` stands for what no rule has taken."""
+    return [
+        (rule["category"], [_compiled(one, language) for one in rule["patterns"]])
+        for rule in _DATA[language]["rules"]
+    ]
+
+
+def _compiled(pattern: str, language: str) -> re.Pattern[str] | None:
+    if pattern == _HEAD:
+        return None
+    words = _DATA[language]["words"]
+    while (filled := re.sub(r"@(\w+)", lambda name: f"(?:{words[name[1]]})", pattern)) != pattern:
+        pattern = filled
+    bounded = rf"(?=\b|[\"“(])(?:{pattern})" if language == "english" else pattern
+    # A pattern that speaks of capitals means them.
+    return re.compile(bounded, 0 if "A-Z" in pattern else re.IGNORECASE)
+
+
+@cache
+def _label() -> re.Pattern[str]:
+    names = "|".join(_DATA["parts"].values())
+    return re.compile(
+        rf"^[ \t]*(?P<name>{names})[ \t]*(?P<number>\d*)[ \t]*[:：]", re.IGNORECASE | re.MULTILINE
+    )
+
+
+def _part_name(said: str) -> str:
+    return next(name for name, words in _DATA["parts"].items() if re.fullmatch(words, said, re.IGNORECASE))
+
+
+def _counted_articles(asked: str) -> list[re.Match[str]]:
+    return [
+        one for one in _COUNTED.finditer(asked.lower()) if re.match(_DATA["parts"]["article"], one["what"])
+    ]
+
+
+def _speaks_of(asked: str, name: str) -> bool:
+    """Whether an instruction speaks of a piece of material as something that is there."""
+    for found in re.finditer(rf"\b(?:{_DATA['parts'][name]})\b", asked, re.IGNORECASE):
+        if _GIVEN.search(asked[max(0, found.start() - 20) : found.start()]):
+            return True
+    return False

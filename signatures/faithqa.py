@@ -1,0 +1,271 @@
+"""What is asked about the intent of a query (FAITHQA: sections 3 to 5, appendices A.4 to A.6).
+
+Mapping a query to its constraints, judging which of them a response satisfies, the baseline that gives one number,
+checking facts, and writing and verifying benchmark queries. The wording is ours.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import dspy
+import pydantic
+
+__all__ = [
+    "AnswerQuery",
+    "Answerable",
+    "Category",
+    "CheckByEvidence",
+    "CheckFacts",
+    "Constraint",
+    "CoreElements",
+    "ExtractConstraints",
+    "FactVerdict",
+    "IntentRating",
+    "Judgement",
+    "MapConstraints",
+    "Mark",
+    "MissingInputs",
+    "SatisfiedConstraints",
+    "WriteAnalysisQuery",
+    "WriteCreativeQuery",
+    "WriteEvaluationQuery",
+    "WriteFactQuery",
+]
+
+Category = Literal["location", "time", "subject", "action", "qualifier", "quantity", "other"]
+"""What a constraint is about (section 4.1, step 2)."""
+
+Mark = Literal["satisfied", "omitted", "misinterpreted"]
+"""What a response does with a constraint: meet it, pass it over, or put something else in its place (section 3.2)."""
+
+FactVerdict = Literal["accurate", "inaccurate", "incomplete"]
+"""Whether a response holds a factual error, or lacks a fact that the query asks for (appendix A.5.3)."""
+
+
+class Constraint(pydantic.BaseModel):
+    """One condition that a query sets."""
+
+    # The line above stands in the prompt: pydantic puts it into the schema.
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+
+    category: Category
+    anchor: str
+    text: str
+
+
+class Judgement(pydantic.BaseModel):
+    """What a response does with the constraint of a number."""
+
+    n: int
+    evidence: str
+    label: Mark
+
+
+_MISSING = (
+    "material that the query speaks of and that is absent or empty, such as: query; response; article; article 2. "
+    "Empty if nothing is missing"
+)
+_CONSTRAINTS = (
+    "all conditions in the order of the query. Of each: its category, one of: location (where something happens or "
+    "comes from); time (when); subject (whom or what it is about); action (what the response, or somebody it speaks "
+    "of, does; each command is one); qualifier (of what kind or in what manner, a format or words that must occur "
+    "included); quantity (how many or how long); other (what must not occur, and rules of a special field).\n"
+    "Its anchor is the shortest run of words that sets the condition, copied from the query letter by letter; its "
+    "text says in one short sentence what the response must do"
+)
+
+
+class MissingInputs(dspy.Signature):
+    """Find out whether a query brings everything that is needed to answer it.
+
+    Look at the query alone. It may speak of material that should stand beside it: an article or several, a
+    response that is to be evaluated, a query that the response answers. Name each of these that is absent or
+    empty. What is there is not missing, however short it is; what the query does not speak of is not needed.
+    """
+
+    query: str = dspy.InputField(desc="the query with all that was sent with it")
+    missing: list[str] = dspy.OutputField(desc=_MISSING)
+
+
+class CoreElements(dspy.Signature):
+    """Name the core elements of a query: whom or what it is about, what is to be done, and in which context.
+
+    Take what the user wants to have in the end, not the mere act of answering. Keep elements apart that are
+    different things, and add none that the query does not name.
+    """
+
+    query: str = dspy.InputField(desc="the query with all that was sent with it")
+    subject: list[str] = dspy.OutputField(desc="whom or what it is about, one thing each")
+    action: list[str] = dspy.OutputField(desc="what is to be done, one act each")
+    context: list[str] = dspy.OutputField(desc="conditions under which this holds, one each")
+
+
+class ExtractConstraints(dspy.Signature):
+    """List every explicit condition that a query sets, one constraint each.
+
+    List only what the query says, and split conditions that can be met apart. That an answer be true, polite or
+    well written is no condition.
+    """
+
+    query: str = dspy.InputField(desc="the query with all that was sent with it")
+    subject: list[str] = dspy.InputField(desc="whom or what it is about")
+    action: list[str] = dspy.InputField(desc="what is to be done")
+    context: list[str] = dspy.InputField(desc="conditions under which this holds")
+    constraints: list[Constraint] = dspy.OutputField(desc=_CONSTRAINTS)
+
+
+class MapConstraints(dspy.Signature):
+    """Map a query to the conditions that a response has to meet.
+
+    1. Is everything there? The query may speak of material that should stand beside it: an article or several, a
+    response that is to be evaluated, a query that the response answers. If one of these is absent or empty, name
+    it as missing and list no constraints.
+    2. Find whom or what the query is about, what is to be done, and in which context.
+    3. List every explicit condition, one constraint each: only what the query says, split where conditions can be
+    met apart. Articles, responses and queries that were sent along set none.
+    """
+
+    query: str = dspy.InputField(desc="the query with all that was sent with it")
+    missing: list[str] = dspy.OutputField(desc=_MISSING)
+    constraints: list[Constraint] = dspy.OutputField(desc=_CONSTRAINTS)
+
+
+class SatisfiedConstraints(dspy.Signature):
+    """Judge which constraints of a query a response satisfies, each by itself.
+
+    satisfied: the response does what the constraint asks. Numbers, letters and forms are met exactly or not at
+    all; where the query leaves something open, what is implied is enough.
+    omitted: the response passes the constraint over, or does less than it asks.
+    misinterpreted: something else stands in its place: another thing, place, time or form, more than was
+    allowed, or material that nobody gave and the response made up.
+    A constraint about the world is judged by what is true in the world. How good the response is in other
+    respects does not count, and neither do the other constraints.
+    """
+
+    query: str = dspy.InputField(desc="the query with all that was sent with it")
+    constraints: list[str] = dspy.InputField(desc="what a response has to do, numbered")
+    response: str = dspy.InputField(desc="the response that is judged")
+    marks: list[Judgement] = dspy.OutputField(
+        desc="one for each constraint: its number n; as evidence the words of the response that show it, or what is "
+        "absent; its label, one of: satisfied; omitted; misinterpreted"
+    )
+
+
+class IntentRating(dspy.Signature):
+    """Rate how far a response does what its query asks, from 1 to 10.
+
+    Find the conditions that the query sets, and how important each is. Look whether the response meets them,
+    passes some over, or deals with something that the query does not ask. 10 is a response that meets every
+    condition, 1 one that meets none.
+    """
+
+    query: str = dspy.InputField(desc="the query with all that was sent with it")
+    response: str = dspy.InputField(desc="the response that is rated")
+    rating: Annotated[int, pydantic.Field(ge=1, le=10)] = dspy.OutputField(desc="a whole number from 1 to 10")
+
+
+class CheckFacts(dspy.Signature):
+    """Check the facts of a response to a query.
+
+    Conditions that concern no facts (form, number of words, style) do not count.
+    """
+
+    query: str = dspy.InputField(desc="the query that was answered")
+    response: str = dspy.InputField(desc="the response whose facts are checked")
+    verdict: FactVerdict = dspy.OutputField(
+        desc="inaccurate: it states something about the world that is false; incomplete: all it states is true, but "
+        "it leaves out a fact that the query asks for; accurate: neither"
+    )
+
+
+class CheckByEvidence(CheckFacts):
+    """Check a report about the facts of a response against passages of a reference work.
+
+    The report may be wrong. Keep to the passages where they speak of the matter, and to what is generally known
+    where they do not. Conditions that concern no facts (form, number of words, style) do not count.
+    """
+
+    report: str = dspy.InputField(desc="what an earlier check found: inaccurate or incomplete")
+    passages: list[str] = dspy.InputField(desc="passages that may bear on it, the nearest first")
+
+
+class AnswerQuery(dspy.Signature):
+    """Answer the query."""
+
+    query: str = dspy.InputField(desc="the query with all that was sent with it")
+    response: str = dspy.OutputField(desc="the response, nothing else")
+
+
+class WriteFactQuery(dspy.Signature):
+    """Write a query about facts that asks for things of one kind which meet several conditions at once.
+
+    The conditions are about place, time, property, number or exclusion; each can be checked in an encyclopedia,
+    and each excludes something that the others would let in. Something that is known must meet all of them. The
+    query is one or two sentences, as a user would write it, and contains no answer.
+    """
+
+    concept: str = dspy.InputField(desc="what the query starts from")
+    passage: str = dspy.InputField(desc="what is known of it; may be empty")
+    topic: str = dspy.InputField(desc="the field it belongs to")
+    conditions: int = dspy.InputField(desc="how many conditions, the command included")
+    language: str = dspy.InputField(desc="the language of the query")
+    complaint: str = dspy.InputField(desc="what was wrong with the last attempt; may be empty")
+    query: str = dspy.OutputField(desc="the query, nothing else")
+
+
+class WriteCreativeQuery(dspy.Signature):
+    """Write a query that asks for a piece of creative writing and sets all the requirements that are given.
+
+    Take over every requirement with its exact numbers, letters and words, and add none. The query is one to
+    three sentences, as a user would write it.
+    """
+
+    form: str = dspy.InputField(desc="what is to be written: a story or a poem")
+    requirements: list[str] = dspy.InputField(desc="what the query must demand")
+    language: str = dspy.InputField(desc="the language of the query")
+    complaint: str = dspy.InputField(desc="what was wrong with the last attempt; may be empty")
+    query: str = dspy.OutputField(desc="the query, nothing else")
+
+
+class WriteEvaluationQuery(dspy.Signature):
+    """Write a question that an article answers, and a short response to it that leaves something out.
+
+    The question is one sentence and can only be answered with the article. The response is one or two sentences,
+    follows the article, and misses a detail that matters.
+    """
+
+    article: str = dspy.InputField(desc="the article")
+    language: str = dspy.InputField(desc="the language of both")
+    complaint: str = dspy.InputField(desc="what was wrong with the last attempt; may be empty")
+    question: str = dspy.OutputField(desc="the question")
+    response: str = dspy.OutputField(desc="the response to it")
+
+
+class WriteAnalysisQuery(dspy.Signature):
+    """Write an instruction that can only be carried out with all of three articles.
+
+    relationship: it asks how the articles bear on each other, such as which contradict or support which.
+    summary: it asks to summarise and compare them. It speaks of all three by their number, is one or two
+    sentences long, and says nothing of what they contain.
+    """
+
+    articles: list[str] = dspy.InputField(desc="the articles")
+    kind: Literal["relationship", "summary"] = dspy.InputField(desc="what is asked about them")
+    language: str = dspy.InputField(desc="the language of the instruction")
+    complaint: str = dspy.InputField(desc="what was wrong with the last attempt; may be empty")
+    instruction: str = dspy.OutputField(desc="the instruction, nothing else")
+
+
+class Answerable(dspy.Signature):
+    """Decide whether a query can be answered as it stands.
+
+    It can if all that it speaks of is there (articles, a response, a question), it is clear what is wanted, its
+    conditions do not contradict each other, and something can meet them all. That the answer is hard does not
+    matter.
+    """
+
+    query: str = dspy.InputField(desc="the query with all that was sent with it")
+    answerable: bool = dspy.OutputField(desc="True if it can be answered as it stands")
+    reason: str = dspy.OutputField(desc="if it cannot: what is missing, unclear or impossible; else empty")
