@@ -72,8 +72,8 @@ def conditions(query: str) -> list[Condition]:
     left, found = asked, list[Condition]()
     for category, patterns in _rules("chinese" if is_cjk(asked) else "english"):
         for pattern in patterns:
-            heads = pattern is None
-            for start, end in _chunks(left, asked) if heads else [m.span() for m in pattern.finditer(left)]:
+            spans = [one.span() for one in pattern.finditer(left)] if pattern else _chunks(left, asked)
+            for start, end in spans:
                 anchor = asked[start:end].strip(" ,.;")
                 if anchor and "\0" not in left[start:end]:
                     found.append(Condition(category, anchor, asked.index(anchor, start)))
@@ -136,7 +136,8 @@ def _label() -> re.Pattern[str]:
 
 
 def _part_name(said: str) -> str:
-    return next(name for name, words in _DATA["parts"].items() if re.fullmatch(words, said, re.IGNORECASE))
+    parts: dict[str, str] = _DATA["parts"]
+    return next(name for name, words in parts.items() if re.fullmatch(words, said, re.IGNORECASE))
 
 
 def _counted_articles(asked: str) -> list[re.Match[str]]:
