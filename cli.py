@@ -1,9 +1,10 @@
 """The command ``jurist``: parses, calls one function, prints.
 
 Every command is one function in :mod:`jurist.console`, imported when it is
-called, so that ``jurist --help`` is immediate. Exit codes: 0 done; 1 the work
+called, so that ``jurist --help`` is immediate. Results go to standard output,
+progress, remarks and errors to standard error. Exit codes: 0 done; 1 the work
 could not be done (one line says why and what to do next); 2 wrong usage; 3 done,
-but more rows failed or abstained than allowed.
+but more rows failed or abstained than allowed; 130 ended by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,45 +13,44 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
-from .arguments.assess import add_assess
-from .arguments.generate import add_generate
-from .arguments.keeping import add_artifacts, add_gold
-from .arguments.tables import add_table
-from .arguments.training import add_training
-from .arguments.work import add_compare, add_compile, add_export, add_judges, add_run
+from .arguments.command import Parser, add_commands
+from .arguments.commands import COMMANDS, GROUPS
 from .errors import JuristError
 
 __all__ = ["build_parser", "main"]
 
 _EPILOG = """\
-exit codes: 0 done; 1 could not be done; 2 wrong usage; 3 done, but too many rows failed or abstained
+exit codes: 0 done; 1 could not be done; 2 wrong usage; 3 done, but too many rows failed or abstained; 130 Ctrl-C
 
 examples:
   jurist judges
   jurist compile cognibench --gold cognibench-mini
+  jurist evaluate cognibench --gold cognibench-mini
   jurist run cognibench --input rows.jsonl --output verdicts.jsonl
   jurist compare cognibench cognibench:basic --gold cognibench-mini
   jurist export cognibench --to messages --output judge.json
 """
+_INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     parser = build_parser()
+    _complete(parser)
     arguments = parser.parse_args(argv)
-    if not hasattr(arguments, "handler"):
+    if not hasattr(arguments, "command"):
         parser.print_help(sys.stderr)
         return 2
     try:
-        return int(arguments.handler(arguments) or 0)
+        return int(arguments.command.run(arguments))
     except JuristError as error:
         _say(f"error: {error}")
         return error.exit_code
     except KeyboardInterrupt:
         _say("stopped by Ctrl-C; what was written is kept, and --resume continues where the command has it")
-        return 1
+        return _INTERRUPTED
     except BrokenPipeError:
         # The reader of our output (head, less) went away; say nothing, and keep Python from saying it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -59,32 +59,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = _Parser(
+    parser = Parser(
         prog="jurist",
         description="The compiler for LLM judges: compile against human labels, prove, keep, run, compare, export.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    add_judges(commands)
-    add_compile(commands)
-    add_run(commands)
-    add_compare(commands)
-    add_table(commands)
-    add_export(commands)
-    add_training(commands)
-    add_artifacts(commands)
-    add_gold(commands)
-    add_generate(commands)
-    add_assess(commands)
+    add_commands(parser, COMMANDS, GROUPS)
     return parser
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong on one line, as every other error is said."""
-        self.exit(2, f"error: {message}; see {self.prog} --help\n")
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Answer a shell that asks for completions, and exit; see ``jurist completion``."""
+    if "_ARGCOMPLETE" in os.environ:
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
 
 
 class _Version(argparse.Action):
@@ -96,4 +87,11 @@ class _Version(argparse.Action):
 
 
 def _say(text: str) -> None:
+    """Write an error; on a terminal its lines break at words."""
+    if sys.stderr.isatty():
+        import shutil
+        import textwrap
+
+        width = shutil.get_terminal_size().columns
+        text = "\n".join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
     sys.stderr.write(text + "\n")

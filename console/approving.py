@@ -6,14 +6,12 @@ import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from rich.text import Text
-
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError
 from ..jobs.estimate import Estimate
 from ..jobs.forecast import Span
-from .common import human
+from .printing import remark
 
 __all__ = ["ASK_CALLS", "ASK_COST", "Bill", "NotApprovedError", "announce", "approve", "bill"]
 
@@ -102,13 +100,11 @@ def announce(estimate: Estimate, budget: Budget, paid: int) -> None:
         paid: answers that are there already.
     """
     kept = f"; {paid} answers are paid already" if paid else ""
-    human().print(Text(f"before: {estimate.words}{kept}"))
+    remark(f"before: {estimate.words}{kept}")
     limit, (least, most) = budget.calls, _whole(estimate.calls)
     if limit is not None and limit < most:
         may = "will" if limit < least else "may"
-        human().print(
-            Text(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
-        )
+        remark(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
 
 
 def bill(estimate: Estimate, budget: Budget, paid: int, models: Collection[Model]) -> Bill:

@@ -4,41 +4,39 @@ from __future__ import annotations
 
 import difflib
 import os
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
+from ..arguments.artifacts import DiffOptions, ListOptions, ShowOptions, TagOptions, VerifyOptions
+from ..arguments.groups import StoreOptions
 from ..errors import ArtifactError
 from ..exports import export
 from ..keeping.artifacts import Artifact, Store, Summary, prompt_text
 from ..keeping.loading import find_judge, load_judge
-from .common import human, print_json, store_of, write_text
+from ..report.table import table
+from .common import store_of
 from .history import chart, curve, history_json, history_table, plot, prompt_diff
-from .tables import metric_cell, plain_table
+from .printing import Part, Result, Verbatim
+from .tables import metric_cell
 
 __all__ = ["diff", "list_", "show", "tag", "verify"]
 
 
-def _store(arguments: Namespace) -> Store:
+def _store(options: StoreOptions) -> Store:
     """Return the store, which must be there if it was named: of a misspelt one, nothing would be all that is said.
 
     Raises:
         ArtifactError: there is no such folder.
     """
-    named = arguments.store or os.environ.get("JURIST_STORE")
+    named = options.store or os.environ.get("JURIST_STORE")
     if named and not Path(named).exists():
         raise ArtifactError(f"there is no folder {named}", hint="name the store with --store or JURIST_STORE")
-    return store_of(arguments)
+    return store_of(options)
 
 
-def list_(arguments: Namespace) -> None:
+def list_(options: ListOptions) -> Result:
     """List all artifacts."""
-    found = _store(arguments).list()
-    if arguments.json:
-        print_json({"artifacts": [_entry(one) for one in found]})
-        return
+    found = _store(options).list()
     rows = [
         [
             f"{one.judge}@{one.version}",
@@ -50,57 +48,47 @@ def list_(arguments: Namespace) -> None:
         ]
         for one in found
     ]
-    human().print(
-        plain_table("", ["artifact", "names", "optimizer", "model", "metric on test", "decision"], rows)
-    )
+    columns = ["artifact", "names", "optimizer", "model", "metric on test", "decision"]
+    return Result(data={"artifacts": [_entry(one) for one in found]}, body=[table("", columns, rows)])
 
 
-def show(arguments: Namespace) -> None:
-    """Print one artifact: as a page, or its prompt, its history, its plot, or what compiling changed."""
-    store = _store(arguments)
-    artifact = store.load(arguments.artifact)
-    if arguments.plot:
-        plot(artifact, arguments.plot)
-        human().print(Text(f"plot: {arguments.plot}"))
-    if arguments.json:
-        more: dict[str, Any] = {"history": history_json(artifact)} if arguments.history else {}
-        more |= {"prompt": artifact.state.to_json()} if arguments.prompt else {}
-        more |= {"diff": prompt_diff(artifact, store)} if arguments.diff else {}
-        print_json({**artifact.card, **more})
-        return
-    if arguments.history:
-        _history(artifact)
-    if arguments.prompt:
-        write_text(prompt_text(artifact.state), None)
-    if arguments.diff:
-        changed = prompt_diff(artifact, store)
-        if changed:
-            write_text(changed, None)
-        else:
-            human().print(Text(f"{artifact.ref} has the basic prompt"))
-    if not (arguments.history or arguments.prompt or arguments.diff or arguments.plot):
+def show(options: ShowOptions) -> Result:
+    """Return one artifact: as a page, or its prompt, its history, its plot, or what compiling changed."""
+    store = _store(options)
+    artifact = store.load(options.artifact)
+    data: dict[str, Any] = dict(artifact.card)
+    body: list[Part] = []
+    if options.plot:
+        plot(artifact, options.plot)
+        body.append(f"plot: {options.plot}")
+    if options.history:
+        data["history"] = history_json(artifact)
+        body += _history(artifact)
+    if options.prompt:
+        data["prompt"] = artifact.state.to_json()
+        body.append(Verbatim(prompt_text(artifact.state)))
+    if options.diff:
+        data["diff"] = changed = prompt_diff(artifact, store)
+        body.append(Verbatim(changed) if changed else f"{artifact.ref} has the basic prompt")
+    if not (body or options.json):
         judge = find_judge(str(artifact.card.get("judge_ref") or artifact.judge), store)
-        write_text(export(artifact, judge, "markdown"), None)
+        body.append(Verbatim(export(artifact, judge, "markdown")))
+    return Result(data=data, body=body)
 
 
-def _history(artifact: Artifact) -> None:
-    console = human()
-    console.print(history_table(artifact))
-    if any(row["dev"]["value"] is not None for row in artifact.history):
-        for line in chart(curve(artifact)):
-            console.print(Text(line), no_wrap=True, crop=False, soft_wrap=True)
+def _history(artifact: Artifact) -> list[Part]:
+    known = any(row["dev"]["value"] is not None for row in artifact.history)
+    drawn = [Verbatim("\n".join(chart(curve(artifact))))] if known else []
+    return [history_table(artifact), *drawn]
 
 
-def diff(arguments: Namespace) -> None:
-    """Print what changed between two prompts."""
-    store = _store(arguments)
-    (one, first), (two, second) = (_prompt(store, ref) for ref in (arguments.first, arguments.second))
-    lines = difflib.unified_diff(first, second, one, two, lineterm="")
-    text = "\n".join(lines)
-    if text:
-        write_text(text, None)
-    else:
-        human().print(Text(f"{one} and {two} have the same prompt"))
+def diff(options: DiffOptions) -> Result:
+    """Return what changed between two prompts."""
+    store = _store(options)
+    (one, first), (two, second) = (_prompt(store, ref) for ref in (options.first, options.second))
+    text = "\n".join(difflib.unified_diff(first, second, one, two, lineterm=""))
+    same = f"{one} and {two} have the same prompt"
+    return Result(data={"first": one, "second": two, "diff": text}, body=[Verbatim(text) if text else same])
 
 
 def _prompt(store: Store, reference: str) -> tuple[str, list[str]]:
@@ -111,31 +99,24 @@ def _prompt(store: Store, reference: str) -> tuple[str, list[str]]:
     return artifact.ref, prompt_text(artifact.state).split("\n")
 
 
-def tag(arguments: Namespace) -> None:
+def tag(options: TagOptions) -> Result:
     """Name a version."""
-    _store(arguments).tag(arguments.artifact, arguments.tag)
-    human().print(Text(f"{arguments.artifact} is now also {arguments.tag}"))
+    _store(options).tag(options.artifact, options.tag)
+    return Result(
+        data={"artifact": options.artifact, "tag": options.tag},
+        body=[f"{options.artifact} is now also {options.tag}"],
+    )
 
 
-def verify(arguments: Namespace) -> int:
+def verify(options: VerifyOptions) -> Result:
     """Check every byte; exit code 1 if anything is wrong."""
-    store: Store = _store(arguments)
-    problems = store.verify(arguments.artifact)
-    if arguments.json:
-        print_json(
-            {
-                "problems": [
-                    {"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems
-                ]
-            }
-        )
-    console = human()
-    for problem in problems:
-        console.print(Text(f"error: {problem}"))
-    if not problems:
-        count = 1 if arguments.artifact else len(store.list())
-        console.print(Text(f"{count} artifact{'s' if count != 1 else ''} verified, no byte changed"))
-    return 1 if problems else 0
+    store = _store(options)
+    problems = store.verify(options.artifact)
+    data = {"problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems]}
+    if problems:
+        return Result(data=data, notes=[f"error: {problem}" for problem in problems], code=1)
+    count = 1 if options.artifact else len(store.list())
+    return Result(data=data, body=[f"{count} artifact{'s' if count != 1 else ''} verified, no byte changed"])
 
 
 def _entry(one: Summary) -> dict[str, object]:

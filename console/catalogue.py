@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-
+from ..arguments.judges import JudgesOptions
 from ..programs.catalogue import JUDGES
-from .common import human, print_json
-from .tables import plain_table
+from ..report.table import table
+from .printing import Result
 
 __all__ = ["judges"]
 
 
-def judges(arguments: Namespace) -> None:
-    """Print the catalogue."""
+def judges(options: JudgesOptions) -> Result:
+    """Return the catalogue."""
     entries = [
         {
             "name": judge.name,
@@ -24,17 +23,15 @@ def judges(arguments: Namespace) -> None:
         }
         for judge in JUDGES
     ]
-    if arguments.json:
-        print_json({"judges": entries})
-        return
     rows = [
         [
-            entry["name"],
-            entry["description"],
-            ", ".join(entry["labels"]),
-            ", ".join(entry["positive"]),
-            entry["metric"],
+            one["name"],
+            one["description"],
+            ", ".join(one["labels"]),
+            ", ".join(one["positive"]),
+            one["metric"],
         ]
-        for entry in entries
+        for one in entries
     ]
-    human().print(plain_table("", ["judge", "what it decides", "labels", "counted as found", "metric"], rows))
+    columns = ["judge", "what it decides", "labels", "counted as found", "metric"]
+    return Result(data={"judges": entries}, body=[table("", columns, rows)])

@@ -1,14 +1,11 @@
-"""What several commands share: models, samples and stores from arguments; output and progress."""
+"""What several commands share: models, samples and stores of the options; files and progress."""
 
 from __future__ import annotations
 
-import json
 import sys
-from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -21,19 +18,20 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from ..arguments.groups import Endpoint, Limits, SamplingOptions, StoreOptions
+from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError
 from ..keeping.artifacts import Store
-from ..keeping.loading import LoadedJudge, default_temperature, load_judge
+from ..keeping.loading import LoadedJudge, load_judge
 from ..programs.asking import Sampling
 
 __all__ = [
     "Bar",
+    "budget_of",
     "human",
     "judge_of",
     "model_of",
-    "open_model_of",
-    "print_json",
     "progress",
     "sampling_of",
     "settings_of",
@@ -46,66 +44,54 @@ _WIDE = 200
 
 
 def human() -> Console:
-    """Return the console for people: standard error, so that standard output stays machine-readable."""
+    """Return the console of progress: standard error, so that standard output holds results only."""
     if sys.stderr.isatty():
         return Console(stderr=True, highlight=False)
-    return Console(
-        stderr=True, highlight=False, soft_wrap=True, width=_WIDE
-    )  # no cell is cut in a file or a pipe
+    return Console(stderr=True, highlight=False, soft_wrap=True, width=_WIDE)
 
 
-def print_json(data: Any) -> None:
-    """Print one JSON object on standard output."""
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
-
-
-def store_of(arguments: Namespace) -> Store:
+def store_of(options: StoreOptions) -> Store:
     """Return the store that ``--store`` names."""
-    return Store(arguments.store)
+    return Store(options.store)
 
 
-def model_of(arguments: Namespace, samples: int, name: str | None = None) -> Model:
-    """Return the model that the options describe, with a temperature that suits the number of samples."""
-    return default_temperature(open_model_of(arguments, name), samples)
+def budget_of(options: Limits) -> Budget:
+    """Return the hard limits."""
+    return Budget(calls=options.max_calls, cost=options.max_cost)
 
 
-def open_model_of(arguments: Namespace, name: str | None = None) -> Model:
-    """Return the model that the options describe; what they leave open is left to the judge that it is for."""
-    if arguments.concurrency < 1:
-        raise UsageError(f"--concurrency {arguments.concurrency} does nothing", hint="give 1 or more")
-    if arguments.max_tokens is not None and arguments.max_tokens < 1:
-        raise UsageError(f"--max-tokens {arguments.max_tokens} allows no reply", hint="give 1 or more")
+def model_of(options: Endpoint, name: str, seed: int) -> Model:
+    """Return a model; what the options leave open is left to the judge that it is for."""
     return Model(
-        name=arguments.model if name is None else name,
-        api_base=arguments.api_base,
-        temperature=arguments.temperature,
-        max_tokens=arguments.max_tokens,
-        timeout=arguments.timeout,
-        seed=arguments.seed,
+        name=name,
+        api_base=options.api_base,
+        temperature=options.temperature,
+        max_tokens=options.max_tokens,
+        timeout=options.timeout,
+        seed=seed,
     )
 
 
-def judge_of(arguments: Namespace, reference: str, store: Store) -> LoadedJudge:
+def judge_of(
+    reference: str, options: SamplingOptions, store: Store, *, concurrency: int, strictness: str | None
+) -> LoadedJudge:
     """Return a judge, ready to be asked, with the samples of the options or those it was proven with."""
-    loaded = load_judge(
+    return load_judge(
         reference,
         store=store,
-        samples=arguments.samples,
-        threshold=arguments.threshold,
-        concurrency=arguments.concurrency,
-        strictness=getattr(arguments, "strictness", None),
+        samples=options.samples,
+        threshold=options.threshold,
+        concurrency=concurrency,
+        strictness=strictness,
     )
-    return loaded.with_model(open_model_of(arguments))
 
 
-def sampling_of(arguments: Namespace) -> Sampling:
+def sampling_of(options: SamplingOptions) -> Sampling:
     """Return samples and threshold."""
-    return Sampling(
-        samples=1 if arguments.samples is None else arguments.samples, threshold=arguments.threshold
-    )
+    return Sampling(samples=1 if options.samples is None else options.samples, threshold=options.threshold)
 
 
-def settings_of(pairs: list[str]) -> dict[str, str]:
+def settings_of(pairs: Sequence[str]) -> dict[str, str]:
     """Return ``["steps=3"]`` as settings of an optimizer.
 
     Raises:

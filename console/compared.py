@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from ..evaluation.contrasts import Contrast
 from ..evaluation.repeats import Spread
 from ..jobs.comparing import Comparison, Contender
-from .tables import Sheet
+from ..report.table import Table, table
+from .tables import spend_line
 
 __all__ = ["cost_line", "sheets"]
 
 
-def sheets(comparison: Comparison) -> list[Sheet]:
+def sheets(comparison: Comparison) -> list[Table]:
     """Return the tables of a comparison, in the order in which they are read."""
     found = [_scores(comparison, metric) for metric in comparison.metrics]
     found.append(_intervals(comparison))
@@ -24,19 +25,11 @@ def sheets(comparison: Comparison) -> list[Sheet]:
 
 def cost_line(comparison: Comparison) -> str:
     """Return what was spent, in words."""
-    spent = [one.spend for one in comparison.contenders]
-    calls, replayed = (sum(one[name] for one in spent) for name in ("calls", "replayed"))
-    tokens = sum(one["input_tokens"] + one["output_tokens"] for one in spent)
-    unpriced = sum(one["unpriced"] for one in spent)
-    parts = [f"spent: {calls} calls, {tokens} tokens, {sum(one['cost'] for one in spent):.4f} USD"]
-    if unpriced:
-        parts.append(f"the price of {unpriced} calls is not known")
-    if replayed:
-        parts.append(f"{replayed} answers were paid before and taken from the checkpoint")
-    return "; ".join(parts)
+    names = ("calls", "replayed", "input_tokens", "output_tokens", "cost", "unpriced")
+    return spend_line({name: sum(one.spend[name] for one in comparison.contenders) for name in names})
 
 
-def _scores(comparison: Comparison, metric: str) -> Sheet:
+def _scores(comparison: Comparison, metric: str) -> Table:
     """Rows are models, columns are judges, cells are mean and sd, as in the paper's tables."""
     judges = _distinct(one.judge for one in comparison.contenders)
     cells: dict[tuple[str, str], list[str]] = {}
@@ -50,14 +43,14 @@ def _scores(comparison: Comparison, metric: str) -> Sheet:
         if comparison.left_out
         else ""
     )
-    return Sheet(
-        title=f"{metric}{over}; {comparison.gold}: {comparison.cases} cases{left}",
-        columns=["model", *judges],
-        rows=rows,
+    return table(
+        f"{metric}{over}; {comparison.gold}: {comparison.cases} cases{left}",
+        ["model", *judges],
+        rows,
     )
 
 
-def _intervals(comparison: Comparison) -> Sheet:
+def _intervals(comparison: Comparison) -> Table:
     columns = ["judge", "metric", "mean", "95 % over cases (bootstrap by group)"]
     if comparison.repeats > 1:
         columns.append(f"95 % over {comparison.repeats} repeats (t)")
@@ -72,24 +65,22 @@ def _intervals(comparison: Comparison) -> Sheet:
             if missing:
                 row.append(f"{one.scores[metric].worst:.3f} to {one.scores[metric].best:.3f}")
             rows.append(row)
-    return Sheet(
-        title="intervals: with other rows, and asked again",
-        columns=[*columns, "if all were answered"] if missing else columns,
-        rows=rows,
+    return table(
+        "intervals: with other rows, and asked again",
+        [*columns, "if all were answered"] if missing else columns,
+        rows,
     )
 
 
-def _answers(comparison: Comparison) -> Sheet:
+def _answers(comparison: Comparison) -> Table:
     several = comparison.repeats > 1
     columns = ["judge", "answered", "abstained", "failed", "calls", "tokens", "USD"]
     if several:
         columns[1:1] = ["agree with the mode", "cases all agree on"]
-    return Sheet(
-        title="self-consistency, answers of units and spending"
-        if several
-        else "answers of units and spending",
-        columns=columns,
-        rows=[_answer_row(one) for one in comparison.contenders],
+    return table(
+        "self-consistency, answers of units and spending" if several else "answers of units and spending",
+        columns,
+        [_answer_row(one) for one in comparison.contenders],
     )
 
 
@@ -108,7 +99,7 @@ def _answer_row(one: Contender) -> list[str]:
     ]
 
 
-def _decisions(comparison: Comparison) -> Sheet:
+def _decisions(comparison: Comparison) -> Table:
     single = comparison.repeats == 1
     columns = ["first", "against", "decision", f"{comparison.metric}", "difference", "95 %"]
     rows = []
@@ -125,14 +116,14 @@ def _decisions(comparison: Comparison) -> Sheet:
             row.append(f"{one.mcnemar.c} / {one.mcnemar.b}")
         rows.append([*row, f"{one.p:.3g}", f"{one.p_holm:.3g}"])
     test, count = comparison.tests[0].test, f"{len(rows)} test{'s' if len(rows) > 1 else ''}"
-    return Sheet(
-        title=f"decisions: {test} on the same cases, {count}, Holm; unanswered units count as wrong",
-        columns=[*columns, *(["units only one has right"] if single else []), "p", "p after Holm"],
-        rows=rows,
+    return table(
+        f"decisions: {test} on the same cases, {count}, Holm; unanswered units count as wrong",
+        [*columns, *(["units only one has right"] if single else []), "p", "p after Holm"],
+        rows,
     )
 
 
-def _smallest(comparison: Comparison) -> Sheet:
+def _smallest(comparison: Comparison) -> Table:
     columns = [
         "first",
         "against",
@@ -141,12 +132,12 @@ def _smallest(comparison: Comparison) -> Sheet:
         "in correct units",
         f"in {comparison.metric}",
     ]
-    return Sheet(
-        title=f"the smallest true difference that {comparison.tests[0].smallest.units} units can show "
+    return table(
+        f"the smallest true difference that {comparison.tests[0].smallest.units} units can show "
         f"({comparison.tests[0].smallest.power:.0%} power at level {comparison.tests[0].smallest.alpha:.2g}, "
         "normal approximation)",
-        columns=columns,
-        rows=[_smallest_row(one) for one in comparison.tests],
+        columns,
+        [_smallest_row(one) for one in comparison.tests],
     )
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
+from ..arguments.compile import CompileOptions
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..evaluation.ceiling import Ceiling
@@ -20,16 +17,18 @@ from ..jobs.compiling import Compiled, Interrupted, Plan, compile_judge
 from ..jobs.outlook import Outlook, models_of, outlook
 from ..keeping.artifacts import Store
 from ..keeping.checkpoints import Checkpoint
-from ..keeping.loading import locate, resolve_sampling
+from ..keeping.loading import default_temperature, locate, resolve_sampling
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
 from .approving import Bill, approve
-from .common import human, model_of, print_json, sampling_of, settings_of, shares_of, store_of
-from .history import pareto_table
+from .common import human, model_of, sampling_of, settings_of, shares_of, store_of
+from .history import pareto_parts
+from .printing import Part, Result, remark
+from .proof import kept_line, proof_parts
 from .raters import ceiling_card
 from .strata import ceiling_line, strata_lines
-from .tables import OFFLINE, counts_line, scores_table
+from .tables import OFFLINE, spend_line
 from .watching import Watch
 
 __all__ = ["run"]
@@ -37,44 +36,42 @@ __all__ = ["run"]
 _DEFAULT_CALLS = 4000
 
 
-def run(arguments: Namespace) -> int:
-    """Compile, print the proof and the artifact's path."""
-    store, console = store_of(arguments), human()
-    _check_reference(arguments.judge)
-    judge, reference = locate(arguments.judge, store)
-    if arguments.metric:
-        judge = _with_metric(judge, arguments.metric)
-    if arguments.strictness:
-        judge = with_strictness(judge, arguments.strictness)
-    plan = _plan(arguments, judge, reference)
-    console.print(
-        Text(f"{judge.name} on {plan.gold.name}: {len(plan.gold.cases)} cases, optimizer {plan.optimizer}")
-    )
+def run(options: CompileOptions) -> Result:
+    """Compile; return the proof and the artifact's path."""
+    store = store_of(options)
+    _check_reference(options.judge)
+    judge, reference = locate(options.judge, store)
+    if options.metric:
+        judge = _with_metric(judge, options.metric)
+    if options.strictness:
+        judge = with_strictness(judge, options.strictness)
+    plan = _plan(options, judge, reference)
+    remark(f"{judge.name} on {plan.gold.name}: {len(plan.gold.cases)} cases, optimizer {plan.optimizer}")
     seen = outlook(plan)
-    paid = _paid(plan, store) if arguments.resume else 0
+    paid = _paid(plan, store) if options.resume else 0
     kept = f"; {paid} answers are paid already" if paid else ""
     if seen.payable:  # else nothing will be sent: the compilation says what the budget lacks
-        console.print(Text(f"before: {seen.words}{kept}"))
-        approve(_bill(plan, seen, paid, bounded=arguments.max_calls is not None), yes=arguments.yes)
+        remark(f"before: {seen.words}{kept}")
+        approve(_bill(plan, seen, paid, bounded=options.max_calls is not None), yes=options.yes)
     try:
-        with Watch(console, f"{judge.name} on {plan.gold.name}, {plan.optimizer}") as watch:
+        with Watch(human(), f"{judge.name} on {plan.gold.name}, {plan.optimizer}") as watch:
             compiled = compile_judge(
                 plan,
                 store=store,
-                resume=arguments.resume,
-                fresh=arguments.fresh,
-                force=arguments.force,
+                resume=options.resume,
+                fresh=options.fresh,
+                force=options.force,
                 sink=watch.event,
             )
     except Interrupted as stop:
-        _interrupted(console, stop)
-        return 1
+        _interrupted(stop)
+        return Result(data={"interrupted": str(stop)}, code=1)
     raters = _Raters.of(plan)
-    if arguments.json:
-        about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
-        print_json({**about, **compiled.artifact.card, **raters.to_json(), "forecast": seen.to_json()})
-    _report(console, compiled, plan, raters)
-    return 0
+    about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
+    return Result(
+        data={**about, **compiled.artifact.card, **raters.to_json(), "forecast": seen.to_json()},
+        body=_body(compiled, plan, raters),
+    )
 
 
 def _check_reference(reference: str) -> None:
@@ -93,35 +90,37 @@ def _check_reference(reference: str) -> None:
         )
 
 
-def _plan(arguments: Namespace, judge: Judge, reference: str) -> Plan:
-    fit = resolve_sampling(model_of(arguments, sampling_of(arguments).samples), sampling_of(arguments))
+def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
+    fit = resolve_sampling(model_of(options, options.model, options.seed), sampling_of(options))
     sampling, model = fit.sampling, fit.model
     if fit.note:
-        human().print(Text(fit.note))
-    gold = arguments.gold or judge.bundled
+        remark(fit.note)
+    gold = options.gold or judge.bundled
     if not gold:
         raise UsageError(f"no gold is bundled for {judge.name}", hint="name labelled rows with --gold")
     proposer = None
-    if arguments.prompt_model is not None:
-        proposer = model_of(arguments, sampling.samples, arguments.prompt_model)
+    if options.prompt_model is not None:
+        proposer = default_temperature(
+            model_of(options, options.prompt_model, options.seed), sampling.samples
+        )
     return Plan(
         judge=judge,
         gold=Gold.load(gold, judge),
-        optimizer=arguments.optimizer or DEFAULT,
-        options=settings_of(arguments.set),
+        optimizer=options.optimizer or DEFAULT,
+        options=settings_of(options.settings),
         model=model,
         prompt_model=proposer,
         budget=Budget(
-            calls=_DEFAULT_CALLS if arguments.max_calls is None else arguments.max_calls,
-            cost=arguments.max_cost,
-            tokens=arguments.max_tokens_total,
-            seconds=arguments.max_seconds,
+            calls=_DEFAULT_CALLS if options.max_calls is None else options.max_calls,
+            cost=options.max_cost,
+            tokens=options.max_tokens_total,
+            seconds=options.max_seconds,
         ),
-        seed=arguments.seed,
-        shares=shares_of(arguments.split),
+        seed=options.seed,
+        shares=shares_of(options.split),
         sampling=sampling,
-        adapter=arguments.adapter,
-        concurrency=arguments.concurrency,
+        adapter=options.adapter,
+        concurrency=options.concurrency,
         judge_ref=reference,
     )
 
@@ -157,11 +156,11 @@ def _paid(plan: Plan, store: Store) -> int:
     return sum(line.endswith(b"\n") and b'"failed":' not in line for line in lines)
 
 
-def _interrupted(console: Console, stop: Interrupted) -> None:
-    console.print(Text(str(stop)))
+def _interrupted(stop: Interrupted) -> None:
     board, best = stop.result.board, stop.result.best
-    console.print(Text(f"best so far: {best.id} ({best.source}), of {len(board.candidates)} candidates"))
-    console.print(Text("run the same command with --resume to continue without paying again"))
+    remark(str(stop))
+    remark(f"best so far: {best.id} ({best.source}), of {len(board.candidates)} candidates")
+    remark("run the same command with --resume to continue without paying again")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,29 +183,13 @@ class _Raters:
         return [line for line in (ceiling_line(self.ceiling), *strata_lines(self.strata)) if line]
 
 
-def _report(console: Console, compiled: Compiled, plan: Plan, raters: _Raters) -> None:
-    card = compiled.artifact.card
-    decision = compiled.proof.decision
-    console.print(scores_table(f"sealed test, {card['gold']['test']} cases", card["scores"], decision.metric))
-    for name, counts in card["counts"].items():
-        console.print(Text(counts_line(name, counts)))
-    if any(card["inconsistent"].values()):
-        console.print(Text(f"answers that contradicted themselves: {card['inconsistent']}"))
-    for line in raters.lines():
-        console.print(Text(line))
-    console.print(Text(f"decision: {decision.words}"))
-    for warning in decision.warnings:
-        console.print(Text(f"warning: {warning}"))
-    spend = card["spend"]
-    ended = "" if compiled.result.ending == "finished" else f"; ended early: {compiled.result.reason}"
-    console.print(
-        Text(
-            f"spent: {spend['calls']} calls, {spend['tokens']} tokens, {spend['cost']:.4f} USD; "
-            f"{len(compiled.result.board.candidates)} candidates{ended}"
-        )
-    )
-    kept = "latest" if compiled.latest else "kept, not made latest (--force makes it so)"
-    console.print(Text(f"artifact: {compiled.artifact.path} ({kept})"))
-    console.print(pareto_table(compiled.artifact.ref, card["pareto"], card["optimizer"]["candidate"]))
-    if plan.model.offline:
-        console.print(OFFLINE)
+def _body(compiled: Compiled, plan: Plan, raters: _Raters) -> list[Part]:
+    card, result = compiled.artifact.card, compiled.result
+    ended = "" if result.ending == "finished" else f"; ended early: {result.reason}"
+    return [
+        *proof_parts(card, compiled.proof.decision, *raters.lines()),
+        f"{spend_line(card['spend'])}; {len(result.board.candidates)} candidates{ended}",
+        kept_line(compiled.artifact, latest=compiled.latest),
+        *pareto_parts(compiled.artifact.ref, card["pareto"], card["optimizer"]["candidate"]),
+        *([OFFLINE] if plan.model.offline else []),
+    ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..papers.cognibench.detection import Cell, Detection, Kind, Statistic, Weighting
-from ..papers.cognibench.result import Line, Table
-from .tables import Sheet
+from ..papers.cognibench.result import Line
+from ..papers.cognibench.result import Table as Detectors
+from ..report.table import Table, table
 
 __all__ = ["sheets"]
 
@@ -15,36 +16,36 @@ _STATISTICS: Mapping[Statistic, str] = {"precision": "P", "recall": "R", "f1": "
 _EACH: Mapping[Weighting, str] = {"sentence": "sentences", "word": "words"}
 
 
-def sheets(table: Table) -> list[Sheet]:
+def sheets(result: Detectors) -> list[Table]:
     """Return the sheets of a table in the order in which they are read: the paper's shape first."""
-    lines = {line.name: line.detection for line in table.lines}
-    found = [_paper(_title(table, weighting), "method", lines, weighting) for weighting in _EACH]
+    lines = {line.name: line.detection for line in result.lines}
+    found = [_paper(_title(result, weighting), "method", lines, weighting) for weighting in _EACH]
     found.append(_intervals("95 % intervals (bootstrap by group)", "method", lines))
-    for name, curve in table.thresholds.items():
+    for name, curve in result.thresholds.items():
         votes = {f"{number} of {len(curve)}": one for number, one in curve.items()}
         found += [
             _paper(f"by votes needed, by {each}, from the same votes: {name}", "votes", votes, weighting)
             for weighting, each in _EACH.items()
         ]
         found.append(_intervals(f"95 % intervals by votes needed: {name}", "votes", votes))
-    found += [_tiers(line) for line in table.lines if line.tiers]
-    found += [_tests(table)] if table.tests else []
+    found += [_tiers(line) for line in result.lines if line.tiers]
+    found += [_tests(result)] if result.tests else []
     return found
 
 
-def _title(table: Table, weighting: Weighting) -> str:
-    counts = table.lines[0].detection
+def _title(result: Detectors, weighting: Weighting) -> str:
+    counts = result.lines[0].detection
     sizes = ", ".join(
         f"{counts.positives[kind]} of {counts.sentences[kind]} {kind}" for kind in ("factual", "cognitive")
     )
     return (
-        f"{table.name}: detection of hallucinations by {_EACH[weighting]}; {table.gold}, {table.cases} responses, "
-        f"{table.sentences} sentences ({sizes} ones hallucinated, strictness {table.strictness}), "
-        f"{table.groups} groups"
+        f"{result.name}: detection of hallucinations by {_EACH[weighting]}; {result.gold}, {result.cases} responses, "
+        f"{result.sentences} sentences ({sizes} ones hallucinated, strictness {result.strictness}), "
+        f"{result.groups} groups"
     )
 
 
-def _paper(title: str, first: str, lines: Mapping[str, Detection], weighting: Weighting) -> Sheet:
+def _paper(title: str, first: str, lines: Mapping[str, Detection], weighting: Weighting) -> Table:
     """Methods by kinds, as in the paper's Tables 3 and 5."""
     missing = any(one.counts.units.coverage < 1.0 for one in lines.values())
     rows = []
@@ -55,10 +56,10 @@ def _paper(title: str, first: str, lines: Mapping[str, Detection], weighting: We
         units = one.counts.units
         rows.append([name, *row, *([f"{units.answered} of {units.labelled}"] if missing else [])])
     columns = [first, *(f"{kind} {short}" for kind in _KINDS for short in _STATISTICS.values())]
-    return Sheet(title=title, columns=[*columns, *(["answered"] if missing else [])], rows=rows)
+    return table(title, [*columns, *(["answered"] if missing else [])], rows)
 
 
-def _intervals(title: str, first: str, lines: Mapping[str, Detection]) -> Sheet:
+def _intervals(title: str, first: str, lines: Mapping[str, Detection]) -> Table:
     columns = [
         first,
         "kind",
@@ -69,14 +70,14 @@ def _intervals(title: str, first: str, lines: Mapping[str, Detection]) -> Sheet:
         for name, one in lines.items()
         for kind in _KINDS
     ]
-    return Sheet(title=title, columns=columns, rows=rows)
+    return table(title, columns, rows)
 
 
 def _cell(cell: Cell) -> str:
     return f"{cell.score.value:.3f} [{cell.interval.low:.3f}, {cell.interval.high:.3f}]"
 
 
-def _tiers(line: Line) -> Sheet:
+def _tiers(line: Line) -> Table:
     found = line.tiers
     assert found is not None
     rows = []
@@ -84,16 +85,16 @@ def _tiers(line: Line) -> Sheet:
         right = found.right[place]
         counts = (str(count) for count in found.counts[place])
         rows.append([label, *counts, str(found.missing[place]), _cell(right) if right else "-"])
-    return Sheet(
-        title=f"what cognitive sentences were taken for (rows: people; columns: judged): {line.name}",
-        columns=["tier", *found.judged, "unanswered", "exact [95 %]"],
-        rows=rows,
+    return table(
+        f"what cognitive sentences were taken for (rows: people; columns: judged): {line.name}",
+        ["tier", *found.judged, "unanswered", "exact [95 %]"],
+        rows,
     )
 
 
-def _tests(table: Table) -> Sheet:
+def _tests(result: Detectors) -> Table:
     rows: list[Sequence[str]] = []
-    for one in table.tests:
+    for one in result.tests:
         units = f"{one.mcnemar.c} / {one.mcnemar.b}" if one.mcnemar else "-"
         interval = f"[{one.interval.low:+.3f}, {one.interval.high:+.3f}]"
         rows.append(
@@ -108,10 +109,10 @@ def _tests(table: Table) -> Sheet:
                 f"{one.p_holm:.3g}",
             ]
         )
-    return Sheet(
-        title=f"decisions on the macro F1 of sentences: {table.tests[0].test} on the same sentences, Holm; "
+    return table(
+        f"decisions on the macro F1 of sentences: {result.tests[0].test} on the same sentences, Holm; "
         "unanswered ones count as wrong",
-        columns=[
+        [
             "first",
             "against",
             "decision",
@@ -121,5 +122,5 @@ def _tests(table: Table) -> Sheet:
             "p",
             "p after Holm",
         ],
-        rows=rows,
+        rows,
     )

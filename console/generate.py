@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
-from ..engines.meter import Budget
+from ..arguments.generate import DatasetOptions, DialogueOptions, GenerateOptions, LabellerOptions
+from ..arguments.gold import DynamicsOptions
 from ..engines.models import Model
 from ..errors import UsageError
 from ..generating.generation import Generation, Made
@@ -27,40 +25,42 @@ from ..papers.cognibench.making import Dataset, foresee_dataset, make_dataset
 from ..papers.cognibench.turns import check_judge, labelled_gold
 from ..programs.cognibench import COGNIBENCH
 from ..programs.strictness import BELOW, DEFAULT
-from .common import human, print_json, store_of, write_text
+from ..report.table import Table, table
+from .common import budget_of, model_of, store_of, write_text
+from .printing import Part, Result, remark
 from .started import Started
-from .tables import OFFLINE, Sheet, show_sheets
+from .tables import OFFLINE
 
-__all__ = ["below", "cognibench_l", "dialogue", "dynamics", "judge_of_options", "spend_line"]
+__all__ = ["below", "cognibench_l", "dialogue", "dynamics", "labeller", "total_line"]
 
 _TEMPERATURE = 0.7
 _OFFLINE = "engine: offline, which rearranges the document's sentences by rules and is not a language model"
 
 
-def dialogue(arguments: Namespace) -> int:
+def dialogue(options: DialogueOptions) -> Result:
     """Write dialogues; exit code 3 if too many were rejected."""
-    console, job = human(), _generation(arguments)
-    output = Path(arguments.output)
-    with Started(arguments, [job.model], lambda: foresee_dialogues(job)) as begun:
+    job, output = _generation(options), Path(options.output)
+    with Started(options, [job.model], lambda: foresee_dialogues(job)) as begun:
         start = begun.begin(len(job.plans), "writing dialogues")
         made = make_dialogues(job, output, start, on_dialogue=begun.step)
+    data = _data(options.output, made, begun, documents=len(job.documents))
+    if made.before:
+        return Result(data=data, body=[_before(options.output)])
     rejects = rejects_path(output) if made.rejected or made.failed else None
-    if _say_made(console, arguments, made, begun, rejects, documents=len(job.documents)):
-        return 0
-    if job.model.offline:
-        console.print(Text(_OFFLINE))
-    return _code(console, made, arguments)
+    body = [_made_line(options.output, made, rejects), *([_OFFLINE] if job.model.offline else [])]
+    code, notes = _ended(made, options.max_rejected)
+    return Result(data=data, body=body, notes=notes, code=code)
 
 
-def cognibench_l(arguments: Namespace) -> int:
+def cognibench_l(options: DatasetOptions) -> Result:
     """Make a labelled dataset; exit code 3 if too many dialogues were rejected or answers not labelled."""
-    console, job, judge = human(), _generation(arguments), judge_of_options(arguments)
-    folder = Path(arguments.output)
-    if arguments.plots:
+    job, judge = _generation(options), labeller(options)
+    folder = Path(options.output)
+    if options.plots:
         _can_plot()
     if judge.note:
-        console.print(Text(judge.note))
-    with Started(arguments, [job.model, judge.model], lambda: foresee_dataset(job, judge)) as begun:
+        remark(judge.note)
+    with Started(options, [job.model, judge.model], lambda: foresee_dataset(job, judge)) as begun:
         found = make_dataset(
             job,
             judge,
@@ -70,165 +70,146 @@ def cognibench_l(arguments: Namespace) -> int:
             on_answer=begun.step,
             on_labelling=lambda answers: begun.then(answers, f"labelling with {judge.name}"),
         )
-    if arguments.plots and found.dynamics is not None:
+    if options.plots and found.dynamics is not None:
         for path in plot_dynamics(found.dynamics, folder / "plots"):
-            console.print(Text(f"drew {path}"))
+            remark(f"drew {path}")
+    data = _data(options.output, found.made, begun, statistics=found.statistics)
+    if found.made.before:
+        return Result(data=data, body=[_before(options.output)])
     rejects = folder / "rejects.jsonl" if found.made.unusable else None
-    if _say_made(console, arguments, found.made, begun, rejects, statistics=found.statistics):
-        return 0
-    return _say_dataset(console, arguments, found, job)
+    body = [_made_line(options.output, found.made, rejects), *_dataset_parts(found, job)]
+    code, notes = _ended(found.made, options.max_rejected, found.failed)
+    return Result(data=data, body=body, notes=notes, code=code)
 
 
-def dynamics(arguments: Namespace) -> int:
-    """Print the dynamics of labelled gold."""
-    if arguments.parts < 1:
-        raise UsageError(f"--parts {arguments.parts} cuts nothing", hint="give 1 or more")
-    if arguments.json and arguments.markdown:
-        raise UsageError("--json and --markdown both write to standard output", hint="leave one out")
-    console, gold = human(), Gold.load(arguments.gold, COGNIBENCH)
+def dynamics(options: DynamicsOptions) -> Result:
+    """Return the dynamics of labelled gold."""
+    gold = Gold.load(options.gold, COGNIBENCH)
     labelled = labelled_gold(gold)
-    positive = BELOW[arguments.strictness or DEFAULT]
-    described = describe_labelled(labelled, positive=positive, seed=arguments.seed)
-    found = dynamics_of(labelled, parts=arguments.parts, positive=positive, seed=arguments.seed)
-    if arguments.csv:
-        write_text(found.to_csv(), arguments.csv)
-    if arguments.plots:
-        for path in plot_dynamics(found, Path(arguments.plots)):
-            console.print(Text(f"drew {path}"))
-    if arguments.json:
-        print_json({"gold": gold.name, "statistics": described, "dynamics": found.to_json()})
-    sheets = [_statistics_sheet(described), _shares_sheet(described), *_dynamics_sheets(found)]
-    if arguments.markdown or not arguments.json:
-        show_sheets(console, sheets, markdown=arguments.markdown)
-    return 0
+    positive = BELOW[options.strictness or DEFAULT]
+    described = describe_labelled(labelled, positive=positive, seed=options.seed)
+    found = dynamics_of(labelled, parts=options.parts, positive=positive, seed=options.seed)
+    if options.csv:
+        write_text(found.to_csv(), options.csv)
+    if options.plots:
+        for path in plot_dynamics(found, Path(options.plots)):
+            remark(f"drew {path}")
+    return Result(
+        data={"gold": gold.name, "statistics": described, "dynamics": found.to_json()},
+        body=[_statistics_table(described), _shares_table(described), *_dynamics_tables(found)],
+    )
 
 
-def judge_of_options(arguments: Namespace) -> LoadedJudge:
+def labeller(options: LabellerOptions) -> LoadedJudge:
     """Return who labels, with the model of the options.
 
     Raises:
         JudgeError, ArtifactError: there is no such judge. UsageError: it is of another kind.
     """
-    store = store_of(arguments)
-    wanted: dict[str, Any] = {
-        "store": store,
-        "samples": arguments.samples,
-        "threshold": arguments.threshold,
-        "concurrency": arguments.concurrency,
-        "strictness": arguments.strictness,
-    }
+    store = store_of(options)
     # A version that was not shown to be better is kept and not the latest: nobody named it, so nobody means it.
     compiled = any(one.latest for one in store.list(COGNIBENCH.name))
     default = COGNIBENCH.name if compiled else f"{COGNIBENCH.name}:basic"
-    loaded = load_judge(arguments.judge or default, **wanted)
+    loaded = load_judge(
+        options.judge or default,
+        store=store,
+        samples=options.samples,
+        threshold=options.threshold,
+        concurrency=options.concurrency,
+        strictness=options.strictness,
+    )
     check_judge(loaded.judge)
     model = Model(
-        name=arguments.judge_model,
-        api_base=arguments.judge_api_base,
-        temperature=arguments.judge_temperature,
-        timeout=arguments.timeout,
-        seed=arguments.seed,
+        name=options.judge_model,
+        api_base=options.judge_api_base,
+        temperature=options.judge_temperature,
+        timeout=options.timeout,
+        seed=options.seed,
     )
     return loaded.with_model(model)  # what is left open is left to the judge: samples, temperature
 
 
-def _generation(arguments: Namespace) -> Generation:
+def _generation(options: GenerateOptions) -> Generation:
     spec = DialogueSpec(
-        turns=range_of(arguments.turns, "--turns"),
-        words=range_of(arguments.words, "--words"),
-        topics=tuple(topic.strip() for topic in arguments.topics.split(",")) if arguments.topics else (),
-        language=arguments.language,
-        copies=arguments.per_document,
+        turns=range_of(options.turns, "--turns"),
+        words=range_of(options.words, "--words"),
+        topics=tuple(topic.strip() for topic in options.topics.split(",")) if options.topics else (),
+        language=options.language,
+        copies=options.per_document,
     )
-    model = Model(
-        name=arguments.model,
-        api_base=arguments.api_base,
-        temperature=_TEMPERATURE if arguments.temperature is None else arguments.temperature,
-        max_tokens=arguments.max_tokens,
-        timeout=arguments.timeout,
-        seed=arguments.seed,
-    )
-    if arguments.temperature is None and model.fixed_temperature:
-        model = Model(name=model.name, api_base=model.api_base, timeout=model.timeout, seed=model.seed)
-    if not 0 <= arguments.max_rejected <= 1:
-        raise UsageError(f"--max-rejected {arguments.max_rejected} is no share", hint="give 0 to 1")
-    if arguments.concurrency < 1:
-        raise UsageError(f"--concurrency {arguments.concurrency} does nothing", hint="give 1 or more")
+    model = model_of(options, options.model, options.seed)
+    if options.temperature is None:
+        model = (
+            Model(name=model.name, api_base=model.api_base, timeout=model.timeout, seed=model.seed)
+            if model.fixed_temperature
+            else replace(model, temperature=_TEMPERATURE)
+        )
     return Generation(
-        documents=read_documents(arguments.input),
+        documents=read_documents(options.input),
         spec=spec,
         model=model,
-        seed=arguments.seed,
-        attempts=arguments.attempts,
-        concurrency=arguments.concurrency,
-        budget=Budget(calls=arguments.max_calls, cost=arguments.max_cost),
+        seed=options.seed,
+        attempts=options.attempts,
+        concurrency=options.concurrency,
+        budget=budget_of(options),
     )
 
 
-def _say_made(
-    console: Console, arguments: Namespace, made: Made, begun: Started, rejects: Path | None, **more: Any
-) -> bool:
-    """Print how the writing of dialogues ended; say whether it had been done before."""
+def _data(output: str, made: Made, begun: Started, **more: Any) -> dict[str, Any]:
+    forecast = begun.estimate.to_json() if begun.estimate else None
+    return {"output": output, **more, **made.to_json(), "forecast": forecast}
+
+
+def _before(output: str) -> str:
+    return f"{output} holds this very job already; nothing was asked"
+
+
+def _made_line(output: str, made: Made, rejects: Path | None) -> str:
+    """Return how the writing of dialogues ended."""
     counts = made.to_json()
-    if arguments.json:
-        forecast = begun.estimate.to_json() if begun.estimate else None
-        print_json({"output": arguments.output, **more, **counts, "forecast": forecast})
-    if made.before:
-        console.print(Text(f"{arguments.output} holds this very job already; nothing was asked"))
-        return True
     parts = [
-        f"{arguments.output}: {counts['kept']} of {counts['dialogues']} dialogues with {counts['turns']} turns",
+        f"{output}: {counts['kept']} of {counts['dialogues']} dialogues with {counts['turns']} turns",
         f"{counts['asked_again']} turns asked again",
     ]
     if rejects is not None:
         parts.append(
             f"{counts['rejected']} rejected and {counts['failed']} failed, with reasons in {rejects}"
         )
-    console.print(Text("; ".join([*parts, spend_line(made.spend)])))
-    return False
+    return "; ".join([*parts, total_line(made.spend)])
 
 
-def _say_dataset(console: Console, arguments: Namespace, found: Dataset, job: Generation) -> int:
+def _dataset_parts(found: Dataset, job: Generation) -> list[Part]:
     statistics = found.statistics
-    moving = [] if found.dynamics is None else _dynamics_sheets(found.dynamics)
-    show_sheets(console, [_statistics_sheet(statistics), _shares_sheet(statistics), *moving], markdown=False)
     made = statistics["made"]
-    console.print(
-        Text(
-            f"labelled by {made['judge']} with {made['judge_model']}: {statistics['sentences']} sentences labelled, "
-            f"{statistics['unlabelled']} left unlabelled{below(made['strictness'])}"
-        )
-    )
-    if job.model.offline or made["judge_model"] == "offline":
-        console.print(OFFLINE)
-    if found.failed:
-        console.print(Text(f"{found.failed} answers failed; --resume asks them again"))
-        return 3
-    return _code(console, found.made, arguments)
+    return [
+        _statistics_table(statistics),
+        _shares_table(statistics),
+        *([] if found.dynamics is None else _dynamics_tables(found.dynamics)),
+        f"labelled by {made['judge']} with {made['judge_model']}: {statistics['sentences']} sentences labelled, "
+        f"{statistics['unlabelled']} left unlabelled{below(made['strictness'])}",
+        *([OFFLINE] if job.model.offline or made["judge_model"] == "offline" else []),
+    ]
 
 
-def _code(console: Console, made: Made, arguments: Namespace) -> int:
+def _ended(made: Made, allowed: float, failed: int = 0) -> tuple[int, list[str]]:
+    """Return the exit code, and what is left to do."""
+    notes = [f"{failed} answers failed; --resume asks them again"] if failed else []
     if made.failed:
-        console.print(Text(f"{len(made.failed)} dialogues failed; --resume asks for them again"))
-    if made.unusable > arguments.max_rejected:
-        console.print(
-            Text(
-                f"{made.unusable:.1%} of the dialogues were rejected or failed; "
-                f"{arguments.max_rejected:.1%} are allowed (--max-rejected)"
-            )
-        )
-        return 3
-    return 0
+        notes.append(f"{len(made.failed)} dialogues failed; --resume asks for them again")
+    if made.unusable > allowed:
+        share = f"{made.unusable:.1%} of the dialogues were rejected or failed"
+        notes.append(f"{share}; {allowed:.1%} are allowed (--max-rejected)")
+    return 3 if failed or made.unusable > allowed else 0, notes
 
 
-def _statistics_sheet(found: Mapping[str, Any]) -> Sheet:
+def _statistics_table(found: Mapping[str, Any]) -> Table:
     def spread(name: str) -> str:
         one = found[name]
         return "-" if one["min"] is None else f"{one['min']}-{one['max']} ({one['mean']:.2f})"
 
-    return Sheet(
-        title="statistics (as CogniBench Table 2; words min-max (mean))",
-        columns=(
+    return table(
+        "statistics (as CogniBench Table 2; words min-max (mean))",
+        (
             "responses",
             "conversations",
             "documents",
@@ -236,7 +217,7 @@ def _statistics_sheet(found: Mapping[str, Any]) -> Sheet:
             "context words",
             "words a response",
         ),
-        rows=[
+        [
             [
                 str(found["responses"]),
                 str(found["conversations"]),
@@ -249,20 +230,18 @@ def _statistics_sheet(found: Mapping[str, Any]) -> Sheet:
     )
 
 
-def _shares_sheet(found: Mapping[str, Any]) -> Sheet:
+def _shares_table(found: Mapping[str, Any]) -> Table:
     rows = []
     for name, share in found["shares"].items():
         value, low, high = share["value"], share["low"], share["high"]
         between = "-" if low is None else f"[{low:.3f}, {high:.3f}]"
         counted = f"{share['count']:.0f} of {share['of']:.0f}"
         rows.append([name.replace("_", " "), "-" if value is None else f"{value:.3f}", between, counted])
-    return Sheet(
-        title="shares of sentences", columns=("share", "value", "95 % interval", "counted"), rows=rows
-    )
+    return table("shares of sentences", ("share", "value", "95 % interval", "counted"), rows)
 
 
-def _dynamics_sheets(found: Dynamics) -> list[Sheet]:
-    return [Sheet(title=title, columns=columns, rows=rows) for title, columns, rows in found.sheets()]
+def _dynamics_tables(found: Dynamics) -> list[Table]:
+    return [table(title, columns, rows) for title, columns, rows in found.sheets()]
 
 
 def below(strictness: str) -> str:
@@ -270,7 +249,7 @@ def below(strictness: str) -> str:
     return f"; hallucinated is what falls below {strictness}" if strictness else ""
 
 
-def spend_line(spend: Mapping[str, Any]) -> str:
+def total_line(spend: Mapping[str, Any]) -> str:
     """Return what was spent in words."""
     total = spend.get("total") or {}
     tokens = total.get("input_tokens", 0) + total.get("output_tokens", 0)

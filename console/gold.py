@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
-from ..errors import GoldError
+from ..arguments.gold import AgreementOptions, CheckOptions, ImportOptions, JudgedGold, SplitGoldOptions
+from ..errors import GoldError, UsageError
 from ..evaluation.agreement import rater_agreement
 from ..evaluation.ceiling import human_ceiling
 from ..gold.goldset import Gold, describe, import_gold, write_split
@@ -18,103 +16,110 @@ from ..gold.merging import RULES, Merged, merge_gold
 from ..gold.strata import rating_columns, strata
 from ..keeping.loading import find_judge
 from ..programs.answers.infer import closed
-from .common import human, print_json, shares_of, store_of
+from ..report.table import table
+from .common import shares_of, store_of
+from .printing import Part, Result
 from .raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table
 from .strata import strata_lines
-from .tables import plain_table
 
-__all__ = ["agreement", "check", "import_", "split"]
+__all__ = ["agreement", "check", "gold_name", "import_", "split"]
+
+_PARTS = ("train", "dev", "test")
 
 
-def check(arguments: Namespace) -> None:
+def gold_name(options: JudgedGold) -> str:
+    """Return the gold that was named.
+
+    Raises:
+        UsageError: none, or two.
+    """
+    if options.named and options.place:
+        raise UsageError(
+            f"gold is named twice, {options.place} and --gold {options.named}", hint="leave one out"
+        )
+    name = options.named or options.place
+    if name is None:
+        raise UsageError("no gold is named", hint="add --gold PATH|NAME")
+    return name
+
+
+def check(options: CheckOptions) -> Result:
     """Validate, describe, and try the split."""
-    gold = _gold(arguments)
-    parts = gold.split(arguments.seed, shares_of(arguments.split))
+    gold = Gold.load(gold_name(options), find_judge(options.judge, store_of(options)))
+    parts = gold.split(options.seed, shares_of(options.split))
     check_leaks(parts)
-    facts = {
-        **describe(gold),
-        "split": {name: len(getattr(parts, name)) for name in ("train", "dev", "test")},
-    }
-    if arguments.json:
-        print_json(facts)
-        return
-    human().print(
-        plain_table(
-            f"{gold.name}: no problem found",
-            ["what", "value"],
-            [[key, value] for key, value in facts.items()],
-        )
-    )
+    facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}}
+    body = [table(f"{gold.name}: no problem found", ["what", "value"], list(facts.items()))]
+    return Result(data=facts, body=body)
 
 
-def import_(arguments: Namespace) -> None:
+def import_(options: ImportOptions) -> Result:
     """Write canonical JSONL."""
-    judge, console = find_judge(arguments.judge, store_of(arguments)), human()
-    gold = import_gold(arguments.gold, judge, Path(arguments.output), merge=arguments.merge)
-    if arguments.merge is None:
-        console.print(Text(f"{len(gold.cases)} cases written to {arguments.output}"))
-        return
-    left_out = gold.skipped - len(gold.ambiguous)
-    console.print(
-        Text(
-            f"{len(gold.cases) + len(gold.ambiguous)} cases written to {arguments.output}, "
-            f"{len(gold.ambiguous)} of them without any label; {left_out} that nobody labelled are left out"
-        )
+    judge = find_judge(options.judge, store_of(options))
+    gold = import_gold(options.gold, judge, Path(options.output), merge=options.merge)
+    cases, unlabelled = len(gold.cases), len(gold.ambiguous)
+    data = {
+        "output": options.output,
+        "cases": cases,
+        "without_label": unlabelled,
+        "left_out": gold.skipped - unlabelled,
+    }
+    if options.merge is None:
+        return Result(data=data, body=[f"{cases} cases written to {options.output}"])
+    line = (
+        f"{cases + unlabelled} cases written to {options.output}, {unlabelled} of them "
+        f"without any label; {gold.skipped - unlabelled} that nobody labelled are left out"
     )
-    for line in strata_lines(strata(gold)):
-        console.print(Text(line))
+    return Result(data=data, body=[line, *strata_lines(strata(gold))])
 
 
-def split(arguments: Namespace) -> None:
+def split(options: SplitGoldOptions) -> Result:
     """Write the parts."""
-    parts = _gold(arguments).split(arguments.seed, shares_of(arguments.split))
+    gold = Gold.load(gold_name(options), find_judge(options.judge, store_of(options)))
+    parts = gold.split(options.seed, shares_of(options.split))
     check_leaks(parts)
-    write_split(parts, Path(arguments.output))
-    sizes = ", ".join(f"{name} {len(getattr(parts, name))}" for name in ("train", "dev", "test"))
-    human().print(Text(f"{sizes} cases written to {arguments.output}"))
+    write_split(parts, Path(options.output))
+    sizes = {name: len(getattr(parts, name)) for name in _PARTS}
+    said = ", ".join(f"{name} {size}" for name, size in sizes.items())
+    return Result(
+        data={"output": options.output, **sizes}, body=[f"{said} cases written to {options.output}"]
+    )
 
 
-def agreement(arguments: Namespace) -> None:
+def agreement(options: AgreementOptions) -> Result:
     """Compare the raters of a gold set, with what each merging rule leaves ambiguous."""
-    judge = find_judge(arguments.judge, store_of(arguments))
+    judge = find_judge(options.judge, store_of(options))
     # rows that raters labelled and nobody merged yet have no gold label
-    gold = Gold.load(arguments.gold, judge, labelled=False)
+    gold = Gold.load(gold_name(options), judge, labelled=False)
     ratings, groups = _ratings(gold)
     answer = closed(judge.answer)
     found = rater_agreement(
-        ratings, groups=groups, labels=answer.labels, ordered=arguments.ordinal, seed=arguments.seed
+        ratings, groups=groups, labels=answer.labels, ordered=options.ordinal, seed=options.seed
     )
     ceiling = human_ceiling(
-        ratings, judge.metric, answer.labels, answer.positive, groups=groups, seed=arguments.seed
+        ratings, judge.metric, answer.labels, answer.positive, groups=groups, seed=options.seed
     )
     merged = {rule: merge_gold(gold, rule)[1] for rule in RULES}
-    chosen = merged.get(arguments.merge)
-    if arguments.json:
-        print_json(
-            {
-                "gold": gold.name,
-                "judge": judge.name,
-                **asdict(found),
-                "ceiling": ceiling and ceiling_card(ceiling),
-                "rules": {rule: _rule_card(one) for rule, one in merged.items()},
-                **({"ambiguous": [asdict(one) for one in chosen.ambiguous]} if chosen else {}),
-            }
-        )
-        return
-    console = human()
+    chosen = None if options.merge is None else merged[options.merge]
+    data = {
+        "gold": gold.name,
+        "judge": judge.name,
+        **asdict(found),
+        "ceiling": ceiling and ceiling_card(ceiling),
+        "rules": {rule: _rule_card(one) for rule, one in merged.items()},
+        **({"ambiguous": [asdict(one) for one in chosen.ambiguous]} if chosen else {}),
+    }
     units = f"{found.units} units with two ratings or more, in {found.groups} groups"
-    console.print(
-        Text(f"{gold.name}: {len(found.raters)} raters, {units}; {found.skipped} units with fewer ratings")
-    )
-    for table in agreement_tables(found):
-        console.print(table)
-    if ceiling:
-        console.print(ceiling_table(ceiling))
-    else:
-        console.print(Text("No human ceiling: no rater has a unit on which the others have a majority"))
-    console.print(rules_table(list(merged.values())))
-    if chosen and chosen.ambiguous:
-        console.print(ambiguous_table(chosen))
+    body: list[Part] = [
+        f"{gold.name}: {len(found.raters)} raters, {units}; {found.skipped} units with fewer ratings",
+        *agreement_tables(found),
+        ceiling_table(ceiling)
+        if ceiling
+        else "No human ceiling: no rater has a unit on which the others have a majority",
+        rules_table(list(merged.values())),
+        *([ambiguous_table(chosen)] if chosen and chosen.ambiguous else []),
+    ]
+    return Result(data=data, body=body)
 
 
 def _ratings(gold: Gold) -> tuple[dict[str, list[str | None]], list[str]]:
@@ -134,7 +139,3 @@ def _rule_card(merged: Merged) -> dict[str, Any]:
         "ambiguous": len(merged.ambiguous),
         "by_category": merged.by_category,
     }
-
-
-def _gold(arguments: Namespace) -> Gold:
-    return Gold.load(arguments.gold, find_judge(arguments.judge, store_of(arguments)))

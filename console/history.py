@@ -7,18 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
 from ..errors import JuristError
 from ..keeping.artifacts import Artifact, Store, prompt_text
 from ..keeping.loading import load_judge
 from ..programs.state import PromptState
 from ..report.plotting import Series, draw
-from .tables import plain_table
+from ..report.table import Table, table
+from .printing import Part
 from .watching import one_line
 
-__all__ = ["Curve", "chart", "curve", "history_json", "history_table", "pareto_table", "plot", "prompt_diff"]
+__all__ = ["Curve", "chart", "curve", "history_json", "history_table", "pareto_parts", "plot", "prompt_diff"]
 
 _WIDE, _HIGH = 64, 10
 
@@ -116,7 +114,7 @@ def history_table(artifact: Artifact) -> Table:
         "gain on dev",
         "estimate",
     ]
-    return plain_table(f"{artifact.ref} (* became the artifact)", columns, rows)
+    return table(f"{artifact.ref} (* became the artifact)", columns, rows)
 
 
 def history_json(artifact: Artifact) -> list[dict[str, Any]]:
@@ -214,7 +212,7 @@ def _basic(history: Sequence[Mapping[str, Any]]) -> PromptState | None:
     return None if first is None else PromptState.from_json(first["prompt"])
 
 
-def pareto_table(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> Table | Text:
+def pareto_parts(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> list[Part]:
     """Return the candidates that no other beats in score on dev and in cost, the cheapest first.
 
     Without any, one line that says why.
@@ -222,10 +220,10 @@ def pareto_table(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> T
     Args:
         ref: the artifact, for the command in the title.
         front: the card's ``pareto``.
-        chosen: the candidate that became the artifact; a star marks it, and the title says so if it is not there.
+        chosen: the candidate that became the artifact; a star marks it, and a line says so if it is not there.
     """
     if not front:
-        return Text("no front of cost and score: no candidate was scored on all of dev")
+        return ["no front of cost and score: no candidate was scored on all of dev"]
     unit = str(front[0]["unit"])
     rows = [
         [
@@ -240,9 +238,10 @@ def pareto_table(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> T
     title = (
         f"front of cost and score on dev (jurist artifacts choose {ref} CANDIDATE makes a point the artifact)"
     )
+    found: list[Part] = [table(title, ["candidate", "score", unit, "threshold", "source"], rows)]
     if chosen not in [point["candidate"] for point in front]:
-        title += (
-            f"\n{chosen}, the artifact, is not on it: the choice is made by a lower bound on train and dev, and "
+        found.append(
+            f"{chosen}, the artifact, is not on it: the choice is made by a lower bound on train and dev, and "
             "others have a higher score or a lower cost here"
         )
-    return plain_table(title, ["candidate", "score", unit, "threshold", "source"], rows)
+    return found

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
-from ..engines.meter import Budget
+from ..arguments.table import AblationOptions, DetectorOptions, TableOptions
 from ..engines.models import Model
 from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
-from ..keeping.loading import LoadedJudge, find_judge, load_judge
+from ..keeping.loading import LoadedJudge, default_temperature, find_judge
 from ..keeping.paying import Paying, paying
 from ..optimizers.base import Event
 from ..papers.cognibench.ablation import Ablation
 from ..papers.cognibench.detectors import Detectors
 from ..papers.cognibench.result import Table
 from ..programs.cognibench import COGNIBENCH
-from ..programs.judge import Judge
 from ..programs.strictness import DEFAULT, with_strictness
 from .approving import announce, approve, bill
 from .common import (
-    human,
+    budget_of,
+    judge_of,
     model_of,
-    open_model_of,
-    print_json,
     progress,
     settings_of,
     shares_of,
@@ -39,95 +33,84 @@ from .common import (
     write_text,
 )
 from .detected import sheets
-from .tables import OFFLINE, show_sheets
+from .printing import Part, Result, remark
+from .tables import OFFLINE, spend_line
 
 __all__ = ["five", "three"]
 
 _DETECTORS = ("cognibench:basic", "detector:basic")
 
 
-def three(arguments: Namespace) -> int:
-    """Print CogniBench's Table 3."""
-    store = store_of(arguments)
+def three(options: DetectorOptions) -> Result:
+    """Return CogniBench's Table 3."""
+    store = store_of(options)
     work = Detectors(
         contenders=tuple(
             contender
-            for reference in arguments.detector or _DETECTORS
-            for contender in _contenders(arguments, reference, store)
+            for reference in options.detectors or _DETECTORS
+            for contender in _contenders(options, reference, store)
         ),
-        gold=_gold(arguments, COGNIBENCH),
-        strictness=arguments.strictness or DEFAULT,
-        budget=_budget(arguments),
-        seed=arguments.seed,
+        gold=Gold.load(options.gold, COGNIBENCH),
+        strictness=options.strictness or DEFAULT,
+        budget=budget_of(options),
+        seed=options.seed,
     )
-    return _made(arguments, work, [one.model for one in work.contenders])
+    return _made(options, work, [one.model for one in work.contenders])
 
 
-def five(arguments: Namespace) -> int:
-    """Print CogniBench's Table 5."""
-    judge, console = find_judge(arguments.judge, store_of(arguments)), human()
+def five(options: AblationOptions) -> Result:
+    """Return CogniBench's Table 5."""
+    judge = find_judge(options.judge, store_of(options))
 
     def show(event: Event) -> None:
         if event.kind != "candidate":
             best = "" if event.best is None else f": {event.best:.3f} on dev"
-            console.print(Text(f"examples: {event.text}{best}"))
+            remark(f"examples: {event.text}{best}")
 
-    if arguments.strictness:
-        judge = with_strictness(judge, arguments.strictness)
+    if options.strictness:
+        judge = with_strictness(judge, options.strictness)
+    models = (model_of(options, name, options.seed) for name in options.names)
     work = Ablation(
         judge=judge,
-        gold=_gold(arguments, judge),
-        models=tuple(model_of(arguments, arguments.samples, name) for name in _models(arguments)),
-        samples=arguments.samples,
-        thresholds=_thresholds(arguments.thresholds),
-        options=settings_of(arguments.set),
-        shares=shares_of(arguments.split),
-        seed=arguments.seed,
-        budget=_budget(arguments),
-        concurrency=arguments.concurrency,
+        gold=Gold.load(options.gold, judge),
+        models=tuple(default_temperature(model, options.samples) for model in models),
+        samples=options.samples,
+        thresholds=_thresholds(options.thresholds),
+        options=settings_of(options.settings),
+        shares=shares_of(options.split),
+        seed=options.seed,
+        budget=budget_of(options),
+        concurrency=options.concurrency,
         sink=show,
     )
-    return _made(arguments, work, work.models)
+    return _made(options, work, work.models)
 
 
-def _made(arguments: Namespace, work: Detectors | Ablation, models: Collection[Model]) -> int:
-    if arguments.json and arguments.markdown:
-        raise UsageError(
-            "--json and --markdown both write to standard output", hint="use --output F.json for the JSON"
-        )
-    console = human()
-    root = Path(arguments.checkpoint) if arguments.checkpoint else store_of(arguments).checkpoints
+def _made(options: TableOptions, work: Detectors | Ablation, models: Collection[Model]) -> Result:
+    root = Path(options.checkpoint) if options.checkpoint else store_of(options).checkpoints
     contexts = partial(Paying, work)
-    with paying(work, root, contexts, resume=arguments.resume, fresh=arguments.fresh) as job:
+    with paying(work, root, contexts, resume=options.resume, fresh=options.fresh) as job:
         forecast = work.forecast()
         announce(forecast, work.budget, job.paid_before)
-        approve(bill(forecast, work.budget, job.paid_before, models), yes=arguments.yes)
+        approve(bill(forecast, work.budget, job.paid_before, models), yes=options.yes)
         with progress(work.questions, "asking") as bar:
             table = work.table(job, lambda: bar.advance(bar.task_ids[0]))
-        spent = _spent(job)
-        found = {**table.to_json(), "forecast": forecast.to_json(), "spent": spent}
-        if arguments.output:
-            write_text(json.dumps(found, ensure_ascii=False, indent=2), arguments.output)
-    _report(console, arguments, table, found)
-    return 0
+        found = {**table.to_json(), "forecast": forecast.to_json(), "spent": _spent(job)}
+        if options.output:
+            write_text(json.dumps(found, ensure_ascii=False, indent=2), options.output)
+    return Result(data=found, body=_body(table, found["spent"]))
 
 
-def _report(console: Console, arguments: Namespace, table: Table, found: dict[str, Any]) -> None:
-    shown = sheets(table)
-    if arguments.json:
-        print_json(found)
-    show_sheets(console, shown, markdown=arguments.markdown)
-    for line in (*table.notes, *(test.words for test in table.tests)):
-        console.print(Text(line))
-    for warning in dict.fromkeys(text for one in table.tests for text in one.warnings):
-        console.print(Text(f"warning: {warning}"))
-    spent = found["spent"]
-    replayed = f"; {spent['replayed']} answers were paid before" if spent["replayed"] else ""
-    console.print(
-        Text(f"spent: {spent['calls']} calls, {spent['tokens']} tokens, {spent['cost']:.4f} USD{replayed}")
-    )
-    if all(line.model == "offline" for line in table.lines):
-        console.print(OFFLINE)
+def _body(table: Table, spent: Mapping[str, Any]) -> Sequence[Part]:
+    warnings = dict.fromkeys(text for one in table.tests for text in one.warnings)
+    return [
+        *sheets(table),
+        *table.notes,
+        *(test.words for test in table.tests),
+        *(f"warning: {warning}" for warning in warnings),
+        spend_line(spent),
+        *([OFFLINE] if all(line.model == "offline" for line in table.lines) else []),
+    ]
 
 
 def _spent(job: Paying) -> dict[str, Any]:
@@ -140,37 +123,15 @@ def _spent(job: Paying) -> dict[str, Any]:
     }
 
 
-def _contenders(arguments: Namespace, reference: str, store: Store) -> list[LoadedJudge]:
+def _contenders(options: DetectorOptions, reference: str, store: Store) -> list[LoadedJudge]:
     """Return a detector with each model; strictness goes to those that have tiers."""
-
-    def loaded(strictness: str | None) -> LoadedJudge:
-        return load_judge(
-            reference,
-            store=store,
-            samples=arguments.samples,
-            threshold=arguments.threshold,
-            concurrency=arguments.concurrency,
-            strictness=strictness,
-        )
-
-    one = loaded(None)
+    one = judge_of(reference, options, store, concurrency=options.concurrency, strictness=None)
     if one.judge.answer.levels:
-        one = loaded(arguments.strictness or DEFAULT)
+        strictness = options.strictness or DEFAULT
+        one = judge_of(reference, options, store, concurrency=options.concurrency, strictness=strictness)
     if one.model.classifier:  # it is its own model, whichever others are named
         return [one]
-    return [one.with_model(open_model_of(arguments, name)) for name in _models(arguments)]
-
-
-def _gold(arguments: Namespace, judge: Judge) -> Gold:
-    return Gold.load(arguments.gold, judge)
-
-
-def _models(arguments: Namespace) -> list[str]:
-    return list(dict.fromkeys(arguments.model or ["offline"]))
-
-
-def _budget(arguments: Namespace) -> Budget:
-    return Budget(calls=arguments.max_calls, cost=arguments.max_cost)
+    return [one.with_model(model_of(options, name, options.seed)) for name in options.names]
 
 
 def _thresholds(text: str) -> tuple[int, ...]:

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.table import Table
-
 from ..evaluation.agreement import Agreement
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.raters import Estimate
 from ..gold.merging import CATEGORIES, Ambiguous, Merged
-from .tables import plain_table
+from ..report.table import Table, table
 
 __all__ = [
     "agreement_tables",
@@ -71,9 +69,9 @@ def agreement_tables(found: Agreement) -> list[Table]:
     cohen = "Cohen's kappa" if len(found.pairs) == 1 else "Cohen's kappa, lowest to highest pair"
     last = ["specific agreement", cohen, "Fleiss' kappa", "Krippendorff's alpha"]
     return [
-        plain_table("All raters", ["measure", "value [95 % interval]", "over"], rows),
-        plain_table("Pairs", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
-        plain_table("Each label against the rest", ["label", *found.raters, *last], by_label),
+        table("All raters", ["measure", "value [95 % interval]", "over"], rows),
+        table("Pairs", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
+        table("Each label against the rest", ["label", *found.raters, *last], by_label),
     ]
 
 
@@ -101,7 +99,7 @@ def ceiling_table(found: Ceiling) -> Table:
     ]
     columns = [f"{rater.rater} ({rater.units} units)" for rater in found.raters]
     title = "Human ceiling: each rater against the majority of the others"
-    return plain_table(title, ["metric", "mean [95 % interval]", *columns], rows)
+    return table(title, ["metric", "mean [95 % interval]", *columns], rows)
 
 
 def rules_table(merged: Sequence[Merged]) -> Table:
@@ -111,14 +109,14 @@ def rules_table(merged: Sequence[Merged]) -> Table:
         for one in merged
     ]
     columns = ["rule", "units with a label", "ambiguous", *(f"of these {name}" for name in CATEGORIES)]
-    return plain_table("Merging rules", columns, rows)
+    return table("Merging rules", columns, rows)
 
 
 def ambiguous_table(merged: Merged) -> Table:
     """Return the first ambiguous units of a rule."""
     shown = merged.ambiguous[:_SHOWN]
     title = f"Ambiguous by the rule {merged.rule}: {len(shown)} of {len(merged.ambiguous)} units"
-    return plain_table(title, ["row", "unit", "labels", "category"], [_row(one) for one in shown])
+    return table(title, ["row", "unit", "labels", "category"], [_row(one) for one in shown])
 
 
 def _over_pairs(found: Agreement, label: str) -> str:

@@ -2,52 +2,43 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from rich.text import Text
-
-from ..errors import GoldError, UsageError
+from ..arguments.gold import ReviewOptions, SheetOptions
+from ..errors import GoldError
 from ..gold.goldset import Gold
 from ..gold.merging import Rule
 from ..gold.review import Judged, candidates, read_judged, review_lines, sources_of
 from ..gold.sheets_out import Written, format_of, open_lines, write_sheet
 from ..keeping.loading import find_judge
 from ..programs.judge import Judge
-from .common import human, store_of
+from .common import store_of
+from .gold import gold_name
+from .printing import Result
 
 __all__ = ["run", "sheet"]
 
 
-def run(arguments: Namespace) -> None:
+def run(options: ReviewOptions) -> Result:
     """Write the units on which the judge is least sure as a sheet, the least sure first."""
-    if arguments.top is not None and arguments.top < 1:
-        raise UsageError(f"--top {arguments.top} leaves nothing", hint="give 1 or more")
-    path, judge = Path(arguments.output), find_judge(arguments.judge, store_of(arguments))
-    format_ = format_of(path, arguments.format)
-    judged = read_judged(arguments.verdicts, judge)
-    gold = None if arguments.gold is None else Gold.load(arguments.gold, judge, labelled=False)
+    path, judge = Path(options.output), find_judge(options.judge, store_of(options))
+    format_ = format_of(path, options.format)
+    judged = read_judged(options.verdicts, judge)
+    gold = None if options.gold is None else Gold.load(options.gold, judge, labelled=False)
     known = {case.id: case for case in gold.cases} if gold else {}
     found = candidates(judged, judge, known)
-    console = human()
-    console.print(Text(_summary(judged, found)))
+    summary = _summary(judged, found)
     if not found:
-        hint = (
-            ""
-            if any(line.samples > 1 for line in judged)
-            else "; run with --samples 5 --stopping all to see where it wavers"
-        )
-        console.print(Text(f"nothing to review, and no file written{hint}"))
-        return
-    rows = _rows(arguments, judged, judge, gold)
-    lines = review_lines(found[: arguments.top], {case.id: case for case in rows.cases})
-    _say(
-        write_sheet(lines, rows, path, rater=arguments.rater, format_=format_),
-        arguments.judge,
-        gold=arguments.gold or "",
-        merge="adjudicated",
-    )
+        wavering = any(line.samples > 1 for line in judged)
+        hint = "" if wavering else "; run with --samples 5 --stopping all to see where it wavers"
+        return Result(data={"candidates": 0}, body=[summary, f"nothing to review, and no file written{hint}"])
+    rows = _rows(options, judged, judge, gold)
+    lines = review_lines(found[: options.top], {case.id: case for case in rows.cases})
+    written = write_sheet(lines, rows, path, rater=options.rater, format_=format_)
+    wrote = _wrote(written, options.judge, gold=options.gold or "", merge="adjudicated")
+    return replace(wrote, data={"candidates": len(found), **wrote.data}, body=[summary, *wrote.body])
 
 
 def _summary(judged: Sequence[Judged], found: Sequence[object]) -> str:
@@ -56,17 +47,17 @@ def _summary(judged: Sequence[Judged], found: Sequence[object]) -> str:
     return f"{len(found)} of {units} judged units are candidates; {failed} rows failed and are passed over"
 
 
-def _rows(arguments: Namespace, judged: Sequence[Judged], judge: Judge, gold: Gold | None) -> Gold:
+def _rows(options: ReviewOptions, judged: Sequence[Judged], judge: Judge, gold: Gold | None) -> Gold:
     """Return the inputs of the judged rows: of the gold set, of ``--input``, or of the files the run names."""
     known = {case.id for case in gold.cases} if gold else set()
-    files = sources_of(judged, known) if arguments.input is None else [arguments.input]
+    files = sources_of(judged, known) if options.input is None else [options.input]
     if not files and gold is not None:
         return gold
     sources = [_source(file) for file in files]
     try:
-        return Gold.load([*([arguments.gold] if gold else []), *sources], judge, labelled=False)
+        return Gold.load([*([options.gold] if options.gold else []), *sources], judge, labelled=False)
     except GoldError as error:
-        if arguments.input is not None:
+        if options.input is not None:
             raise
         hint = "name the rows that were judged with --input"
         raise GoldError(f"the rows of the run cannot be read again: {error.message}", hint=hint) from error
@@ -77,30 +68,26 @@ def _source(file: str) -> str:
     return file if Path(file).exists() else file.removesuffix("/gold.jsonl")
 
 
-def sheet(arguments: Namespace) -> None:
+def sheet(options: SheetOptions) -> Result:
     """Write the units that people should label."""
-    path = Path(arguments.output)
-    format_ = format_of(path, arguments.format)
-    gold = Gold.load(arguments.gold, find_judge(arguments.judge, store_of(arguments)), labelled=False)
-    lines = open_lines(gold, rater=arguments.rater, every=arguments.all)
-    _say(write_sheet(lines, gold, path, rater=arguments.rater, format_=format_), arguments.judge)
+    path = Path(options.output)
+    format_ = format_of(path, options.format)
+    gold = Gold.load(gold_name(options), find_judge(options.judge, store_of(options)), labelled=False)
+    lines = open_lines(gold, rater=options.rater, every=options.every)
+    return _wrote(write_sheet(lines, gold, path, rater=options.rater, format_=format_), options.judge)
 
 
-def _say(written: Written, judge: str, *, gold: str = "", merge: Rule = "unanimous") -> None:
-    """Say what was written, and how it becomes gold: together with the set ``gold``, by the rule ``merge``."""
-    console, first = human(), written.files[0]
-    files = ", ".join(map(str, written.files))
-    console.print(Text(f"{written.units} units of {written.cases} cases written to {files}"))
-    if written.long:
-        console.print(
-            Text(
-                f"{written.long} cells are longer than Excel keeps, which cuts them: use another program, "
-                "or --format labelstudio"
-            )
-        )
-    sources = " ".join(
-        part for part in (gold, str(first if len(written.files) == 1 else "export.json")) if part
+def _wrote(written: Written, judge: str, *, gold: str = "", merge: Rule = "unanimous") -> Result:
+    """Return what was written; say how it becomes gold: together with the set ``gold``, by the rule ``merge``."""
+    files = [str(path) for path in written.files]
+    sources = " ".join(part for part in (gold, files[0] if len(files) == 1 else "export.json") if part)
+    long = (
+        f"{written.long} cells are longer than Excel keeps, which cuts them: use another program, "
+        "or --format labelstudio"
     )
-    console.print(
-        Text(f"when it is filled in: jurist gold import {judge} {sources} --merge {merge} --output NEW.jsonl")
+    then = f"when it is filled in: jurist gold import {judge} {sources} --merge {merge} --output NEW.jsonl"
+    return Result(
+        data={"units": written.units, "cases": written.cases, "files": files},
+        body=[f"{written.units} units of {written.cases} cases written to {', '.join(files)}"],
+        notes=[*([long] if written.long else []), then],
     )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rich.text import Text
-
+from ..arguments.run import RunOptions
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
@@ -20,36 +18,34 @@ from ..jobs.forecast import free
 from ..keeping.loading import LoadedJudge
 from ..runs.runner import Summary, run_cases
 from .approving import announce, approve, bill
-from .common import Bar, human, judge_of, print_json, store_of
+from .common import Bar, budget_of, judge_of, model_of, store_of
+from .printing import Result, remark
 
 __all__ = ["run"]
 
 
-def run(arguments: Namespace) -> int:
+def run(options: RunOptions) -> Result:
     """Judge rows; exit code 3 if too many are unusable, 1 if a limit left some."""
-    console = human()
-    _check(arguments)
-    budget = Budget(calls=arguments.max_calls, cost=arguments.max_cost)
-    loaded = replace(
-        judge_of(arguments, arguments.judge, store_of(arguments)),
-        stopping=arguments.stopping,
-        context=CallContext.fresh(budget),
-    )
-    cases, beside = read_rows(arguments.input, loaded.judge)
+    if options.output == "-" and options.resume:
+        raise UsageError(
+            "--resume needs an --output file: what standard output got cannot be read again",
+            hint="name a file with --output",
+        )
+    budget = budget_of(options)
+    loaded = _loaded(options, budget)
+    cases, beside = read_rows(options.input, loaded.judge)
     if loaded.proven_for not in ("", loaded.judge.answer.strictness):
-        console.print(
-            Text(
-                f"{loaded.name} was proven for strictness {loaded.proven_for} and runs with "
-                f"{loaded.judge.answer.strictness}: its scores do not hold for that"
-            )
+        remark(
+            f"{loaded.name} was proven for strictness {loaded.proven_for} and runs with "
+            f"{loaded.judge.answer.strictness}: its scores do not hold for that"
         )
     if loaded.note:
-        console.print(Text(loaded.note))
-    output = sys.stdout if arguments.output == "-" else Path(arguments.output)
+        remark(loaded.note)
+    output = sys.stdout if options.output == "-" else Path(options.output)
     with Bar() as bar:
 
         def begin(todo: Sequence[Case]) -> None:
-            _ask(loaded, todo, budget, yes=arguments.yes)
+            _ask(loaded, todo, budget, yes=options.yes)
             bar.begin(f"judging with {loaded.name}", len(cases), len(cases) - len(todo))
 
         summary = run_cases(
@@ -57,22 +53,20 @@ def run(arguments: Namespace) -> int:
             cases,
             output,
             stamp=loaded.stamp(),
-            resume=arguments.resume,
+            resume=options.resume,
             on_begin=begin,
             on_row=lambda verdict: bar.step(),
         )
-    _report(arguments, loaded, summary, beside)
-    return _ended(arguments, summary)
+    return _result(options, loaded, summary, beside)
 
 
-def _check(arguments: Namespace) -> None:
-    if not 0 <= arguments.max_unusable <= 1:
-        raise UsageError(f"--max-unusable {arguments.max_unusable} is no share", hint="give 0 to 1")
-    if arguments.output == "-" and arguments.resume:
-        raise UsageError(
-            "--resume needs an --output file: what standard output got cannot be read again",
-            hint="name a file with --output",
-        )
+def _loaded(options: RunOptions, budget: Budget) -> LoadedJudge:
+    store = store_of(options)
+    found = judge_of(
+        options.judge, options, store, concurrency=options.concurrency, strictness=options.strictness
+    )
+    model = model_of(options, options.model, options.seed)
+    return replace(found.with_model(model), stopping=options.stopping, context=CallContext.fresh(budget))
 
 
 def _ask(loaded: LoadedJudge, todo: Sequence[Case], budget: Budget, *, yes: bool) -> None:
@@ -89,30 +83,25 @@ def _ask(loaded: LoadedJudge, todo: Sequence[Case], budget: Budget, *, yes: bool
     approve(bill(seen, budget, 0, [loaded.model]), yes=yes)
 
 
-def _ended(arguments: Namespace, summary: Summary) -> int:
+def _ended(options: RunOptions, summary: Summary) -> tuple[int, list[str]]:
+    """Return the exit code, and why it is not 0."""
     if summary.stopped:
         again = (
-            "start again with a new --output for them" if arguments.output == "-" else "--resume judges them"
+            "start again with a new --output for them" if options.output == "-" else "--resume judges them"
         )
-        human().print(Text(f"stopped: {summary.stopped}; {summary.left} rows are left, {again}"))
-        return 1
-    if summary.unusable > arguments.max_unusable:
-        failed = summary.verdicts.get("failed", 0) > 0 and arguments.output != "-"
-        human().print(
-            Text(
-                f"{summary.unusable:.1%} of the rows have no usable verdict; {arguments.max_unusable:.1%} are allowed "
-                "(--max-unusable)" + ("; --resume asks the failed ones again" if failed else "")
-            )
-        )
-        return 3
-    return 0
+        return 1, [f"stopped: {summary.stopped}; {summary.left} rows are left, {again}"]
+    if summary.unusable <= options.max_unusable:
+        return 0, []
+    failed = summary.verdicts.get("failed", 0) > 0 and options.output != "-"
+    share, allowed = f"{summary.unusable:.1%}", f"{options.max_unusable:.1%}"
+    return 3, [
+        f"{share} of the rows have no usable verdict; {allowed} are allowed (--max-unusable)"
+        + ("; --resume asks the failed ones again" if failed else "")
+    ]
 
 
-def _report(arguments: Namespace, loaded: LoadedJudge, summary: Summary, beside: int) -> None:
+def _result(options: RunOptions, loaded: LoadedJudge, summary: Summary, beside: int) -> Result:
     counts, spend = summary.to_json(), loaded.context.ledger.to_json()["total"]
-    if arguments.json and arguments.output != "-":
-        about = {"judge": loaded.name, "output": arguments.output, "note": loaded.note}
-        print_json({**about, **counts, "beside": beside, "spend": spend})
     abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
     parts = (
         f"{counts['rows']} rows ({counts['resumed']} done before{abstained})",
@@ -122,4 +111,9 @@ def _report(arguments: Namespace, loaded: LoadedJudge, summary: Summary, beside:
         *summary.lines,
         f"{spend['calls']} calls, {spend['input_tokens'] + spend['output_tokens']} tokens, {spend['cost']:.4f} USD",
     )
-    human().print(Text(f"{loaded.name}: " + "; ".join(parts)))
+    line, (code, notes) = f"{loaded.name}: " + "; ".join(parts), _ended(options, summary)
+    if options.output == "-":  # standard output has the rows, and nothing else
+        return Result(data={}, notes=[line, *notes], code=code)
+    about = {"judge": loaded.name, "output": options.output, "note": loaded.note}
+    data = {**about, **counts, "beside": beside, "spend": spend}
+    return Result(data=data, body=[line], notes=notes, code=code)

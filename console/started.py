@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
 
-from rich.text import Text
-
+from ..arguments.groups import PaidOptions
 from ..engines.models import Model
 from ..jobs.estimates import Estimate
 from ..jobs.forecast import free
 from ..keeping.paid import Start
 from .approving import Bill, approve
-from .common import Bar, human, store_of
+from .common import Bar, store_of
+from .printing import remark
 
 __all__ = ["Started"]
 
@@ -29,10 +28,10 @@ class Started:
     """
 
     def __init__(
-        self, arguments: Namespace, models: Collection[Model], foresee: Callable[[], Estimate]
+        self, options: PaidOptions, models: Collection[Model], foresee: Callable[[], Estimate]
     ) -> None:
         self.estimate: Estimate | None = None
-        self._arguments, self._foresee = arguments, foresee
+        self._options, self._foresee = options, foresee
         self._real = [model for model in models if not free(model)]
         self._bar, self._wanted = Bar(), ("", 0)
 
@@ -47,11 +46,11 @@ class Started:
     def begin(self, total: int, text: str) -> Start:
         """Return how the job is started, with the first bar it will show."""
         self._wanted = (text, total)
-        arguments = self._arguments
+        options = self._options
         return Start(
-            root=store_of(arguments).checkpoints,
-            resume=arguments.resume,
-            fresh=arguments.fresh,
+            root=store_of(options).checkpoints,
+            resume=options.resume,
+            fresh=options.fresh,
             on_open=self._open,
         )
 
@@ -67,17 +66,15 @@ class Started:
         if self._real:
             self.estimate = self._foresee()
             self._announce(self.estimate, sum(paid.values()))
-            approve(self._bill(self.estimate, paid), yes=self._arguments.yes)
+            approve(self._bill(self.estimate, paid), yes=self._options.yes)
         self._bar.begin(*self._wanted)
 
     def _announce(self, estimate: Estimate, paid: int) -> None:
-        console, limit = human(), estimate.budget.calls
+        limit = estimate.budget.calls
         kept = f"; {paid} answers are paid already" if paid else ""
-        console.print(Text(f"before: {estimate.words}{kept}"))
+        remark(f"before: {estimate.words}{kept}")
         if limit is not None and limit < sum(part.calls.least for part in estimate.parts):
-            console.print(
-                Text(f"--max-calls {limit} will stop it before the end; --resume continues from there")
-            )
+            remark(f"--max-calls {limit} will stop it before the end; --resume continues from there")
 
     def _bill(self, estimate: Estimate, paid: Mapping[str, int]) -> Bill:
         calls, cost = estimate.left(paid)

@@ -1,73 +1,15 @@
-"""Tables of scores and counts, for people."""
+"""Tables and lines of scores and counts, for people."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from ..report.table import Table, table
 
-__all__ = [
-    "OFFLINE",
-    "Sheet",
-    "counts_line",
-    "markdown_table",
-    "metric_cell",
-    "plain_table",
-    "scores_table",
-    "sheet_table",
-    "show_sheets",
-]
+__all__ = ["OFFLINE", "counts_line", "metric_cell", "scores_table", "spend_line"]
 
-OFFLINE = Text("engine: offline, an evidence reader and not a language model; --model names a real one")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sheet:
-    """A table before it is printed: a title, the names of the columns, and rows of cells."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-def sheet_table(sheet: Sheet) -> Table:
-    """Return a sheet for the terminal."""
-    return plain_table(sheet.title, sheet.columns, sheet.rows)
-
-
-def show_sheets(console: Console, sheets: Sequence[Sheet], *, markdown: bool) -> None:
-    """Print sheets: as Markdown on standard output, else as tables for people."""
-    if markdown:
-        sys.stdout.write("\n".join(markdown_table(sheet) for sheet in sheets))
-        return
-    for sheet in sheets:
-        console.print(sheet_table(sheet), "")
-
-
-def markdown_table(sheet: Sheet) -> str:
-    """Return a sheet as Markdown, its title in bold above it."""
-    lines = [sheet.columns, ["---"] * len(sheet.columns), *sheet.rows]
-    body = ["| " + " | ".join(_escaped(cell) for cell in line) + " |" for line in lines]
-    return "\n".join([f"**{sheet.title}**", "", *body, ""])
-
-
-def _escaped(cell: str) -> str:
-    return " ".join(cell.replace("|", "\\|").split())
-
-
-def plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    """Return a table whose cells are shown as they are: text from files is never markup."""
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
-    return table
+OFFLINE = "engine: offline, an evidence reader and not a language model; --model names a real one"
 
 
 def metric_cell(score: Mapping[str, float] | None) -> str:
@@ -90,7 +32,7 @@ def scores_table(title: str, parts: Mapping[str, Mapping[str, Mapping[str, float
         ]
         for name in names
     ]
-    return plain_table(title, ["metric [95 % interval]", *parts], rows)
+    return table(title, ["metric [95 % interval]", *parts], rows)
 
 
 def counts_line(name: str, counts: Mapping[str, Any]) -> str:
@@ -100,3 +42,14 @@ def counts_line(name: str, counts: Mapping[str, Any]) -> str:
         f"{name}: {units['answered']} units answered, {units['abstained']} abstained, {units['failed']} failed, "
         f"{units['unlabelled']} unlabelled (coverage {counts['coverage']:.1%})"
     )
+
+
+def spend_line(spend: Mapping[str, Any]) -> str:
+    """Return calls, tokens and cost in words, and what was paid before."""
+    tokens = spend["tokens"] if "tokens" in spend else spend["input_tokens"] + spend["output_tokens"]
+    parts = [f"spent: {spend['calls']} calls, {tokens} tokens, {spend['cost']:.4f} USD"]
+    if spend.get("unpriced"):
+        parts.append(f"the price of {spend['unpriced']} calls is not known")
+    if spend.get("replayed"):
+        parts.append(f"{spend['replayed']} answers were paid before and taken from the checkpoint")
+    return "; ".join(parts)

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-
-from rich.text import Text
-
+from ..arguments.table import TrainingOptions
 from ..errors import GoldError
 from ..exports.training import LEAST_EXAMPLES, Selection, make_training
 from ..gold.goldset import Gold
 from ..gold.writing import json_text
 from ..keeping.loading import load_judge
-from .common import human, print_json, progress, shares_of, store_of, write_text
+from .common import progress, shares_of, store_of, write_text
+from .printing import Result
 
 __all__ = ["run"]
 
 
-def run(arguments: Namespace) -> None:
+def run(options: TrainingOptions) -> Result:
     """Write a training file, and say what is in it and what is not."""
-    loaded = load_judge(arguments.judge, store=store_of(arguments))
+    loaded = load_judge(options.judge, store=store_of(options))
     chosen = Selection(
-        part=arguments.part,
-        seed=arguments.seed,
-        shares=shares_of(arguments.split),
-        max_tokens=arguments.max_tokens,
+        part=options.part,
+        seed=options.seed,
+        shares=shares_of(options.split),
+        max_tokens=options.max_tokens,
     )
-    gold = Gold.load(arguments.input, loaded.judge)
+    gold = Gold.load(options.input, loaded.judge)
     with progress(len(gold.cases), f"writing examples for {loaded.name}") as bar:
         made = make_training(loaded, gold.cases, chosen, on_case=lambda: bar.advance(bar.task_ids[0]))
     found = made.to_json()
@@ -36,22 +34,24 @@ def run(arguments: Namespace) -> None:
     if not made.examples:
         raise GoldError(
             f"no example is left of {len(gold.cases) + gold.skipped} rows ({left})",
-            path=arguments.input,
+            path=options.input,
             hint="use --part all, a higher --max-tokens, or more rows",
         )
-    write_text("".join(json_text(one.line) + "\n" for one in made.examples), arguments.output)
-    if arguments.json and arguments.output != "-":
-        print_json({"judge": loaded.name, "output": arguments.output, "part": arguments.part, **found})
+    write_text("".join(json_text(one.line) + "\n" for one in made.examples), options.output)
     tokens, labels = found["tokens"], ", ".join(f"{n} {name}" for name, n in found["labels"].items())
-    console = human()
     parts = (
-        f"{found['examples']} examples of {found['groups']} groups ({arguments.part})",
+        f"{found['examples']} examples of {found['groups']} groups ({options.part})",
         f"{labels}",
         f"about {tokens['total']} tokens, {tokens['smallest']} to {tokens['largest']} an example",
         f"rows left out: {left}",
     )
-    console.print(Text(f"{loaded.name}: " + "; ".join(parts)))
+    line = f"{loaded.name}: " + "; ".join(parts)
+    notes = []
     if len(made.examples) < LEAST_EXAMPLES:
-        console.print(Text(f"OpenAI's fine-tuning takes {LEAST_EXAMPLES} examples or more"))
-    if arguments.part == "all":
-        console.print(Text("nothing is held back: score the tuned model on rows that are not in this file"))
+        notes.append(f"OpenAI's fine-tuning takes {LEAST_EXAMPLES} examples or more")
+    if options.part == "all":
+        notes.append("nothing is held back: score the tuned model on rows that are not in this file")
+    if options.output == "-":  # standard output has the examples, and nothing else
+        return Result(data={}, notes=[line, *notes])
+    about = {"judge": loaded.name, "output": options.output, "part": options.part}
+    return Result(data={**about, **found}, body=[line], notes=notes)

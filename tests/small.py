@@ -12,8 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+from jurist.arguments.groups import Form
 from jurist.cli import main
+from jurist.console import printing
 
 FAST = (
     "--optimizer",
@@ -38,6 +41,8 @@ class Done:
     code: int
     out: str
     err: str
+    people: str
+    """What a person reads without ``--json``: remarks and the result as text."""
 
     @property
     def json(self) -> Any:
@@ -46,18 +51,34 @@ class Done:
 
     @property
     def lines(self) -> list[str]:
+        """The lines on standard error."""
         return self.err.splitlines()
+
+    @property
+    def results(self) -> list[str]:
+        """The lines on standard output."""
+        return self.out.splitlines()
 
 
 def cli(*argv: object) -> Done:
     """Run the command in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    out, err, kept = io.StringIO(), io.StringIO(), []
+
+    def show(result: printing.Result, form: Form) -> None:
+        kept.append(printing.rendered(result, Form()))
+        shown(result, form)
+
+    shown = printing.show
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        patch.object(printing, "show", show),
+    ):
         try:
             code = main([str(part) for part in argv])
         except SystemExit as stop:
             code = int(stop.code or 0)
-    return Done(code=code, out=out.getvalue(), err=err.getvalue())
+    return Done(code=code, out=out.getvalue(), err=err.getvalue(), people="".join([err.getvalue(), *kept]))
 
 
 def start(*argv: object, cwd: Path) -> subprocess.Popen[str]:

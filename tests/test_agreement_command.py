@@ -75,10 +75,10 @@ def test_rows_that_nobody_merged_yet_are_compared(tmp_path: Path, capsys: pytest
     assert without["rules"]["adjudicated"]["ambiguous"] == without["rules"]["unanimous"]["ambiguous"] == 3
 
 
-def test_people_get_tables_on_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_people_get_tables_on_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gold", "agreement", "fect", sheet(tmp_path, ROWS), "--merge", "majority"]) == 0
     out, err = capsys.readouterr()
-    assert out == ""
+    assert err == ""
     for said in (
         "3 raters, 6 units with two ratings or more",
         "Krippendorff's alpha",
@@ -86,7 +86,7 @@ def test_people_get_tables_on_standard_error(tmp_path: Path, capsys: pytest.Capt
         "Merging rules",
         "Ambiguous by the rule majority: 1 of 1 units",
     ):
-        assert said in err
+        assert said in out
 
 
 def test_one_rater_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

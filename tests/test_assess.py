@@ -187,7 +187,7 @@ def test_the_command_prints_a_row_a_model_and_resumes() -> None:
     assert json.loads(Path("r.json").read_text(encoding="utf-8")) == found
     labels = [label for row in read_jsonl(Path("a.jsonl")) for label in row["labels"]]
     assert len(labels) == model["sentences"]
-    assert "the judge on its calibration" in whole.err
+    assert "the judge on its calibration" in whole.people
     stopped = cli(*argv, "--max-calls", "86")
     assert (stopped.code, "86 paid answers are kept" in stopped.err) == (1, True)
     again = cli(*argv, "--resume").json
@@ -231,7 +231,7 @@ def test_a_version_that_is_not_the_latest_is_not_meant_by_default() -> None:
     Store("compiled").save(COGNIBENCH, changed(COGNIBENCH), {}, [], make_latest=False)
     done = cli("assess", "offline", "--benchmark", "dialogues", "--limit", "2", "--samples", "1")
     assert done.code == 0, done.err
-    assert "judge: cognibench:basic with offline" in done.err
+    assert "judge: cognibench:basic with offline" in done.people
     named = cli("assess", "offline", "--benchmark", "dialogues", "--limit", "2", "--judge", "cognibench")
     assert named.code == 1
     assert "no version of cognibench is the latest" in named.err

@@ -138,10 +138,15 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "a threshold of 2 votes does not fit 1 samples", (*RUN, "--threshold", "2")),
     (2, "temperature 3.0 is out of range", (*RUN, "--temperature", "3")),
     (2, "temperature nan is out of range", (*RUN, "--temperature", "nan")),
-    (2, "--concurrency 0", (*RUN, "--concurrency", "0")),
-    (2, "--max-tokens 0", (*RUN, "--max-tokens", "0")),
-    (2, "--max-unusable 7.0 is no share", (*RUN, "--max-unusable", "7")),
-    (2, "--max-unusable nan is no share", (*RUN, "--max-unusable", "nan")),
+    (2, "--concurrency: '0' is not possible", (*RUN, "--concurrency", "0")),
+    (2, "--max-tokens: '0' is not possible", (*RUN, "--max-tokens", "0")),
+    (
+        2,
+        "--max-tokens: '0' is not possible",
+        ("training", "--input", "fect-mini", "--output", "t", "--max-tokens", "0"),
+    ),
+    (2, "--max-unusable: '7' is no share", (*RUN, "--max-unusable", "7")),
+    (2, "--max-unusable: 'nan' is no share", (*RUN, "--max-unusable", "nan")),
     (2, "a time-out of 0.0 seconds", (*RUN, "--timeout", "0")),
     (2, "--api-base needs a model", (*RUN, "--api-base", "http://127.0.0.1:1/v1")),
     (2, "'localhost:8000' is not an address", (*RUN, "--model", "openai/x", "--api-base", "localhost:8000")),
@@ -202,10 +207,10 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (1, "gold.jsonl is not a folder", (*COMPILE, "--store", "gold.jsonl")),
     # wrong usage
     (2, "the following arguments are required: JUDGE; see jurist compile --help", ("compile",)),
-    (2, "invalid choice: 'frobnicate'", ("frobnicate",)),
+    (2, "there is no 'frobnicate'", ("frobnicate",)),
     (2, "required: ACTION", ("artifacts",)),
     (2, "invalid int value: 'few'", (*RUN, "--samples", "few")),
-    (2, "invalid choice: 'yaml'", (*COMPILE, "--adapter", "yaml")),
+    (2, "there is no 'yaml'", (*COMPILE, "--adapter", "yaml")),
     (2, "unrecognized arguments: --colour", ("judges", "--colour")),
 ]
 

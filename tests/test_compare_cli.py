@@ -34,7 +34,7 @@ def test_rows_that_a_judge_was_compiled_on_are_left_out() -> None:
     found = done.json
     assert (found["cases"], found["left_out"]) == (len(test), 42 - len(test))
     assert [one["name"] for one in found["judges"]] == ["fect@1", "fect:basic"]
-    assert f"{42 - len(test)} left out because a judge was compiled on them" in done.err
+    assert f"{42 - len(test)} left out because a judge was compiled on them" in done.people
     fresh = [row for row in claims(20) if row["group"] not in {r["group"] for r in claims()}]
     write_jsonl(Path("fresh.jsonl"), fresh)
     assert cli("compare", "fect", "fect:basic", "--gold", "fresh.jsonl", "--json").json["left_out"] == 0
@@ -108,8 +108,8 @@ def test_a_better_judge_is_said_to_be_better_and_holm_corrects(serve: Callable[.
         assert test["p_holm"] == pytest.approx(2 * test["p"])
         assert test["smallest"]["alpha"] == 0.025
     assert server.count == 3 * 2 * 42
-    assert "fect@1 against fect:basic: better" in done.err
-    assert "over 2 repeats" in done.err
+    assert "fect@1 against fect:basic: better" in done.people
+    assert "over 2 repeats" in done.people
 
 
 def test_one_repeat_is_tested_by_mcnemar(serve: Callable[..., Any]) -> None:

@@ -70,7 +70,7 @@ def test_models_times_repeats_at_a_temperature_at_which_draws_differ(serve: Call
     assert done.json["forecast"]["calls"] == done.json["forecast"]["billed"] == WHOLE
     assert done.json["forecast"]["unpriced"] == ["openai/x", "openai/y"]
     assert f"{WHOLE} calls" in done.lines[0]
-    assert f"spent: {WHOLE} calls, {110 * WHOLE} tokens" in done.err
+    assert f"spent: {WHOLE} calls, {110 * WHOLE} tokens" in done.people
     assert not Path("compiled").exists()  # nothing is left behind
 
 
@@ -208,7 +208,7 @@ def test_what_is_not_answered_is_counted_and_bounded(serve: Callable[..., Any]) 
         assert units["abstained"] == CASES * REPEATS / 7
         assert f1["worst"] < f1["value"] < f1["best"]
         assert judge["consistency"]["unanimous"] < 1.0  # what abstained agrees with nothing
-    assert "if all were answered" in done.err
+    assert "if all were answered" in done.people
 
 
 def test_markdown_shows_models_by_variants(serve: Callable[..., Any]) -> None:
@@ -220,7 +220,7 @@ def test_markdown_shows_models_by_variants(serve: Callable[..., Any]) -> None:
     assert lines[2] == "| model | fect:basic |"
     assert lines[4].startswith("| openai/x | 0.")
     assert lines[5].startswith("| openai/y | 0.")
-    assert "warning: only 7 groups: the clustered intervals are too narrow to trust" in done.err
+    assert "warning: only 7 groups: the clustered intervals are too narrow to trust" in done.out
     for title in ("precision", "recall", "intervals", "self-consistency", "decisions", "the smallest true"):
         assert sum(line.startswith(f"**{title}") for line in lines) == 1
     assert cli(*argv(server, "--markdown", "--json")).code == 2

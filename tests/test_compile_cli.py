@@ -136,8 +136,8 @@ def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:
     first = compile_("--json")
     assert first.json["decision"]["verdict"] != "better"  # the small gold has too few test rows for any proof
     assert first.json["latest"] is False
-    assert "not shown to be better" in first.err
-    assert "kept, not made latest" in first.err
+    assert "not shown to be better" in first.people
+    assert "kept, not made latest" in first.people
     refused = cli("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
     assert refused.code == 1
     assert "name one, as fect@1" in refused.err
@@ -157,20 +157,22 @@ def test_artifacts_list_show_diff_tag_and_verify() -> None:
     cli_ok("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set", "steps=1", "--force")
     cli_ok("artifacts", "tag", "fect@1", "first")
     listed = cli_ok("artifacts", "list")
-    assert "fect@1" in listed.err
-    assert "first" in listed.err
+    assert "fect@1" in listed.out
+    assert "first" in listed.out
     shown = cli_ok("artifacts", "show", "fect@first")
     assert "Decide whether a claim" in shown.out
     assert shown.out == cli_ok("export", "fect@1", "--to", "markdown").out
     history = cli_ok("artifacts", "show", "fect@1", "--history")
-    assert "basic" in history.err
-    assert "fewshot, 2 demonstrations" in history.err
-    assert cli_ok("artifacts", "diff", "fect@1", "fect@first").out == ""
+    assert "basic" in history.out
+    assert "fewshot, 2 demonstrations" in history.out
+    assert cli_ok("artifacts", "diff", "fect@1", "fect@first").results == [
+        "fect@1 and fect@1 have the same prompt"
+    ]
     for one, two in (("fect:basic", "fect@first"), ("fect@1", "fect:basic")):
         assert cli_ok("artifacts", "diff", one, two).code == 0
     cli_ok("artifacts", "tag", "fect@1", "latest")
     assert [one["latest"] for one in cli_ok("artifacts", "list", "--json").json["artifacts"]] == [True, False]
-    assert "2 artifacts verified, no byte changed" in cli_ok("artifacts", "verify").err
+    assert "2 artifacts verified, no byte changed" in cli_ok("artifacts", "verify").out
 
 
 def cli_ok(*argv: object) -> Done:

@@ -77,7 +77,7 @@ def test_the_catalogue_lists_four_prompts_of_one_task() -> None:
         same = {key: entry[key] for key in ("inputs", "labels", "positive", "metric")}
         assert same == {key: found["fect"][key] for key in same}
     assert len({entry["description"] for entry in found.values()}) == 4
-    assert all(name in cli("judges").err for name in VARIANTS)
+    assert all(name in cli("judges").out for name in VARIANTS)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

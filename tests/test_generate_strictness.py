@@ -48,7 +48,7 @@ def test_a_dataset_counts_what_falls_below(strictness: str) -> None:
     counts = [row["hallucinated"]["count"] for row in moving["by_turn"]]
     assert sum(counts) == statistics["shares"]["hallucinated"]["count"]
     assert ", ".join(sorted(BELOW[strictness])) in Path("d/README.md").read_text(encoding="utf-8")
-    assert f"falls below {strictness}" in done.err
+    assert f"falls below {strictness}" in done.people
     entries = json.loads(Path("d/labels.json").read_text(encoding="utf-8")).values()
     listed = sum(len(entry["hallu_list"]) for entry in entries)
     labels = [x for row in read_jsonl(Path("d/responses.jsonl")) for x in row["labels"]]
@@ -78,7 +78,7 @@ def test_an_assessment_counts_what_falls_below() -> None:
         done = cli(*ASSESS, *judge, "--strictness", strictness, "--answers", "a.jsonl")
         assert done.code == 0, done.err
         assert done.json["judge"]["strictness"] == strictness
-        assert f"falls below {strictness}" in done.err
+        assert f"falls below {strictness}" in done.people
         labels = [x for row in read_jsonl(Path("a.jsonl")) for x in row["labels"] if x]
         wanted = sum(label in BELOW[strictness] for label in labels) / len(labels)
         assert hallucinated(done.json) == pytest.approx(wanted)

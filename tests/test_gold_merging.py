@@ -254,7 +254,7 @@ def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
     target = tmp_path / "g.jsonl"
     done = cli("gold", "import", "fect", *files, "--output", target, "--merge", "unanimous")
     assert done.code == 0, done.err
-    assert "3 cases written" in done.err
-    assert "1 of them without any label; 0 that nobody labelled" in done.err
-    assert "1 ambiguous and in no score (sentiment 1)" in done.err
+    assert "3 cases written" in done.out
+    assert "1 of them without any label; 0 that nobody labelled" in done.out
+    assert "1 ambiguous and in no score (sentiment 1)" in done.out
     assert cli("gold", "import", "fect", *files, "--output", target, "--merge", "most").code == 2

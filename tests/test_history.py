@@ -75,7 +75,7 @@ def test_the_table_of_a_real_search_is_the_history() -> None:
     done = show("fect", "--history")
     rows = read_jsonl(Path("compiled/fect/1/history.jsonl"))
     for one in rows:
-        (line,) = [line for line in done.lines if line.split()[1:2] == [one["candidate"]]]
+        (line,) = [line for line in done.results if line.split()[1:2] == [one["candidate"]]]
         assert one["source"] in line
         assert (f"{one['candidate']} *" in line) == (one["candidate"] == card["optimizer"]["candidate"])
         if one["dev"]["cases"] == card["gold"]["dev"]:
@@ -117,7 +117,7 @@ def test_what_was_estimated_comes_before_what_was_counted() -> None:
     found = curve(Store("compiled").load("fect"))
     assert found.tried == ((10, 0.5), (40, 0.45), (60, 0.7), (90, 0.6), (90, 0.65))
     assert (found.basic, found.chosen, found.best[-1]) == (0.5, (60, 0.7), (95, 0.7))
-    assert "0.700 ± 0.100" in show("fect", "--history").err
+    assert "0.700 ± 0.100" in show("fect", "--history").out
 
 
 def test_the_chart_in_text() -> None:
@@ -130,8 +130,8 @@ def test_the_chart_in_text() -> None:
     assert "o" in bottom
     assert any(line.count("-") > 20 and "o" in line for line in lines[2:-3]), "the basic prompt is a line"
     assert all(char.isprintable() for line in lines for char in line)
-    assert "\n".join(lines[1:3]) in show("fect", "--history").err
-    assert "\x1b" not in show("fect", "--history").err
+    assert "\n".join(lines[1:3]) in show("fect", "--history").out
+    assert "\x1b" not in show("fect", "--history").out
 
 
 def test_a_search_that_found_nothing_has_a_flat_chart() -> None:
@@ -146,8 +146,7 @@ def test_the_plot(suffix: str) -> None:
     saved(*ROWS)
     pytest.importorskip("matplotlib", reason="the extra plots is not installed")
     done = show("fect", "--plot", f"score.{suffix}")
-    assert done.lines == [f"plot: score.{suffix}"]
-    assert done.out == ""
+    assert (done.results, done.err) == ([f"plot: score.{suffix}"], "")
     if suffix == "svg":
         words = "".join(text for text in ET.parse("score.svg").getroot().itertext())
         for text in (
@@ -194,5 +193,5 @@ def test_what_compiling_left_alone_is_said() -> None:
     rows = [{**ROWS[0], "prompt": {"self": {"instructions": "New words.\nKept.", "demos": []}}}]
     saved(*rows, chosen="a")
     done = show("fect", "--diff")
-    assert (done.out, done.lines) == ("", ["fect@1 has the basic prompt"])
+    assert (done.results, done.err) == (["fect@1 has the basic prompt"], "")
     assert json.loads(show("fect", "--diff", "--json").out)["diff"] == ""

@@ -29,7 +29,7 @@ def test_the_own_judge_is_the_file_and_short() -> None:
 
 @pytest.mark.parametrize("command", SHELL)
 def test_every_command_parses(command: str) -> None:
-    assert build_parser().parse_args(shlex.split(command)[1:]).handler
+    assert build_parser().parse_args(shlex.split(command)[1:]).command
 
 
 def test_python_blocks_compile() -> None:

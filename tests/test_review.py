@@ -158,7 +158,7 @@ def test_from_a_run_to_ratings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     command = ("gold", "review", "fect", "--verdicts", file, "--rater", "ann")
     done = cli(*command, "--gold", "claims.jsonl", "--output", "review.csv")
     assert done.code == 0, done.err
-    assert "4 of 5 judged units are candidates; 1 rows failed and are passed over" in done.err
+    assert "4 of 5 judged units are candidates; 1 rows failed and are passed over" in done.out
     lines = lines_of(tmp_path / "review.csv")
     assert [(line["input:claim"], line["why"], line["split"], line["votes"]) for line in lines] == [
         ("open", "no verdict", "1.000", ""),
@@ -204,7 +204,7 @@ def test_nothing_to_review_writes_no_file(tmp_path: Path) -> None:
     file = run_file(tmp_path, [ROWS[2]], sampling={"samples": 1, "threshold": 1})
     done = cli("gold", "review", "fect", "--verdicts", file, "--output", tmp_path / "r.csv")
     assert done.code == 0
-    assert "nothing to review, and no file written; run with --samples 5" in done.err
+    assert "nothing to review, and no file written; run with --samples 5" in done.out
     assert not (tmp_path / "r.csv").exists()
 
 
@@ -225,7 +225,7 @@ def test_the_sheet_command_from_rows_to_gold(tmp_path: Path, monkeypatch: pytest
     write_jsonl([row | {"factual": None} for row in ROWS[:2]] + ROWS[2:3], tmp_path / "rows.jsonl")
     done = cli("gold", "sheet", "fect", "rows.jsonl", "--output", "ann.csv", "--rater", "ann")
     assert done.code == 0, done.err
-    assert "2 units of 2 cases written to ann.csv" in done.err
+    assert "2 units of 2 cases written to ann.csv" in done.out
     assert "jurist gold import fect ann.csv --merge" in done.err
     again = cli("gold", "sheet", "fect", "rows.jsonl", "--output", "ann.csv")
     assert (again.code, "may hold labels" in again.err) == (2, True)

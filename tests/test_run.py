@@ -105,9 +105,9 @@ def test_samples_are_votes_and_none_is_drawn_in_vain(threshold: int) -> None:
     found = early.json
     assert found["saved"] == found["saved_calls"] == 60 - found["spend"]["calls"] > 0
     assert found["drawn"] == found["votes"] == found["spend"]["calls"]
-    assert f"{found['saved']} samples not drawn, as nothing could change" in early.err
+    assert f"{found['saved']} samples not drawn, as nothing could change" in early.people
     assert (whole.json["drawn"], whole.json["saved"], whole.json["votes"]) == (60, 0, 60)
-    assert f"60 samples, mean agreement {whole.json['agreement']:.3f} of the votes cast" in whole.err
+    assert f"60 samples, mean agreement {whole.json['agreement']:.3f} of the votes cast" in whole.people
 
 
 def test_at_temperature_0_one_sample_is_paid_and_one_vote_counted(serve: Callable[..., Any]) -> None:
@@ -131,7 +131,7 @@ def test_a_provider_that_does_not_sample_is_not_taken_for_agreement(serve: Calla
     done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl", *model, "--json")
     assert {hit.body["temperature"] for hit in server.hits} == {0.7}
     assert (done.json["several"], done.json["identical"], done.json["agreement"]) == (12, 12, 1.0)
-    assert "12 of 12 rows with several samples got the same text each time: a short answer may" in done.err
+    assert "12 of 12 rows with several samples got the same text each time: a short answer may" in done.people
     assert all(line["identical"] for line in read_jsonl(Path("o.jsonl")))
 
 
@@ -149,8 +149,8 @@ def test_what_a_reply_leaves_out_is_asked_again_and_counted(serve: Callable[...,
     assert (done.code, server.count) == (0, 10)
     assert (done.json["verdict"], done.json["abstained"]) == (4, 1)
     assert (done.json["reasked"], done.json["extra"], done.json["duplicated"]) == (5, 10, 0)
-    assert "5 replies left units out or labelled them twice; those were asked again" in done.err
-    assert "10 labels were for nothing that was asked" in done.err
+    assert "5 replies left units out or labelled them twice; those were asked again" in done.people
+    assert "10 labels were for nothing that was asked" in done.people
     last = next(line for line in read_jsonl(Path("o.jsonl")) if line["status"] == "abstained")
     assert [unit["label"] for unit in last["units"]] == ["faithful", "faithful", "faithful", None]
 

@@ -159,9 +159,8 @@ def test_for_people_and_as_markdown() -> None:
     assert "| cognibench:basic | macro |" in done.out
     assert done.out.count("**") % 2 == 0
     people = cli("table", "cognibench-3", "--gold", "gold.jsonl")
-    assert people.out == ""
-    assert "by words" in people.err
-    assert "evidence reader and not a language model" in people.err
+    assert "by words" in people.out
+    assert "evidence reader and not a language model" in people.out
 
 
 @pytest.mark.parametrize(
@@ -177,7 +176,7 @@ def test_for_people_and_as_markdown() -> None:
         (
             ("cognibench-3", "--gold", "gold.jsonl", "--json", "--markdown"),
             2,
-            "both write to standard output",
+            "not allowed with argument --json",
         ),
         (("cognibench-5", "--gold", "gold.jsonl", "--thresholds", "2,9"), 2, "a threshold of 9 votes"),
         (("cognibench-5", "--gold", "gold.jsonl", "--thresholds", "two"), 2, "are not numbers"),

@@ -1,0 +1,129 @@
+"""What ``artifacts`` and its actions take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .command import Command
+from .groups import Limits, Printed, Resume, Transport, name
+from .options import flag, option, positional
+
+__all__ = [
+    "ARTIFACTS",
+    "ChooseOptions",
+    "DiffOptions",
+    "ListOptions",
+    "ShowOptions",
+    "TagOptions",
+    "VerifyOptions",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions(Printed):
+    """Of ``jurist artifacts list``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions(Printed):
+    """Of ``jurist artifacts show``."""
+
+    artifact: str = positional("JUDGE[@VERSION]")
+    history: bool = flag("--history", help="every candidate that was tried, and score against calls")
+    prompt: bool = flag("--prompt", help="the prompt alone")
+    diff: bool = flag("--diff", help="what compiling changed in the basic prompt")
+    plot: str | None = option(
+        "--plot", metavar="F.svg|F.png", help="write a plot of score against calls (needs the extra plots)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions(Printed):
+    """Of ``jurist artifacts diff``."""
+
+    first: str = positional("JUDGE[@V]|JUDGE:basic")
+    second: str = positional("JUDGE[@V]|JUDGE:basic")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagOptions(Printed):
+    """Of ``jurist artifacts tag``."""
+
+    artifact: str = positional("JUDGE@VERSION")
+    tag: str = positional("TAG")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions(Printed):
+    """Of ``jurist artifacts verify``."""
+
+    artifact: str | None = positional("JUDGE[@VERSION]", nargs="?", help="default: all of them")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChooseOptions(Transport, Limits, Resume, Printed):
+    """Of ``jurist artifacts choose``."""
+
+    artifact: str = positional("JUDGE@VERSION")
+    candidate: str = positional("CANDIDATE", help="its id, or the beginning of it")
+    gold: str | None = option(
+        "--gold",
+        type=name,
+        metavar="PATH|NAME",
+        help="the gold set it was compiled on (default: as named on the card)",
+    )
+    api_base: str | None = option(
+        "--api-base", metavar="URL", help="address of the model (default: the card's)"
+    )
+    force: bool = flag("--force", help="make it the latest version even if it is not shown to be better")
+
+
+ARTIFACTS = (
+    Command(name="artifacts list", does="artifacts.list_", options=ListOptions, help="All artifacts."),
+    Command(
+        name="artifacts show",
+        does="artifacts.show",
+        options=ShowOptions,
+        help="One artifact: prompt, scores, decision, provenance.",
+        examples="""\
+examples:
+  jurist artifacts show fect
+  jurist artifacts show fect@2 --history
+  jurist artifacts show fect@2 --diff
+  jurist artifacts show fect@2 --plot score.svg
+""",
+    ),
+    Command(
+        name="artifacts diff",
+        does="artifacts.diff",
+        options=DiffOptions,
+        help="What changed from one prompt to another.",
+    ),
+    Command(name="artifacts tag", does="artifacts.tag", options=TagOptions, help="Give a version a name."),
+    Command(
+        name="artifacts verify",
+        does="artifacts.verify",
+        options=VerifyOptions,
+        help="Find any changed byte.",
+    ),
+    Command(
+        name="artifacts choose",
+        does="choose.run",
+        options=ChooseOptions,
+        help="""\
+Make another candidate of a compilation the artifact: a point of its front of cost and score, or any of its history.
+It becomes a new version, proven beside the basic prompt on the same sealed test. The card says how often that test
+has been opened, and the p value of the decision is corrected for it (Bonferroni): choosing until something looks
+better proves nothing.
+""",
+        examples="""\
+examples:
+  jurist artifacts show fect@2 --history
+  jurist artifacts choose fect@2 1f0c93ab77de
+  jurist artifacts choose fect@2 1f0c --gold labels.csv --json
+
+The model, its settings and the split are those on the card. Only keys come from the environment.
+With a real model you are asked before more than 1000 calls or 1 USD, or have said --yes.
+""",
+    ),
+)

@@ -1,0 +1,89 @@
+"""A command as a value: its name, what it takes, and the function that does it."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NoReturn
+
+from .options import Options
+
+__all__ = ["Command", "Parser", "add_commands"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """One command.
+
+    Attributes:
+        name: ``compare``, or ``gold check`` for an action of a group.
+        does: module and function in :mod:`jurist.console`, as ``compare.run``; imported when it is called. It takes
+            the options and returns a result to print.
+        options: what it takes.
+        help: what it does; the first line goes into the list of commands.
+        examples: below the options.
+    """
+
+    name: str
+    does: str
+    options: type[Options]
+    help: str
+    examples: str = ""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do it, print its result, and return the exit code."""
+        module, _, function = self.does.rpartition(".")
+        package = __package__.rpartition(".")[0]
+        options = self.options.of(arguments)
+        result = getattr(import_module(f"{package}.console.{module}"), function)(options)
+        import_module(f"{package}.console.printing").show(result, options)
+        return int(result.code)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong on one line, and what may have been meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, as every other error is said, and exit with 2."""
+        self.exit(2, f"error: {message}; see {self.prog} --help\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Name what is close to a misspelt command or choice; argparse has no public hook for it."""
+        if action.choices is None or value in action.choices:
+            return
+        names = [str(choice) for choice in action.choices]
+        close = difflib.get_close_matches(str(value), names, n=1)
+        meant = f"did you mean {close[0]}? " if close else ""
+        raise argparse.ArgumentError(action, f"there is no {value!r}; {meant}choose from {', '.join(names)}")
+
+
+def add_commands(
+    parser: argparse.ArgumentParser, commands: Sequence[Command], groups: dict[str, str]
+) -> None:
+    """Add commands, and the groups that some of them belong to.
+
+    Args:
+        parser: of the program.
+        commands: in the order in which help lists them.
+        groups: what a group is for, by its name.
+    """
+    top = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    within: dict[str, Any] = {}
+    for command in commands:
+        group, _, name = command.name.rpartition(" ")
+        if group and group not in within:
+            within[group] = top.add_parser(group, help=groups[group]).add_subparsers(
+                title="actions", metavar="ACTION", required=True
+            )
+        one = (within[group] if group else top).add_parser(
+            name,
+            help=command.help.split(":")[0].split("\n")[0].rstrip(".").lower(),
+            description=command.help,
+            epilog=command.examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.options.add(one)
+        one.set_defaults(command=command)

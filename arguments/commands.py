@@ -1,0 +1,41 @@
+"""Every command, in the order in which help lists them. A new one is a line here, its options, and what it does."""
+
+from __future__ import annotations
+
+from .artifacts import ARTIFACTS
+from .command import Command
+from .compare import COMPARE, EVALUATE
+from .compile import COMPILE
+from .generate import ASSESS, DATASET, DIALOGUE
+from .gold import GOLD
+from .judges import COMPLETION, EXPORT, JUDGES
+from .run import RUN
+from .table import FIVE, THREE, TRAINING
+
+__all__ = ["COMMANDS", "GROUPS"]
+
+COMMANDS: tuple[Command, ...] = (
+    JUDGES,
+    COMPILE,
+    EVALUATE,
+    RUN,
+    COMPARE,
+    THREE,
+    FIVE,
+    EXPORT,
+    TRAINING,
+    *ARTIFACTS,
+    *GOLD,
+    DIALOGUE,
+    DATASET,
+    ASSESS,
+    COMPLETION,
+)
+
+GROUPS = {
+    "artifacts": "list, show, diff, tag and verify compiled judges",
+    "generate": "make dialogues and labelled datasets from documents",
+    "gold": "check, import and split gold sets, have them labelled; agreement of raters",
+    "table": "the paper's tables on any gold: detectors; auto-labelling taken apart",
+}
+"""What the commands of two words are about, by the first."""

@@ -1,0 +1,86 @@
+"""What ``compile`` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .command import Command
+from .groups import (
+    Common,
+    Limits,
+    ModelOptions,
+    Resume,
+    SamplingOptions,
+    SplitOptions,
+    StrictnessOptions,
+    name,
+)
+from .options import flag, option, positional, repeated
+
+__all__ = ["COMPILE", "CompileOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileOptions(ModelOptions, Limits, Resume, SplitOptions, SamplingOptions, StrictnessOptions, Common):
+    """Of ``jurist compile``."""
+
+    helps: ClassVar[Mapping[str, str]] = {
+        "max_calls": "never make one call more, the proof included (default: 4000)"
+    }
+
+    judge: str = positional("JUDGE", help="a built-in judge, or path/to/file.py:judge")
+    gold: str | None = option(
+        "--gold",
+        type=name,
+        metavar="PATH|NAME",
+        help="labelled rows: a bundled name, a file, a folder, hf:org/name; default: the judge's bundled set",
+    )
+    optimizer: str | None = option(
+        "--optimizer",
+        metavar="NAME",
+        help="opro, fewshot (or demos), optuna, contrastive, cfaith, opro-paper, bootstrap, copro, mipro, gepa, simba, "
+        "infer-rules, a plug-in's, or several joined by + (default: opro+fewshot)",
+    )
+    settings: tuple[str, ...] = repeated("--set", metavar="NAME=VALUE", help="a setting of the optimizer")
+    prompt_model: str | None = option(
+        "--prompt-model", metavar="M", help="model that writes prompts (default: the judge's)"
+    )
+    max_tokens_total: int | None = option(
+        "--max-tokens-total", type=int, metavar="N", help="stop before input and output tokens go over this"
+    )
+    max_seconds: float | None = option(
+        "--max-seconds", type=float, metavar="S", help="stop when this much time has passed"
+    )
+    adapter: str = option(
+        "--adapter", "chat", choices=("chat", "json", "xml"), help="DSPy's prompt format (default: chat)"
+    )
+    metric: str | None = option(
+        "--metric", metavar="NAME", help="compile for another metric than the judge's own"
+    )
+    force: bool = flag("--force", help="make it the latest version even if it is not shown to be better")
+
+
+COMPILE = Command(
+    name="compile",
+    does="compile.run",
+    options=CompileOptions,
+    help="""\
+Compile a judge against gold labels: split by conversation or document, let an optimizer rewrite the prompt on
+train and choose on dev, prove basic against compiled on the sealed test, and keep the result as an artifact.
+""",
+    examples="""\
+examples:
+  jurist compile cognibench --gold cognibench-mini
+  jurist compile fect --gold labels.csv --optimizer fewshot --seed 1
+  jurist compile judge.py:judge --gold house-rule
+  jurist compile fect --gold labels.csv --model openai/gpt-4.1-mini --max-calls 2000 --max-cost 3 --yes
+  jurist compile fect --gold labels.csv --model openai/my-model --api-base http://localhost:8000/v1
+
+The default model, "offline", is an evidence reader that needs no key and no network. It is not a language model.
+A limit holds for the whole job, the proof included. Calls, tokens and cost are estimated first; with a real model
+and more than 1000 calls or 1 USD, you are asked, or have said --yes. After Ctrl-C or a crash, --resume continues
+and pays for no answer twice that had arrived.
+""",
+)

@@ -1,0 +1,208 @@
+"""What ``gold`` and its actions take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from .command import Command
+from .groups import Form, GoldOptions, Printed, SeedOptions, SplitOptions, StrictnessOptions, name, whole
+from .options import Options, flag, option, positional
+
+__all__ = [
+    "GOLD",
+    "AgreementOptions",
+    "CheckOptions",
+    "DynamicsOptions",
+    "ImportOptions",
+    "ReviewOptions",
+    "SheetFormat",
+    "SheetOptions",
+    "SplitGoldOptions",
+]
+
+_RULES = ("unanimous", "majority", "adjudicated")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedGold(Printed):
+    """A judge, and gold of it: named by ``--gold`` as everywhere, or in its place."""
+
+    judge: str = positional("JUDGE", help="the judge whose labels these are")
+    place: str | None = positional(
+        "PATH|NAME", nargs="?", type=name, help="a bundled name, a file, a folder, hf:org/name"
+    )
+    named: str | None = option("--gold", type=name, metavar="PATH|NAME", help="the same")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(SplitOptions, SeedOptions, JudgedGold):
+    """Of ``jurist gold check``."""
+
+    helps: ClassVar[Mapping[str, str]] = {"seed": "of the split (default: 0)"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitGoldOptions(CheckOptions):
+    """Of ``jurist gold split``."""
+
+    output: str = option("--output", required=True, metavar="DIR", help="the folder to write")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementOptions(SeedOptions, JudgedGold):
+    """Of ``jurist gold agreement``."""
+
+    helps: ClassVar[Mapping[str, str]] = {"seed": "of the bootstrap (default: 0)"}
+
+    merge: Literal["unanimous", "majority", "adjudicated"] | None = option(
+        "--merge", choices=_RULES, help="list the units that this rule leaves ambiguous"
+    )
+    ordinal: bool = flag("--ordinal", help="the judge's labels are ordered: give the ordinal alpha too")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions(Printed):
+    """Of ``jurist gold import``."""
+
+    judge: str = positional("JUDGE", help="the judge whose labels these are")
+    gold: tuple[str, ...] = positional(
+        "PATH|NAME", nargs="+", type=name, help="files, sheets, exports, ...; several are joined"
+    )
+    output: str = option("--output", required=True, metavar="F.jsonl", help="the file to write")
+    merge: Literal["unanimous", "majority", "adjudicated"] | None = option(
+        "--merge",
+        choices=_RULES,
+        help="make gold labels of the ratings by this rule; what it leaves ambiguous is written without a label",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SheetFormat(Options):
+    """A sheet for people to label."""
+
+    output: str = option(
+        "--output", required=True, metavar="F", help="the sheet to write: .csv, or .json for Label Studio"
+    )
+    rater: str = option(
+        "--rater", "annotator", metavar="NAME", help="who is going to label (default: annotator)"
+    )
+    format: str | None = option(
+        "--format", choices=("csv", "labelstudio"), help="of the sheet (default: by the suffix)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SheetOptions(SheetFormat, JudgedGold):
+    """Of ``jurist gold sheet``."""
+
+    every: bool = flag("--all", help="also units that have a gold label")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewOptions(SheetFormat, Printed):
+    """Of ``jurist gold review``."""
+
+    judge: str = positional("JUDGE", help="the judge whose labels these are")
+    verdicts: str = option("--verdicts", required=True, metavar="F.jsonl", help="what jurist run wrote")
+    gold: str | None = option(
+        "--gold", type=name, metavar="PATH|NAME", help="also units on which judge and gold differ"
+    )
+    input: str | None = option(
+        "--input",
+        metavar="PATH|NAME",
+        help="the rows that were judged (default: the files the run names)",
+    )
+    top: int | None = option(
+        "--top", type=whole, metavar="N", help="the first N units only (default: all candidates)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicsOptions(GoldOptions, StrictnessOptions, SeedOptions, Form):
+    """Of ``jurist gold dynamics``."""
+
+    helps: ClassVar[Mapping[str, str]] = {
+        "gold": "labelled rows of the cognibench judge, or a dataset folder",
+        "seed": "of the bootstrap (default: 0)",
+    }
+
+    parts: int = option(
+        "--parts", 5, type=whole, metavar="N", help="into how many parts an answer is cut (default: 5)"
+    )
+    csv: str | None = option("--csv", metavar="F.csv", help="write the tables as CSV too")
+    plots: str | None = option(
+        "--plots", metavar="DIR", help="draw the figures into a folder (needs matplotlib)"
+    )
+
+
+GOLD = (
+    Command(
+        name="gold check",
+        does="gold.check",
+        options=CheckOptions,
+        help="Validate a gold set and describe it.",
+        examples="examples:\n  jurist gold check fect --gold labels.csv\n",
+    ),
+    Command(
+        name="gold import",
+        does="gold.import_",
+        options=ImportOptions,
+        help="Read any known format, filled sheets included, and write canonical JSONL.",
+        examples="""\
+examples:
+  jurist gold import fect fect_benchmark.csv --output gold.jsonl
+  jurist gold import fect ann.csv bob.csv --merge unanimous --output gold.jsonl
+  jurist gold import fect gold.jsonl review.csv --merge adjudicated --output gold2.jsonl
+""",
+    ),
+    Command(
+        name="gold split",
+        does="gold.split",
+        options=SplitGoldOptions,
+        help="Write train, dev and test as files.",
+    ),
+    Command(
+        name="gold agreement",
+        does="gold.agreement",
+        options=AgreementOptions,
+        help="How far raters agree, how well each does against the rest, and what merging leaves ambiguous.",
+    ),
+    Command(
+        name="gold sheet",
+        does="review.sheet",
+        options=SheetOptions,
+        help="Write the units to label: a CSV for a spreadsheet, or tasks for Label Studio.",
+        examples="""\
+examples:
+  jurist gold sheet fect claims.jsonl --output ann.csv --rater ann
+  jurist gold sheet fect claims.jsonl --output tasks.json
+
+Units that have a gold label, or a label of this rater, are left out. A filled sheet goes to jurist gold import.
+""",
+    ),
+    Command(
+        name="gold dynamics",
+        does="generate.dynamics",
+        options=DynamicsOptions,
+        help="How statements and hallucinations change by turn and by position in the answer (Figures 5 and 7).",
+        examples="""\
+examples:
+  jurist gold dynamics --gold cognibench-mini
+  jurist gold dynamics --gold dataset/ --plots figures/ --csv dynamics.csv
+""",
+    ),
+    Command(
+        name="gold review",
+        does="review.run",
+        options=ReviewOptions,
+        help="Write the units on which a judge's own votes split as a sheet, the most split first.",
+        examples="""\
+examples:
+  jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
+  jurist gold review fect --verdicts verdicts.jsonl --output review.csv --rater ann --top 50
+  jurist gold import fect gold.jsonl review.csv --merge adjudicated --output gold2.jsonl
+""",
+    ),
+)

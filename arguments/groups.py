@@ -1,0 +1,248 @@
+"""Options that several commands share, one group for each subject."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from .options import Options, flag, option, repeated
+
+__all__ = [
+    "Checkpoints",
+    "Common",
+    "Endpoint",
+    "Form",
+    "GoldOptions",
+    "Limits",
+    "ModelOptions",
+    "ModelsOptions",
+    "PaidOptions",
+    "Printed",
+    "Resume",
+    "SamplingOptions",
+    "SeedOptions",
+    "SplitOptions",
+    "StoreOptions",
+    "StrictnessOptions",
+    "Transport",
+    "name",
+    "share",
+    "whole",
+]
+
+_SEEDS = 2**32
+"""Seeds are below this: the random generators of numpy, and of the optimizers that use it, take no others."""
+
+
+def name(text: str) -> str:
+    """Return a name that an option takes; an empty one is a variable that was not set, and never a default."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name is empty: give a bundled name, a file or a folder")
+    return text
+
+
+def whole(text: str) -> int:
+    """Return a whole number from 1."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{_short(text)} is not possible: give a whole number, 1 or more")
+    return number
+
+
+def share(text: str) -> float:
+    """Return a share from 0 to 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"{_short(text)} is no share: give 0 to 1")
+    return number
+
+
+def _seed(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number < _SEEDS:
+        raise argparse.ArgumentTypeError(
+            f"{_short(text)} is no seed: give a whole number from 0 to {_SEEDS - 1}"
+        )
+    return number
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:40]}...")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form(Options):
+    """How results are printed on standard output."""
+
+    json: bool = flag("--json", exclusive="form", help="print one JSON object instead of tables")
+    markdown: bool = flag("--markdown", exclusive="form", help="print the tables as Markdown")
+    html: bool = flag("--html", exclusive="form", help="print the tables as HTML")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreOptions(Options):
+    """Where artifacts are."""
+
+    store: str | None = option(
+        "--store", metavar="DIR", help="folder of artifacts (default: $JURIST_STORE, else ./compiled)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedOptions(Options):
+    """The seed."""
+
+    seed: int = option("--seed", 0, type=_seed, metavar="N", help="of every random choice (default: 0)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printed(StoreOptions, Form):
+    """What every command has that prints what it finds in a store."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Common(SeedOptions, Printed):
+    """The same, and a seed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldOptions(Options):
+    """Labelled rows."""
+
+    gold: str = option(
+        "--gold",
+        required=True,
+        type=name,
+        metavar="PATH|NAME",
+        help="labelled rows: a bundled name, a file, a folder, hf:org/name",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitOptions(Options):
+    """How gold is split."""
+
+    split: str = option(
+        "--split", "50/20/30", metavar="T/D/T", help="shares of train, dev and test (default: 50/20/30)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transport(Options):
+    """How long a request may take, and how many are in flight."""
+
+    timeout: float = option(
+        "--timeout", 120.0, type=float, metavar="S", help="seconds one request may take (default: 120)"
+    )
+    concurrency: int = option(
+        "--concurrency", 8, type=whole, metavar="N", help="rows in flight at once (default: 8)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint(Transport):
+    """How a model is reached and how it draws."""
+
+    api_base: str | None = option("--api-base", metavar="URL", help="address of an OpenAI-compatible server")
+    temperature: float | None = option(
+        "--temperature",
+        type=float,
+        metavar="T",
+        help="0 to 2 (default: 0 for one draw of each row, 0.7 for several)",
+    )
+    max_tokens: int | None = option(
+        "--max-tokens", type=whole, metavar="N", help="limit on one reply (default: the provider's)"
+    )
+
+
+_MODEL = '"offline" (default), or a DSPy model string such as openai/gpt-4.1-mini'
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(Endpoint):
+    """Who answers."""
+
+    model: str = option("--model", "offline", metavar="M", help=_MODEL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelsOptions(Endpoint):
+    """Who answers, one after the other."""
+
+    models: tuple[str, ...] = repeated("--model", metavar="M", help=f"{_MODEL}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models, each once; the offline engine if none is named."""
+        return tuple(dict.fromkeys(self.models or ("offline",)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplingOptions(Options):
+    """Samples and threshold."""
+
+    samples: int | None = option(
+        "--samples", type=int, metavar="K", help="independent draws per row (default: 1, or as proven)"
+    )
+    threshold: int | None = option(
+        "--threshold",
+        type=int,
+        metavar="T",
+        help="votes for a positive verdict (default: fitted, or more than half)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictnessOptions(Options):
+    """What counts as found, of judges with tiers."""
+
+    strictness: str | None = option(
+        "--strictness",
+        choices=("rational", "grounded", "irrefutable"),
+        help="for judges with tiers: what falls below it is hallucinated (default: grounded, or as proven)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits(Options):
+    """Hard limits, and whether to ask before much is spent."""
+
+    max_calls: int | None = option("--max-calls", type=int, metavar="N", help="never make one call more")
+    max_cost: float | None = option(
+        "--max-cost", type=float, metavar="USD", help="stop before the cost goes over this"
+    )
+    yes: bool = flag(
+        "--yes", help="do not ask before more than 1000 calls to a real model or more than 1 USD"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resume(Options):
+    """What becomes of an unfinished run."""
+
+    resume: bool = flag("--resume", exclusive="unfinished", help="continue an unfinished run of the same job")
+    fresh: bool = flag("--fresh", exclusive="unfinished", help="forget an unfinished run of the same job")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaidOptions(Limits, Resume, Common):
+    """What every job takes that asks models and can be continued."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoints(Resume):
+    """The same, with a place for what is unfinished and for the result."""
+
+    checkpoint: str | None = option(
+        "--checkpoint", metavar="DIR", help="folder of unfinished work (default: .checkpoints in the store)"
+    )
+    output: str | None = option("--output", metavar="FILE.json", help="write the JSON object to a file too")

@@ -1,0 +1,61 @@
+"""What ``judges``, ``export`` and ``completion`` take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .command import Command
+from .groups import Form, Printed
+from .options import option, positional
+
+__all__ = ["COMPLETION", "EXPORT", "JUDGES", "CompletionOptions", "ExportOptions", "JudgesOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgesOptions(Form):
+    """Of ``jurist judges``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions(Printed):
+    """Of ``jurist export``."""
+
+    judge: str = positional("JUDGE[@VERSION]", help="latest version, a certain one, or JUDGE:basic")
+    target: str = option("--to", required=True, metavar="FORMAT", help="messages, markdown, or a plug-in's")
+    output: str | None = option("--output", metavar="F", help="the file to write (default: standard output)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompletionOptions(Form):
+    """Of ``jurist completion``."""
+
+    shell: str = positional("SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
+
+
+JUDGES = Command(
+    name="judges", does="catalogue.judges", options=JudgesOptions, help="The catalogue of judges."
+)
+EXPORT = Command(
+    name="export",
+    does="export.run",
+    options=ExportOptions,
+    help="Write a judge's prompt for another system.",
+    examples="""\
+examples:
+  jurist export fect --to messages --output fect.json
+  jurist export cognibench@1 --to markdown
+""",
+)
+COMPLETION = Command(
+    name="completion",
+    does="completion.run",
+    options=CompletionOptions,
+    help="Print what makes a shell complete jurist's commands and options.",
+    examples="""\
+examples:
+  pip install 'jurist[completion]'
+  jurist completion bash >> ~/.bashrc
+  jurist completion zsh >> ~/.zshrc
+  jurist completion fish > ~/.config/fish/completions/jurist.fish
+""",
+)

@@ -1,0 +1,90 @@
+"""Options as frozen values that declare and read themselves.
+
+A group of options is a frozen dataclass whose fields are made by :func:`option`, :func:`flag` or :func:`positional`.
+``Group.add(parser)`` declares them and ``Group.of(arguments)`` reads them: one place for both, and
+what a command gets is typed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+__all__ = ["Options", "flag", "option", "positional", "repeated"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Some options of a command; subclasses name them as fields, and several groups are mixed in as bases.
+
+    Attributes:
+        helps: help texts by field, in place of those of the groups.
+    """
+
+    helps: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def add(cls, parser: argparse.ArgumentParser) -> None:
+        """Declare the options: a command's own, then those of its groups in the order of its bases."""
+        exclusive: dict[str, Any] = {}
+        for item in sorted(fields(cls), key=lambda item: _depth(cls, item.name)):
+            name, alone, told = (item.metadata[key] for key in ("name", "exclusive", "told"))
+            told = {**told, "help": cls.helps.get(item.name, told["help"])}
+            if alone and alone not in exclusive:
+                exclusive[alone] = parser.add_mutually_exclusive_group()
+            place = exclusive[alone] if alone else parser
+            if name:
+                place.add_argument(name, dest=item.name, **told)
+            else:
+                place.add_argument(item.name, **told)
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Self:
+        """Read the options; those that may be repeated are tuples."""
+        values = {item.name: getattr(arguments, item.name) for item in fields(cls)}
+        return cls(
+            **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        )
+
+
+def _depth(cls: type[Options], name: str) -> int:
+    return next(place for place, base in enumerate(cls.__mro__) if name in inspect.get_annotations(base))
+
+
+def option(name: str, default: Any = None, *, help: str, exclusive: str = "", **told: Any) -> Any:
+    """Return a field that is an option.
+
+    Args:
+        name: such as ``--seed``.
+        default: its value if it is not given.
+        help: one line.
+        exclusive: options of a group with the same word here exclude each other.
+        told: what ``add_argument`` takes.
+    """
+    about = {"default": default, "help": help, **told}
+
+    return field(default=default, metadata={"name": name, "exclusive": exclusive, "told": about})
+
+
+def repeated(name: str, *, help: str, **told: Any) -> Any:
+    """Return a field that is an option that may be given several times: a tuple, empty without any."""
+    return option(name, (), help=f"{help}; may be repeated", action=_Append, **told)
+
+
+def flag(name: str, *, help: str, exclusive: str = "") -> Any:
+    """Return a field that is true if the option is given."""
+    return option(name, False, help=help, exclusive=exclusive, action="store_true")
+
+
+def positional(metavar: str, *, help: str = "", **told: Any) -> Any:
+    """Return a field that is an argument without a name."""
+    about = {"metavar": metavar, "help": help or None, **told}
+    return field(metadata={"name": "", "exclusive": "", "told": about})
+
+
+class _Append(argparse.Action):
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
+        setattr(namespace, self.dest, (*getattr(namespace, self.dest), values))

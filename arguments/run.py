@@ -1,0 +1,62 @@
+"""What ``run`` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from .command import Command
+from .groups import Common, Limits, ModelOptions, SamplingOptions, StrictnessOptions, share
+from .options import flag, option, positional
+
+__all__ = ["RUN", "RunOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(ModelOptions, SamplingOptions, StrictnessOptions, Limits, Common):
+    """Of ``jurist run``."""
+
+    helps: ClassVar[Mapping[str, str]] = {
+        "max_calls": "never make one call more; the rows that are left wait for --resume"
+    }
+
+    judge: str = positional("JUDGE[@VERSION]", help="latest version, a certain one, or JUDGE:basic")
+    input: str = option(
+        "--input", required=True, metavar="F", help="rows to judge; - is standard input (JSONL)"
+    )
+    output: str = option(
+        "--output", required=True, metavar="F.jsonl", help="where the lines go; - is standard output"
+    )
+    stopping: Literal["settled", "all"] = option(
+        "--stopping",
+        "settled",
+        choices=("settled", "all"),
+        help="draw samples until no outcome of the row can change (default), or all; the verdicts are the same",
+    )
+    resume: bool = flag("--resume", help="continue the output file; failed rows are asked again")
+    max_unusable: float = option(
+        "--max-unusable",
+        0.05,
+        type=share,
+        metavar="SHARE",
+        help="share of failed and abstained rows above which the exit code is 3 (default: 0.05)",
+    )
+
+
+RUN = Command(
+    name="run",
+    does="run.run",
+    options=RunOptions,
+    help="Judge new rows, one JSON line each: id, verdict, votes, reasoning, error, usage, artifact hash.",
+    examples="""\
+examples:
+  jurist run fect --input claims.jsonl --output verdicts.jsonl
+  jurist run cognibench@2 --input rows.csv --output out.jsonl --samples 5 --threshold 3
+  cat claims.jsonl | jurist run fect:basic --input - --output - > verdicts.jsonl
+  jurist run fect --input claims.csv --output out.jsonl --model openai/gpt-4.1-mini --max-cost 2 --yes
+
+With a real model calls, tokens and cost are estimated first, and above 1000 calls or 1 USD you are asked, or have
+said --yes. After a limit, Ctrl-C or a crash, --resume judges the rows that are left; no finished row is paid twice.
+""",
+)

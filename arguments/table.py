@@ -1,0 +1,176 @@
+"""What ``table`` and ``training`` take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from .command import Command
+from .groups import (
+    Checkpoints,
+    Common,
+    GoldOptions,
+    Limits,
+    ModelsOptions,
+    SamplingOptions,
+    SplitOptions,
+    StrictnessOptions,
+    whole,
+)
+from .options import option, repeated
+
+__all__ = [
+    "FIVE",
+    "THREE",
+    "TRAINING",
+    "AblationOptions",
+    "DetectorOptions",
+    "TableOptions",
+    "TrainingOptions",
+]
+
+_LIMIT = "never make one call more, over all lines and models"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(GoldOptions, ModelsOptions, StrictnessOptions, Limits, Checkpoints, Common):
+    """Of every table."""
+
+    helps: ClassVar[Mapping[str, str]] = {"gold": "labelled responses", "max_calls": _LIMIT}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectorOptions(SamplingOptions, TableOptions):
+    """Of ``jurist table cognibench-3``."""
+
+    detectors: tuple[str, ...] = repeated(
+        "--detector",
+        metavar="JUDGE[@V]|nli:MODEL",
+        help="a judge, version or variant, or an NLI model; the first is tested against the "
+        "others (default: cognibench:basic and detector:basic)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblationOptions(SplitOptions, TableOptions):
+    """Of ``jurist table cognibench-5``."""
+
+    judge: str = option(
+        "--judge",
+        "cognibench",
+        metavar="JUDGE",
+        help="a judge of whole responses with CogniBench's labels (default: cognibench)",
+    )
+    samples: int = option(
+        "--samples", 5, type=int, metavar="K", help="independent draws per row (default: 5)"
+    )
+    thresholds: str = option(
+        "--thresholds",
+        "2,3",
+        metavar="T,T",
+        help="votes that make a sentence hallucinated, one line each (default: 2,3)",
+    )
+    settings: tuple[str, ...] = repeated(
+        "--set",
+        metavar="NAME=VALUE",
+        help="a setting of the optimizer contrastive",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(SplitOptions, Common):
+    """Of ``jurist training``."""
+
+    helps: ClassVar[Mapping[str, str]] = {"seed": "of the split (default: 0)"}
+
+    input: str = option(
+        "--input",
+        required=True,
+        metavar="LABELLED",
+        help="labelled rows: a bundled name, a file, a folder, hf:...",
+    )
+    output: str = option("--output", required=True, metavar="F.jsonl", help="the file; - is standard output")
+    judge: str = option(
+        "--judge",
+        "detector:basic",
+        metavar="JUDGE[@V]",
+        help="whose prompt and reply; it must ask once (default: detector:basic)",
+    )
+    format: str = option(
+        "--format", "chat", choices=("chat",), help="chat: one key, messages (default, and the only one)"
+    )
+    part: Literal["train", "dev", "all"] = option(
+        "--part",
+        "train",
+        choices=("train", "dev", "all"),
+        help="groups to take: train (default), dev for a validation file, or all, which holds nothing back",
+    )
+    max_tokens: int | None = option(
+        "--max-tokens",
+        type=whole,
+        metavar="N",
+        help="leave out longer examples; an estimate, about four letters a token",
+    )
+
+
+THREE = Command(
+    name="table cognibench-3",
+    does="papers.three",
+    options=DetectorOptions,
+    help="""\
+CogniBench's Table 3 on any gold: detectors of hallucinated sentences side by side, factual, cognitive, their macro
+average and overall, by sentences and by words, with 95 % intervals clustered by dialogue or document, and paired
+tests against the first.
+""",
+    examples="""\
+examples:
+  jurist table cognibench-3 --gold cognibench-mini
+  jurist table cognibench-3 --gold labels.jsonl --detector cognibench --detector detector:basic --detector nli:ORG/MODEL
+  jurist table cognibench-3 --gold labels.jsonl --detector cognibench:basic --model openai/gpt-4.1 --samples 5 --yes
+
+A sentence's kind is what its gold label says; it is detected when it gets any hallucinated label. Responses on which
+an artifact was compiled are left out for all. After Ctrl-C, a limit or a crash, --resume continues and pays nothing
+twice.
+""",
+)
+FIVE = Command(
+    name="table cognibench-5",
+    does="papers.five",
+    options=AblationOptions,
+    help="""\
+CogniBench's Table 5 on any gold: auto-labelling in full (contrastive examples, whole responses in one call, several
+draws and a vote threshold), without sampling, and without contrastive and formative prompting (the basic prompt, one
+sentence a call). The examples are mined on train and chosen on dev; all lines are scored on the same sealed test.
+""",
+    examples="""\
+examples:
+  jurist table cognibench-5 --gold cognibench-mini
+  jurist table cognibench-5 --gold labels.jsonl --seed 1 --split 40/20/40 --markdown > table5.md
+  jurist table cognibench-5 --gold labels.jsonl --model openai/gpt-4.1-mini --max-cost 5 --yes
+
+The scores under every threshold from 1 to the number of draws are printed as well, from the same votes. After
+Ctrl-C, a limit or a crash, --resume continues and pays nothing twice.
+""",
+)
+TRAINING = Command(
+    name="training",
+    does="training.run",
+    options=TrainingOptions,
+    help="""\
+Write a training file for fine-tuning a judge: labelled rows as chat messages, one JSON line each.
+
+Each line holds the messages that the judge itself would send for a row, and the reply that says its labels. OpenAI's
+fine-tuning and TRL's SFTTrainer take the file as it is. Only groups of the train part of the split are in it, so
+that what "jurist compile" with the same seed and shares tests on is never trained on.
+""",
+    examples="""\
+examples:
+  jurist training --input cognibench-mini --output train.jsonl
+  jurist training --input cognibench-l --output train.jsonl --max-tokens 8000
+  jurist training --input cognibench-l --output dev.jsonl --part dev
+  jurist training --input labels.csv --judge fect:basic --output train.jsonl --part all
+
+docs/finetune.md goes on from there: a fine-tuning script, and how to run the judge with the tuned model.
+""",
+)

@@ -1,0 +1,97 @@
+"""What commands print: results on standard output, as tables, Markdown, HTML or JSON; remarks on standard error."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO, TypeAlias
+
+from ..arguments.groups import Form
+from ..report.render import as_html, as_markdown, as_text, escape_html, escape_markdown, folded
+from ..report.table import Table
+
+__all__ = ["Part", "Result", "Verbatim", "remark", "rendered", "show"]
+
+
+class Verbatim(str):
+    """Text that is printed as it is, such as a prompt or a diff."""
+
+    __slots__ = ()
+
+
+Part: TypeAlias = Table | Verbatim | str
+"""A table, text as it is, or a paragraph whose lines may break at words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What a command found.
+
+    Attributes:
+        data: for ``--json``; empty if standard output has what the command wrote there.
+        body: for people, in the order in which it is read.
+        notes: what is said about it afterwards, on standard error.
+        code: the exit code.
+    """
+
+    data: Mapping[str, Any]
+    body: Sequence[Part] = ()
+    notes: Sequence[str] = ()
+    code: int = 0
+
+
+def show(result: Result, form: Form) -> None:
+    """Print a result on standard output, and its notes on standard error."""
+    sys.stdout.write(rendered(result, form))
+    sys.stdout.flush()
+    for note in result.notes:
+        remark(note)
+
+
+def rendered(result: Result, form: Form) -> str:
+    """Return what :func:`show` prints on standard output."""
+    if form.json:
+        return json.dumps(result.data, ensure_ascii=False, indent=2) + "\n" if result.data else ""
+    write = _markdown if form.markdown else _html if form.html else _text
+    return "".join(write(part) for part in result.body if part)
+
+
+def remark(text: str) -> None:
+    """Say something that is no result, on standard error."""
+    sys.stderr.write("\n".join(folded(text, _width(sys.stderr))) + "\n")
+    sys.stderr.flush()
+
+
+def _width(stream: TextIO) -> int | None:
+    """Return the columns of a terminal; ``None`` for a file or a pipe, where a row stays on its line."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def _text(part: Part) -> str:
+    if isinstance(part, Table):
+        return as_text(part, _width(sys.stdout)) + "\n"
+    if isinstance(part, Verbatim):
+        return _ended(part)
+    return "\n".join(folded(part, _width(sys.stdout))) + "\n"
+
+
+def _markdown(part: Part) -> str:
+    if isinstance(part, Table):
+        return as_markdown(part) + "\n"
+    if isinstance(part, Verbatim):
+        return "".join(f"    {line}\n" for line in part.split("\n")) + "\n"
+    return escape_markdown(part) + "\n\n"
+
+
+def _html(part: Part) -> str:
+    if isinstance(part, Table):
+        return as_html(part)
+    tag = "pre" if isinstance(part, Verbatim) else "p"
+    return f"<{tag}>{escape_html(part)}</{tag}>\n"
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else text + "\n"

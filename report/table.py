@@ -1,0 +1,83 @@
+"""A table as a value: a title, columns and rows of cells. How it looks is a matter of its renderers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+__all__ = ["Column", "Kind", "Table", "table"]
+
+Kind: TypeAlias = Literal["text", "number"]
+
+_NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?%?")
+_EMPTY = ("", "-")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; numbers are aligned at the right, text at the left."""
+
+    name: str
+    kind: Kind = "text"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table.
+
+    Attributes:
+        title: one line above it; may be empty.
+        columns: at least one.
+        rows: each with one cell a column, white space folded into single spaces.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a row of another length.
+
+        Raises:
+            ValueError: a row has more or fewer cells than there are columns.
+        """
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError(f"{self.title}: a row does not have {len(self.columns)} cells")
+
+    def column(self, place: int) -> Iterator[str]:
+        """Yield the name of a column and its cells."""
+        yield self.columns[place].name
+        yield from (row[place] for row in self.rows)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """Return a table of any values; a column whose cells are all numbers is one of numbers.
+
+    Args:
+        title: one line above it; may be empty.
+        columns: their names.
+        rows: cells in the order of the columns; each is shown as ``str`` shows it, on one line.
+
+    Raises:
+        ValueError: a row has more or fewer cells than there are columns.
+    """
+    cells = tuple(tuple(_cell(value) for value in row) for row in rows)
+    names = [_cell(name) for name in columns]
+    kinds = [_kind([row[place] for row in cells if place < len(row)]) for place in range(len(names))]
+    return Table(
+        title=_cell(title),
+        columns=tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True)),
+        rows=cells,
+    )
+
+
+def _cell(value: Any) -> str:
+    """Return a value on one line, without characters that steer a terminal: cells hold text from files."""
+    return " ".join("".join(char if char.isprintable() else " " for char in str(value)).split())
+
+
+def _kind(cells: Sequence[str]) -> Kind:
+    filled = [cell for cell in cells if cell not in _EMPTY]
+    return "number" if filled and all(_NUMBER.fullmatch(cell) for cell in filled) else "text"
