@@ -21,7 +21,6 @@ from .keeping.loading import LoadedJudge, find_judge, load_judge, locate, resolv
 from .optimizers.base import Sink
 from .optimizers.objective import row_of
 from .optimizers.registry import DEFAULT
-from .programs.answers.infer import closed
 from .programs.asking import Sampling
 from .programs.judge import Judge
 
@@ -162,8 +161,7 @@ def evaluate(
     loaded = load(judge, **options) if isinstance(judge, str) else judge
     cases = (gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), loaded.judge)).cases
     rows = [row_of(case, verdict) for case, verdict in zip(cases, loaded.ask(cases), strict=True)]
-    answer = closed(loaded.judge.answer)
-    return measure(rows, loaded.judge.metric, answer.labels, answer.positive, seed=seed)
+    return measure(rows, loaded.judge.metric, loaded.judge.comparison, seed=seed)
 
 
 def compare(

@@ -37,7 +37,6 @@ from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective, Outcome, row_of
 from jurist.optimizers.registry import OPTIMIZERS, make
-from jurist.programs.answers.infer import closed
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 
@@ -121,10 +120,9 @@ def _value(judge: Judge, rows: Sequence[Row]) -> float:
 def proofs(judge: Judge, rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], Proof]:
     """Return the paired comparison of each optimizer with the first one, by optimizer and seed."""
     first = {row["seed"]: _rows(row) for row in rows if row["optimizer"] == FIRST}
-    answer = closed(judge.answer)
     return {
         (row["optimizer"], row["seed"]): prove(
-            first[row["seed"]], _rows(row), judge.metric, answer.labels, answer.positive, seed=row["seed"]
+            first[row["seed"]], _rows(row), judge.metric, judge.comparison, seed=row["seed"]
         )
         for row in rows
         if row["optimizer"] != FIRST and row["seed"] in first
@@ -141,7 +139,7 @@ def _rows(row: Mapping[str, Any]) -> list[Row]:
 def table(judge: Judge, rows: Sequence[Mapping[str, Any]], calls: int) -> str:
     """Return the Markdown table."""
     compared = proofs(judge, rows)
-    adjusted = holm({f"{name}/{seed}": proof.decision.mcnemar.p for (name, seed), proof in compared.items()})
+    adjusted = holm({f"{name}/{seed}": proof.decision.paired.p for (name, seed), proof in compared.items()})
     at = [calls // 4, calls // 2, calls]
     head = [
         "optimizer",

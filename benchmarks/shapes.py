@@ -33,9 +33,7 @@ from jurist.evaluation.proof import prove
 from jurist.gold.goldset import Gold
 from jurist.keeping.loading import default_temperature
 from jurist.optimizers.objective import row_of
-from jurist.programs.answers.infer import closed
 from jurist.programs.asking import Asker
-from jurist.programs.judge import Judge
 
 JUDGES = ("cognibench", "cognibench-tags")
 Counter = Callable[[str], int]
@@ -163,8 +161,8 @@ def _costs(one: Asked, sentences: int, ratio: float, counted: bool) -> tuple[flo
 def _line(
     adapter: str, name: str, one: Asked, sentences: int, arguments: argparse.Namespace, *, counted: bool
 ) -> str:
-    found = measure(one.rows, "f1", *_sides(one.judge), seed=arguments.seed)
-    between = found.intervals["f1"]
+    found = measure(one.rows, "f1", one.judge.comparison, seed=arguments.seed)
+    between = found["f1"].interval
     asked, said, cost = _costs(one, sentences, arguments.ratio, counted)
     return (
         f"| {adapter} | {name} | {one.calls} | {asked:.1f} | {said:.1f} | {cost:.1f} | {found.coverage:.1%} "
@@ -172,23 +170,19 @@ def _line(
     )
 
 
-def _sides(judge: Judge) -> tuple[tuple[str, ...], frozenset[str]]:
-    answer = closed(judge.answer)
-    return answer.labels, answer.positive
-
-
 def _told(
     adapter: str, found: list[Asked], sentences: int, arguments: argparse.Namespace, *, counted: bool
 ) -> list[str]:
     one, two = found
     costs = [_costs(each, sentences, arguments.ratio, counted)[2] for each in found]
-    decision = prove(one.rows, two.rows, "f1", *_sides(one.judge), seed=arguments.seed).decision
-    interval = decision.interval
+    decision = prove(one.rows, two.rows, "f1", one.judge.comparison, seed=arguments.seed).decision
+    interval, units = decision.interval, decision.mcnemar
+    assert units is not None  # sentences are right or wrong
     cheaper = JUDGES[costs[1] < costs[0]]
     return [
         f"{adapter}: {cheaper} is cheaper, by {1 - min(costs) / max(costs):.0%}; F1 of {JUDGES[1]} against {JUDGES[0]} "
         f"{decision.difference:+.3f}, 95 % interval {interval.low:+.3f} to {interval.high:+.3f}, "
-        f"{decision.mcnemar.c} sentences corrected, {decision.mcnemar.b} broken, McNemar p = {decision.p:.3g}"
+        f"{units.c} sentences corrected, {units.b} broken, McNemar p = {decision.p:.3g}"
     ]
 
 

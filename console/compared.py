@@ -58,7 +58,7 @@ def _intervals(comparison: Comparison) -> Table:
     rows = []
     for one in comparison.contenders:
         for metric in comparison.metrics:
-            interval, runs = one.intervals[metric], one.repeats[metric]
+            interval, runs = one.scores[metric].interval, one.repeats[metric]
             row = [one.name, metric, f"{runs.mean:.3f}", _range(interval.low, interval.high)]
             if runs.low is not None and runs.high is not None:
                 row.append(_range(runs.low, runs.high))

@@ -9,8 +9,6 @@ from ..arguments.compile import CompileOptions
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..evaluation.ceiling import Ceiling
-from ..evaluation.means import MEANS
-from ..evaluation.metrics import METRICS
 from ..gold.goldset import Gold
 from ..gold.strata import Strata, ceiling_of, strata
 from ..jobs.compiling import Compiled, Interrupted, Plan, compile_judge
@@ -126,8 +124,8 @@ def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
 
 
 def _with_metric(judge: Judge, metric: str) -> Judge:
-    if metric not in METRICS and metric not in MEANS:
-        names = ", ".join((*METRICS, *MEANS))
+    if metric not in judge.comparison.metrics:
+        names = ", ".join(judge.comparison.metrics)
         raise UsageError(f"no metric is called {metric!r}", hint=f"use one of {names}")
     return judge.with_metric(metric)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..papers.cognibench.detection import Cell, Detection, Kind, Statistic, Weighting
+from ..evaluation.measured import Score
+from ..papers.cognibench.detection import Detection, Kind, Statistic, Weighting
 from ..papers.cognibench.result import Line
 from ..papers.cognibench.result import Table as Detectors
 from ..report.table import Table, table
@@ -50,9 +51,7 @@ def _paper(title: str, first: str, lines: Mapping[str, Detection], weighting: We
     missing = any(one.counts.units.coverage < 1.0 for one in lines.values())
     rows = []
     for name, one in lines.items():
-        row = [
-            f"{one.cell(kind, what, weighting).score.value:.3f}" for kind in _KINDS for what in _STATISTICS
-        ]
+        row = [f"{one.cell(kind, what, weighting).value:.3f}" for kind in _KINDS for what in _STATISTICS]
         units = one.counts.units
         rows.append([name, *row, *([f"{units.answered} of {units.labelled}"] if missing else [])])
     columns = [first, *(f"{kind} {short}" for kind in _KINDS for short in _STATISTICS.values())]
@@ -73,8 +72,8 @@ def _intervals(title: str, first: str, lines: Mapping[str, Detection]) -> Table:
     return table(title, columns, rows)
 
 
-def _cell(cell: Cell) -> str:
-    return f"{cell.score.value:.3f} [{cell.interval.low:.3f}, {cell.interval.high:.3f}]"
+def _cell(cell: Score) -> str:
+    return f"{cell.value:.3f} [{cell.interval.low:.3f}, {cell.interval.high:.3f}]"
 
 
 def _tiers(line: Line) -> Table:

@@ -15,7 +15,6 @@ from ..gold.leaks import check_leaks
 from ..gold.merging import RULES, Merged, merge_gold
 from ..gold.strata import rating_columns, strata
 from ..keeping.loading import find_judge
-from ..programs.answers.infer import closed
 from ..report.table import table
 from .common import shares_of, store_of
 from .printing import Part, Result
@@ -92,13 +91,10 @@ def agreement(options: AgreementOptions) -> Result:
     # rows that raters labelled and nobody merged yet have no gold label
     gold = Gold.load(gold_name(options), judge, labelled=False)
     ratings, groups = _ratings(gold)
-    answer = closed(judge.answer)
     found = rater_agreement(
-        ratings, groups=groups, labels=answer.labels, ordered=options.ordinal, seed=options.seed
+        ratings, judge.comparison, groups=groups, ordered=options.ordinal, seed=options.seed
     )
-    ceiling = human_ceiling(
-        ratings, judge.metric, answer.labels, answer.positive, groups=groups, seed=options.seed
-    )
+    ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups, seed=options.seed)
     merged = {rule: merge_gold(gold, rule)[1] for rule in RULES}
     chosen = None if options.merge is None else merged[options.merge]
     data = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..evaluation.agreement import Agreement
 from ..evaluation.ceiling import Ceiling
-from ..evaluation.raters import Estimate
+from ..evaluation.intervals import Estimate
 from ..gold.merging import CATEGORIES, Ambiguous, Merged
 from ..report.table import Table, table
 

@@ -34,8 +34,10 @@ from .chance import (
     raw,
     specific,
 )
-from .confusion import Floats
-from .raters import Estimate, Ratings, Sums, encode_ratings, estimated, summed
+from .comparisons import Comparison
+from .intervals import Estimate, Sums, estimated, summed
+from .raters import Ratings, encode_ratings
+from .units import Floats
 
 __all__ = ["Agreement", "FleissAgreement", "LabelAgreement", "PairAgreement", "rater_agreement"]
 
@@ -128,9 +130,9 @@ class Agreement:
 
 def rater_agreement(
     ratings: Mapping[str, Sequence[str | None]],
+    comparison: Comparison | None = None,
     *,
     groups: Sequence[str] | None = None,
-    labels: Sequence[str] | None = None,
     ordered: bool = False,
     seed: int = 0,
 ) -> Agreement:
@@ -138,16 +140,16 @@ def rater_agreement(
 
     Args:
         ratings: rater -> one label per unit, ``None`` where the rater gave none; two raters or more.
+        comparison: the kind of answer, with its closed label set; ``None`` takes the labels that occur, sorted.
         groups: the cluster of each unit; ``None`` takes every unit as its own.
-        labels: the closed label set; ``None`` takes the labels that occur, sorted.
         ordered: the labels are in their order from one end of a scale to the other: give the ordinal alpha too.
         seed: of the bootstrap.
 
     Raises:
-        UsageError: fewer than two raters, unequal lengths, or ``labels`` repeats a label.
+        UsageError: fewer than two raters, or unequal lengths.
         JuristError: no unit has two labels, or a label is outside ``labels``.
     """
-    found = encode_ratings(ratings, groups=groups, labels=labels)
+    found = encode_ratings(ratings, comparison, groups=groups)
     used = found.compared
     counts, group = found.counts[used], found.group[used]
     pairs = summed(pair_table(counts), group, seed=seed)
@@ -162,7 +164,7 @@ def rater_agreement(
         ordinal=estimated(together, krippendorff_ordinal, low=-1.0) if ordered else None,
         table=tuple(
             LabelAgreement(
-                label=label,
+                label=str(label),
                 given=_given(found, code),
                 specific=estimated(pairs, partial(specific, label=code)),
                 fleiss=estimated(fleiss_sums, partial(_fleiss_of, code=code, n=overall.ratings), low=-1.0),
@@ -192,7 +194,7 @@ def _pairs(found: Ratings, seed: int) -> tuple[PairAgreement, ...]:
                 raw=estimated(sums, _same),
                 kappa=estimated(sums, cohen, low=-1.0),
                 by_label={
-                    label: estimated(sums, partial(_cohen_of, code=code), low=-1.0)
+                    str(label): estimated(sums, partial(_cohen_of, code=code), low=-1.0)
                     for code, label in enumerate(found.labels)
                 },
             )

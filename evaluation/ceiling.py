@@ -1,26 +1,26 @@
 """How good people are at what a judge does: each rater scored against the rest, on the judge's own metrics.
 
 A judge that reaches these scores agrees with the raters as well as they agree with each other; gold that one
-rater gave alone cannot show more. The rest speaks by strict majority of the raters who labelled the unit (of
-two raters: the other one); a unit on which the rest has none, such as a tie, is left out and counted.
+rater gave alone cannot show more. The rest speaks by the consensus of the raters who labelled the unit: of closed
+labels the strict majority, of scores the median, and of two raters the other one; a unit on which the rest has
+none, such as a tie, is left out and counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .confusion import Floats, Ints, Units, encode
-from .intervals import group_weights
+from ..cases import Value
+from .comparisons import Comparison, MetricLike, shown_metrics
+from .intervals import Estimate, group_weights, percentiles
 from .measured import Measured, measure
-from .measures import Measure
-from .metrics import MetricLike, resolve
-from .raters import Estimate, encode_ratings, percentiles
-from .rows import Row, majority
-from .scoring import applicable
+from .metrics import Metric
+from .raters import encode_ratings
+from .rows import Row
+from .units import Floats, Ints, Units, encode
 
 __all__ = ["Ceiling", "RaterScore", "human_ceiling"]
 
@@ -59,95 +59,95 @@ class Ceiling:
 
 
 def human_ceiling(
-    ratings: Mapping[str, Sequence[str | None]],
+    ratings: Mapping[str, Sequence[Value | None]],
     metric: MetricLike,
-    labels: Sequence[str],
-    positive: AbstractSet[str] = frozenset(),
+    comparison: Comparison,
     *,
     groups: Sequence[str] | None = None,
     seed: int = 0,
 ) -> Ceiling | None:
-    """Score each rater against the majority of the others.
+    """Score each rater against what the others agree on.
 
     Args:
-        ratings: rater -> one label per unit, ``None`` where the rater gave none; two raters or more.
-        metric: the judge's metric: a name, or a function (gold, predicted) -> float in [0, 1].
-        labels: the closed label set.
-        positive: its positive labels, or empty.
+        ratings: rater -> one value per unit, ``None`` where the rater gave none; two raters or more.
+        metric: the judge's metric: a name, or a function (gold, predicted) -> float.
+        comparison: the kind of answer; its ``consensus`` is what the others agree on.
         groups: the cluster of each unit; ``None`` takes every unit as its own.
         seed: of the bootstrap.
 
     Returns:
-        ``None`` where no rater has a unit on which the others have a majority.
+        ``None`` where no rater has a unit on which the others agree.
 
     Raises:
-        UsageError: as ``rater_agreement``, or an unknown metric.
-        JuristError: as ``rater_agreement``.
+        UsageError: fewer than two raters, unequal lengths, or an unknown metric.
+        JuristError: no unit has two values, or a value is not of this kind.
     """
-    encode_ratings(ratings, groups=groups, labels=labels)
-    size = len(next(iter(ratings.values())))
-    places = [f"{place:09d}" for place in range(size)] if groups is None else groups
+    places = encode_ratings(ratings, comparison, groups=groups).groups
     found: list[RaterScore] = []
-    encoded: list[tuple[Units, list[str]]] = []
+    encoded: list[Units] = []
+    every: list[list[str]] = []
     for rater, given in ratings.items():
         rest = [other for name, other in ratings.items() if name != rater]
-        rows = _rows(given, rest, places)
+        rows = _rows(given, rest, places, comparison)
         if not rows:
             continue
-        labelled = sum(label is not None for label in given)
+        labelled = sum(value is not None for value in given)
+        measured = measure(rows, metric, comparison, seed=seed)
         found.append(
-            RaterScore(
-                rater=rater,
-                measured=measure(rows, metric, labels, positive, seed=seed),
-                units=len(rows),
-                left_out=labelled - len(rows),
-            )
+            RaterScore(rater=rater, measured=measured, units=len(rows), left_out=labelled - len(rows))
         )
-        encoded.append((encode(rows, labels, positive), sorted({row.group for row in rows})))
+        encoded.append(encode(comparison, rows))
+        every.append(sorted({row.group for row in rows}))
     if not found:
         return None
-    return Ceiling(metric=found[0].measured.metric, raters=tuple(found), mean=_means(encoded, metric, seed))
+    metrics = shown_metrics(comparison, metric)
+    return Ceiling(
+        metric=found[0].measured.metric,
+        raters=tuple(found),
+        mean=_means(_shared(encoded, every), metrics, seed),
+    )
 
 
 def _rows(
-    given: Sequence[str | None], rest: Sequence[Sequence[str | None]], groups: Sequence[str]
+    given: Sequence[Value | None],
+    rest: Sequence[Sequence[Value | None]],
+    groups: Sequence[str],
+    comparison: Comparison,
 ) -> list[Row]:
     rows = []
-    for place, (label, group) in enumerate(zip(given, groups, strict=True)):
-        agreed = majority(other[place] for other in rest)
-        if label is not None and agreed is not None:
-            rows.append(Row(id=f"{place:09d}", group=group, gold=(agreed,), predicted=(label,)))
+    for place, (value, group) in enumerate(zip(given, groups, strict=True)):
+        agreed = comparison.consensus([other[place] for other in rest if other[place] is not None])
+        if value is not None and agreed is not None:
+            rows.append(Row(id=f"{place:09d}", group=group, gold=(agreed,), predicted=(value,)))
     return rows
 
 
-def _means(encoded: Sequence[tuple[Units, list[str]]], metric: MetricLike, seed: int) -> dict[str, Estimate]:
+def _shared(encoded: Sequence[Units], names: Sequence[Sequence[str]]) -> list[Units]:
+    """Each rater's units with their groups numbered as all raters' groups are."""
+    place = {name: code for code, name in enumerate(sorted({name for own in names for name in own}))}
+    codes = [np.array([place[name] for name in own], dtype=np.int64) for own in names]
+    return [
+        replace(units, group=code[units.group], groups=len(place))
+        for units, code in zip(encoded, codes, strict=True)
+    ]
+
+
+def _means(shared: Sequence[Units], metrics: Sequence[Metric], seed: int) -> dict[str, Estimate]:
     """The mean of each metric over raters, on resamples of the groups of all of them together."""
-    every = sorted({name for _, names in encoded for name in names})
-    place = {name: code for code, name in enumerate(every)}
-    shared = [_shared(units, [place[name] for name in names], len(every)) for units, names in encoded]
-    weights = group_weights(len(every), seed=seed)
-    first = encoded[0][0]
-    wanted = applicable(first)
-    if not isinstance(metric, str):
-        wanted.append(metric)
+    groups = shared[0].groups
+    weights = group_weights(groups, seed=seed)
     result = {}
-    for one in wanted:
-        found = resolve(one, first)
-        value = float(np.mean([found.of(units) for units in shared]))
-        drawn = _mean_drawn(shared, found, weights) if len(every) > 1 else None
-        interval = percentiles(drawn, groups=len(every), low=found.low, high=found.high)
-        result[found.name] = Estimate(value=value, interval=interval)
+    for metric in metrics:
+        value = float(np.mean([metric.of(units) for units in shared]))
+        drawn = _mean_drawn(shared, metric, weights)
+        interval = percentiles(drawn, groups=groups, low=metric.low, high=metric.high)
+        result[metric.name] = Estimate(value=value, interval=interval)
     return result
 
 
-def _shared(units: Units, places: Sequence[int], groups: int) -> Units:
-    """The same units with their groups numbered as all raters' groups are."""
-    return replace(units, group=np.array(places, dtype=np.int64)[units.group], groups=groups)
-
-
-def _mean_drawn(shared: Sequence[Units], found: Measure, weights: Ints) -> Floats:
+def _mean_drawn(shared: Sequence[Units], metric: Metric, weights: Ints) -> Floats:
     present = np.array(
         [weights @ np.bincount(units.group, minlength=units.groups) > 0 for units in shared], dtype=np.float64
     )
-    values = np.array([found.resampled(units, weights) for units in shared]) * present
+    values = np.array([metric.resampled(units, weights) for units in shared]) * present
     return np.asarray(values.sum(axis=0) / present.sum(axis=0))

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .confusion import Floats, Ints
-from .metrics import METRICS
+from .closed_labels import cohen_kappa
+from .metrics import quotient
+from .units import Floats, Ints
 
 __all__ = [
     "cohen",
@@ -37,10 +38,6 @@ __all__ = [
 ]
 
 
-def _quotient(above: Floats, below: Floats) -> Floats:
-    return np.divide(above, below, out=np.zeros(np.shape(above)), where=np.asarray(below) > 0)
-
-
 def confusions(first: Ints, second: Ints, size: int) -> Ints:
     """One-hot tables of two raters' codes, shape (N, K, K): the first's label by the second's."""
     names = np.arange(size)
@@ -53,7 +50,7 @@ def confusions(first: Ints, second: Ints, size: int) -> Ints:
 
 def cohen(counts: Floats) -> Floats:
     """Cohen's kappa in [-1, 1], from confusion matrices (..., K, K)."""
-    return METRICS["kappa"].of_confusion(counts, np.zeros(counts.shape[-1], dtype=np.bool_))
+    return cohen_kappa(counts, np.zeros(counts.shape[-1], dtype=np.bool_))
 
 
 def collapsed(table: Floats, label: int) -> Floats:
@@ -81,7 +78,7 @@ def fleiss(table: Floats, ratings: int) -> Floats:
     chance = (counts * counts).sum(-1)
     # both terms times the squared number of ratings, which keeps them whole numbers for n = 2
     observed = (squares - total) * total / (ratings - 1)
-    return _quotient(observed - chance, total * total - chance)
+    return quotient(observed - chance, total * total - chance)
 
 
 def fleiss_collapsed(table: Floats, label: int, ratings: int) -> Floats:
@@ -123,7 +120,7 @@ def _alpha(table: Floats, distance: Floats) -> Floats:
     total = sizes.sum(axis=-1)
     observed = (table * distance).sum(axis=(-2, -1)) * (total - 1.0)
     chance = (sizes[..., :, np.newaxis] * sizes[..., np.newaxis, :] * distance).sum(axis=(-2, -1))
-    return _quotient(chance - observed, chance)
+    return quotient(chance - observed, chance)
 
 
 def pair_table(counts: Ints) -> Ints:
@@ -134,9 +131,9 @@ def pair_table(counts: Ints) -> Ints:
 
 def specific(table: Floats, label: int) -> Floats:
     """Agreement on a label in [0, 1], from sums of ``pair_table``: for two raters 2 both / (first + second)."""
-    return _quotient(table[..., 0, label], table[..., 1, label])
+    return quotient(table[..., 0, label], table[..., 1, label])
 
 
 def raw(table: Floats) -> Floats:
     """The share of pairs of ratings of one unit that agree, in [0, 1], from sums of ``pair_table``."""
-    return _quotient(table[..., 0, :].sum(-1), table[..., 1, :].sum(-1))
+    return quotient(table[..., 0, :].sum(-1), table[..., 1, :].sum(-1))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .confusion import Bools, Ints
+from .units import Bools, Ints
 
 __all__ = [
     "Completion",

@@ -1,30 +1,26 @@
 """Two contenders on the same cases, with one repeat or several; several contrasts corrected together (Holm).
 
-With one repeat the test is exact McNemar on units right or wrong, as in the proof. With several, answers of one
-case are not independent, so units are not counted: all repeats of a group (conversation, document) are exchanged
-between the two at once, and the mean of the metric over the repeats is compared (paired permutation test; exact up
-to 14 differing groups). In both, a difference is said to be shown only if the corrected p is below alpha and the
-clustered bootstrap interval of the difference excludes 0. Missing answers count as wrong throughout.
+The tests are those of :mod:`.paired`: for one repeat as in the proof; with several, all repeats of a group are
+exchanged between the two at once, and the mean of the metric over the repeats is compared. Missing answers count as
+wrong throughout.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from ..errors import UsageError
-from .confusion import Floats, Ints, Units
-from .intervals import Interval, group_weights, measure_difference
-from .metrics import METRICS, MetricLike, resolve
-from .paired import DRAWS, McNemar, Permutation, encode_pair, holm, mcnemar_units, permute
+from .comparisons import Comparison, MetricLike, resolve
+from .intervals import Interval, group_weights
+from .metrics import Metric
+from .paired import McNemar, Paired, Permutation, compare_pair, holm
 from .power import POWER, Smallest, clustered_error, detectable, one_way, smallest_net
-from .proof import CUSTOM_DRAWS, FEW_GROUPS
-from .repeats import MeanMeasure, stack
 from .rows import Row
+from .units import Ints, Units, encode
 
 __all__ = ["Contrast", "Shown", "contrast", "corrected"]
 
@@ -37,11 +33,7 @@ class Contrast:
 
     Args:
         first, second: their names.
-        metric: what is compared.
-        values: the metric of each, mean over repeats, missing answers counted as wrong.
-        interval: the clustered 95 % interval of ``difference``.
-        mcnemar: on units, for one repeat: ``b`` only the second has right, ``c`` only the first.
-        permutation: of whole groups, all repeats together.
+        paired: the second's answers against the first's: what changes if the first takes the second's place.
         smallest: what this many rows can show.
         p_holm: the deciding test's p after Holm's correction.
         alpha: the level.
@@ -49,41 +41,55 @@ class Contrast:
 
     first: str
     second: str
-    metric: str
-    values: tuple[float, float]
-    interval: Interval
-    mcnemar: McNemar | None
-    permutation: Permutation
+    paired: Paired
     smallest: Smallest
     p_holm: float
     alpha: float
 
     @property
+    def metric(self) -> str:
+        """What is compared."""
+        return self.paired.metric.name
+
+    @property
+    def values(self) -> tuple[float, float]:
+        """The metric of the first and of the second, mean over repeats, missing answers counted as wrong."""
+        return self.paired.values[1], self.paired.values[0]
+
+    @property
     def difference(self) -> float:
         """First minus second."""
-        return self.values[0] - self.values[1]
+        return self.paired.difference
+
+    @property
+    def interval(self) -> Interval:
+        """The clustered 95 % interval of ``difference``."""
+        return self.paired.interval
+
+    @property
+    def mcnemar(self) -> McNemar | None:
+        """On units, for one repeat: ``b`` only the second has right, ``c`` only the first."""
+        return self.paired.mcnemar
+
+    @property
+    def permutation(self) -> Permutation:
+        """Of whole groups, all repeats together."""
+        return self.paired.permutation
 
     @property
     def p(self) -> float:
-        """The deciding test's p, not corrected: McNemar's for one repeat, else the permutation test's."""
-        return self.mcnemar.p if self.mcnemar else self.permutation.p
+        """The deciding test's p, not corrected."""
+        return self.paired.p
 
     @property
     def test(self) -> str:
         """The deciding test in words."""
-        return "exact McNemar" if self.mcnemar else "clustered permutation"
+        return self.paired.test
 
     @property
     def verdict(self) -> Shown:
         """What is shown of the first."""
-        if self.p_holm >= self.alpha:
-            return "not shown to differ"
-        net = 0 if self.mcnemar is None else self.mcnemar.c - self.mcnemar.b
-        if self.difference > 0.0 and self.interval.low > 0.0 and net >= 0:
-            return "better"
-        if self.difference < 0.0 and self.interval.high < 0.0 and net <= 0:
-            return "worse"
-        return "not shown to differ"
+        return self.paired.direction(self.p_holm, self.alpha) or "not shown to differ"
 
     @property
     def words(self) -> str:
@@ -98,12 +104,7 @@ class Contrast:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What limits the decision, in words; empty if nothing is known to."""
-        groups = self.interval.groups
-        if groups == 1:
-            return ("all rows belong to one group: no interval can be given, so nothing can be shown",)
-        if groups < FEW_GROUPS:
-            return (f"only {groups} groups: the clustered intervals are too narrow to trust",)
-        return ()
+        return self.paired.warnings
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
@@ -134,8 +135,7 @@ def contrast(
     first: tuple[str, Sequence[Sequence[Row]]],
     second: tuple[str, Sequence[Sequence[Row]]],
     metric: MetricLike,
-    labels: Sequence[str],
-    positive: AbstractSet[str] = frozenset(),
+    comparison: Comparison,
     *,
     seed: int = 0,
     alpha: float = 0.05,
@@ -143,38 +143,25 @@ def contrast(
     """Compare two contenders, each a name and its rows of every repeat. Not corrected; see :func:`corrected`.
 
     Raises:
-        JuristError: ids, gold or groups differ, nothing is labelled, or a label is outside ``labels``.
-        UsageError: different numbers of repeats, or the label sets, the metric or alpha are wrong.
+        JuristError: ids, gold or groups differ, nothing is labelled, or a value is not of this kind.
+        UsageError: different numbers of repeats, or the metric or alpha are wrong.
     """
     if len(first[1]) != len(second[1]) or not first[1]:
         raise UsageError(
             f"{first[0]} has {len(first[1])} repeats and {second[0]} {len(second[1])}",
             hint="ask both equally often, at least once",
         )
-    pairs = [
-        encode_pair(other, own, labels, positive) for own, other in zip(first[1], second[1], strict=True)
-    ]
-    one, two = stack([pair[1] for pair in pairs]), stack([pair[0] for pair in pairs])
-    measure = MeanMeasure(measure=resolve(metric, one), repeats=len(pairs))
-    weights = group_weights(one.groups, seed=seed)
-    permutation = permute(two, one, measure, seed=seed, draws=_draws(measure))
-    test = mcnemar_units(two, one) if len(pairs) == 1 else None
+    units, found = encode(comparison, *second[1], *first[1]), resolve(metric, comparison)
+    weights = group_weights(units.groups, seed=seed)
+    paired = compare_pair(units, found, weights, seed=seed)
     return Contrast(
         first=first[0],
         second=second[0],
-        metric=measure.name,
-        values=(measure.of(measure.filled(one)), measure.of(measure.filled(two))),
-        interval=measure_difference(two, one, measure, weights),
-        mcnemar=test,
-        permutation=permutation,
-        smallest=_smallest((one, two), measure, weights, alpha),
-        p_holm=test.p if test else permutation.p,
+        paired=paired,
+        smallest=_smallest(units, found, weights, alpha),
+        p_holm=paired.p,
         alpha=alpha,
     )
-
-
-def _draws(measure: MeanMeasure) -> int:
-    return DRAWS if measure.name in METRICS else CUSTOM_DRAWS
 
 
 def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
@@ -203,23 +190,22 @@ def _at(one: Contrast, tests: int) -> Smallest:
     )
 
 
-def _smallest(pair: tuple[Units, Units], measure: MeanMeasure, weights: Ints, alpha: float) -> Smallest:
-    one, two = pair
-    shares = _right(one, measure) - _right(two, measure)
-    left, right = (measure.resampled(measure.filled(units), weights) for units in pair)
-    differing = int((shares != 0.0).sum())
+def _smallest(units: Units, metric: Metric, weights: Ints, alpha: float) -> Smallest:
+    half, filled = len(units.predicted) // 2, metric.worst(units)
+    second, first = filled.sets(slice(half)), filled.sets(slice(half, None))
+    drawn = metric.resampled(first, weights) - metric.resampled(second, weights)
+    right = units.right
+    # where nothing is right or wrong, units differ if the answers do
+    shares = None if right is None else right[half:].mean(axis=0) - right[:half].mean(axis=0)
+    differ = (first.predicted != second.predicted).any(axis=0) if shares is None else shares != 0.0
+    differing = int(differ.sum())
     return Smallest(
         alpha=alpha,
         power=POWER,
-        units=len(shares),
+        units=len(units.gold),
         discordant=differing,
         one_way=one_way(alpha),
-        net=smallest_net(differing, alpha) if measure.repeats == 1 else None,
-        correct=detectable(clustered_error(shares, one.group[:: measure.repeats]), alpha),
-        metric=detectable(float(np.std(left - right, ddof=1)), alpha),
+        net=smallest_net(differing, alpha) if half == 1 and right is not None else None,
+        correct=None if shares is None else detectable(clustered_error(shares, units.group), alpha),
+        metric=detectable(float(np.std(drawn, ddof=1)), alpha),
     )
-
-
-def _right(units: Units, measure: MeanMeasure) -> Floats:
-    """The share of repeats in which each unit is right, shape (N,)."""
-    return np.asarray(units.correct.reshape(-1, measure.repeats).mean(axis=1))

@@ -9,18 +9,27 @@ about other groups: then the interval is the metric's whole range, and ``resampl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from .confusion import Floats, Ints, Units, encode
-from .measures import Measure
-from .metrics import MetricLike, resolve
-from .rows import Row, matched
+from .metrics import Metric, weighted_sums
+from .units import Floats, Ints, Units
 
-__all__ = ["LEVEL", "RESAMPLES", "Interval", "difference_interval", "group_weights", "interval"]
+__all__ = [
+    "LEVEL",
+    "RESAMPLES",
+    "Estimate",
+    "Interval",
+    "Sums",
+    "difference_interval",
+    "estimated",
+    "group_weights",
+    "metric_interval",
+    "percentiles",
+    "summed",
+]
 
 LEVEL = 0.95
 RESAMPLES = 2000
@@ -43,6 +52,29 @@ class Interval:
     resamples: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A value, with its 95 % interval clustered by group."""
+
+    value: float
+    interval: Interval
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sums:
+    """A table summed over all units, and over resampled groups.
+
+    Args:
+        total: shape (...).
+        drawn: shape (B, ...).
+        groups: how many groups were drawn from.
+    """
+
+    total: Floats
+    drawn: Floats
+    groups: int
+
+
 def group_weights(groups: int, *, seed: int, resamples: int = RESAMPLES) -> Ints:
     """How often each group was drawn, shape (resamples, groups); every row sums to ``groups``."""
     rng = np.random.default_rng(seed)
@@ -56,72 +88,48 @@ def group_weights(groups: int, *, seed: int, resamples: int = RESAMPLES) -> Ints
     return weights
 
 
-def _percentiles(values: Floats, groups: int) -> Interval:
+def percentiles(values: Floats, *, groups: int, low: float, high: float) -> Interval:
+    """The percentile interval of resampled values; the range from ``low`` to ``high`` for a single group."""
+    if groups == 1:
+        return Interval(low=low, high=high, groups=1, resamples=0)
     tail = (1.0 - LEVEL) / 2.0
-    low, high = np.quantile(values, [tail, 1.0 - tail])
-    return Interval(low=float(low), high=float(high), groups=groups, resamples=len(values))
+    ends = np.quantile(values, [tail, 1.0 - tail])
+    return Interval(low=float(ends[0]), high=float(ends[1]), groups=groups, resamples=len(values))
 
 
-def measure_interval(units: Units, measure: Measure, weights: Ints) -> Interval:
-    """The interval of a measure over answered units, from weights of ``group_weights``."""
-    if units.groups == 1:
-        return Interval(low=measure.low, high=measure.high, groups=1, resamples=0)
-    return _percentiles(measure.resampled(units, weights), units.groups)
+def metric_interval(units: Units, metric: Metric, weights: Ints) -> Interval:
+    """The interval of a metric over answered units, from weights of :func:`group_weights`.
 
-
-def measure_difference(first: Units, second: Units, measure: Measure, weights: Ints) -> Interval:
-    """The interval of second minus first, both on the same resamples, missing answers counted as wrong."""
-    if first.groups == 1:
-        span = measure.high - measure.low
-        return Interval(low=-span, high=span, groups=1, resamples=0)
-    left = measure.resampled(measure.filled(first), weights)
-    right = measure.resampled(measure.filled(second), weights)
-    return _percentiles(right - left, first.groups)
-
-
-def interval(
-    rows: Sequence[Row],
-    metric: MetricLike,
-    *,
-    labels: Sequence[str],
-    positive: AbstractSet[str] = frozenset(),
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> Interval:
-    """The clustered 95 % interval of a metric over the answered, labelled units.
-
-    Groups whose units are all unanswered are drawn too and add nothing; a resample without any answered unit
-    scores 0.0.
-
-    Raises:
-        UsageError, JuristError: as ``scores``.
+    Groups whose units are all unanswered are drawn too and add nothing.
     """
-    units = encode(rows, labels, positive)
-    weights = group_weights(units.groups, seed=seed, resamples=resamples)
-    return measure_interval(units, resolve(metric, units), weights)
+    drawn = metric.resampled(units, weights)
+    return percentiles(drawn, groups=units.groups, low=metric.low, high=metric.high)
 
 
-def difference_interval(
-    first: Sequence[Row],
-    second: Sequence[Row],
-    metric: MetricLike,
-    *,
-    labels: Sequence[str],
-    positive: AbstractSet[str] = frozenset(),
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> Interval:
-    """The clustered 95 % interval of the paired difference ``second`` minus ``first``.
+def difference_interval(units: Units, metric: Metric, weights: Ints) -> Interval:
+    """The interval of second minus first, both on the same resamples, missing answers counted as wrong.
 
-    Both are computed on the same resampled groups, with missing answers counted as wrong as
-    ``objective_score`` does, so that no system gains by leaving out what it finds hard.
-
-    Raises:
-        JuristError: the two hold different cases, gold or groups; else as ``scores``.
-        UsageError: as ``scores``.
+    Args:
+        units: 2R answer sets, those of the first system before those of the second.
+        metric: what is compared.
+        weights: of :func:`group_weights`.
     """
-    pairs = matched(first, second)
-    one = encode([left for left, _ in pairs], labels, positive)
-    two = encode([right for _, right in pairs], labels, positive)
-    weights = group_weights(one.groups, seed=seed, resamples=resamples)
-    return measure_difference(one, two, resolve(metric, one), weights)
+    filled, half = metric.worst(units), len(units.predicted) // 2
+    left, right = (metric.resampled(filled.sets(part), weights) for part in (slice(half), slice(half, None)))
+    span = metric.high - metric.low
+    return percentiles(right - left, groups=units.groups, low=-span, high=span)
+
+
+def summed(per_unit: Floats | Ints, group: Ints, *, seed: int) -> Sums:
+    """Sum tables (N, ...) of some units over all of them, and over resamples of the groups they are in."""
+    names, place = np.unique(group, return_inverse=True)
+    sums = np.zeros((len(names), *per_unit.shape[1:]))
+    np.add.at(sums, place, per_unit)
+    drawn = weighted_sums(group_weights(len(names), seed=seed), sums)
+    return Sums(total=sums.sum(axis=0), drawn=drawn, groups=len(names))
+
+
+def estimated(sums: Sums, of: Callable[[Floats], Floats], *, low: float = 0.0) -> Estimate:
+    """The value of a function (..., table) -> (...) with its interval; it lies in [``low``, 1]."""
+    interval = percentiles(of(sums.drawn), groups=sums.groups, low=low, high=1.0)
+    return Estimate(value=float(of(sums.total)), interval=interval)

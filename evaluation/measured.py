@@ -1,19 +1,51 @@
-"""One program on one set of rows: every metric with its clustered interval, and what was not answered."""
+"""One judge on one set of rows: every metric with its clustered interval, and what was not answered.
+
+Nothing is silently defaulted: a value is over the units that are labelled and answered, its bounds say how
+far the missing ones could move it, and the objective counts them as wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .confusion import Ints, Units, encode
-from .intervals import Interval, group_weights, measure_interval
-from .metrics import METRICS, MetricLike, resolve
-from .rows import Row, Tally
-from .scoring import Score, Scores, applicable, scores
+from .comparisons import Comparison, MetricLike, resolve, shown_metrics
+from .intervals import Interval, group_weights, metric_interval
+from .metrics import Metric
+from .rows import Row, Tally, tally
+from .units import Ints, Units, encode
 
-__all__ = ["Measured", "measure"]
+__all__ = ["Measured", "Score", "measure", "measure_units", "objective_score", "score"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """One metric.
+
+    Args:
+        value: over the labelled units that were answered; the mean over repeats.
+        worst: what it could be at worst if the missing units had been answered (the lowest value; of an error the
+            highest).
+        best: the same at best. All three agree when nothing is missing. With much missing, ``value`` may lie
+            outside for kappa and macro F1: leaving out units is not one of the ways to answer them.
+        interval: the clustered 95 % interval of ``value``.
+    """
+
+    value: float
+    worst: float
+    best: float
+    interval: Interval
+
+    def to_json(self) -> dict[str, float]:
+        """Return value, low, high, worst and best."""
+        return {
+            "value": self.value,
+            "low": self.interval.low,
+            "high": self.interval.high,
+            "worst": self.worst,
+            "best": self.best,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,13 +54,13 @@ class Measured:
 
     Attributes:
         metric: the name of the judge's own metric.
-        scores: every metric over the answered units, with worst and best cases.
-        intervals: the clustered 95 % interval of each, by metric.
+        scores: every metric over the answered units, by name.
+        counts: units and cases by how they ended, summed over repeats.
     """
 
     metric: str
-    scores: Scores
-    intervals: Mapping[str, Interval]
+    scores: Mapping[str, Score]
+    counts: Tally
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric.
@@ -41,7 +73,7 @@ class Measured:
     @property
     def coverage(self) -> float:
         """The share of labelled units that were answered, 0 to 1."""
-        return self.scores.coverage
+        return self.counts.units.coverage
 
     def to_card(self) -> dict[str, Any]:
         """Return ``scores`` and ``counts`` as plain JSON types."""
@@ -49,55 +81,60 @@ class Measured:
 
     def score_card(self) -> dict[str, dict[str, float]]:
         """Return metric -> value, low and high of the interval, worst and best case."""
-        return {
-            name: {
-                "value": score.value,
-                "low": self.intervals[name].low,
-                "high": self.intervals[name].high,
-                "worst": score.worst,
-                "best": score.best,
-            }
-            for name, score in self.scores.metrics.items()
-        }
+        return {name: score.to_json() for name, score in self.scores.items()}
 
     def count_card(self) -> dict[str, Any]:
         """Return the counts of units and cases by how they ended, and the coverage."""
-        counts: Tally = self.scores.counts
-        return {**asdict(counts), "coverage": counts.units.coverage}
+        return {**asdict(self.counts), "coverage": self.coverage}
 
 
-def measure(
-    rows: Sequence[Row],
-    metric: MetricLike,
-    labels: Sequence[str],
-    positive: AbstractSet[str] = frozenset(),
-    *,
-    seed: int = 0,
-) -> Measured:
-    """Score rows on every metric that applies, and on ``metric``.
+def score(units: Units, metric: Metric, weights: Ints) -> Score:
+    """Score units on one metric, with resamples that are already drawn."""
+    worst, best = metric.bounds(units)
+    interval = metric_interval(units, metric, weights)
+    return Score(value=metric.of(units), worst=worst, best=best, interval=interval)
+
+
+def measure(rows: Sequence[Row], metric: MetricLike, comparison: Comparison, *, seed: int = 0) -> Measured:
+    """Score rows on every metric that is shown, and on ``metric``.
 
     Args:
-        rows: gold and predicted labels.
+        rows: gold and predicted values.
         metric: the judge's metric: a name, or a function (gold, predicted) -> float.
-        labels: the closed label set.
-        positive: its positive labels, or empty.
+        comparison: the kind of answer.
         seed: of the bootstrap.
 
     Raises:
-        JuristError: nothing is labelled, or a label is outside ``labels``. UsageError: an unknown metric.
+        JuristError: nothing is labelled, or a value is not of this kind. UsageError: an unknown metric.
     """
-    units = encode(rows, labels, positive)
-    return measure_units(rows, units, metric, group_weights(units.groups, seed=seed))
+    units = encode(comparison, rows)
+    weights = group_weights(units.groups, seed=seed)
+    return measure_units(units, tally(rows), metric, comparison, weights)
 
 
-def measure_units(rows: Sequence[Row], units: Units, metric: MetricLike, weights: Ints) -> Measured:
-    """Do the same for encoded rows and resamples that are already drawn."""
-    own = resolve(metric, units)
-    wanted = applicable(units) if own.name in METRICS else [*applicable(units), metric]
-    measures = [resolve(one, units) for one in wanted]
-    positive = frozenset(label for label, found in zip(units.labels, units.positive, strict=True) if found)
+def measure_units(
+    units: Units, counts: Tally, metric: MetricLike, comparison: Comparison, weights: Ints
+) -> Measured:
+    """Do the same for encoded rows, of several repeats if there are, and resamples that are already drawn."""
+    wanted: Iterable[Metric] = shown_metrics(comparison, metric)
     return Measured(
-        metric=own.name,
-        scores=scores(rows, units.labels, positive, metrics=wanted),
-        intervals={one.name: measure_interval(units, one, weights) for one in measures},
+        metric=resolve(metric, comparison).name,
+        scores={one.name: score(units, one, weights) for one in wanted},
+        counts=counts,
     )
+
+
+def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Comparison) -> float:
+    """The metric with every abstained or failed unit counted as wrong: what optimizers select on.
+
+    A missing unit takes the answer that is worst for the metric, so giving any answer is never worse than giving
+    none where the metric's bounds are exact. For an own function a missing unit takes a wrong value.
+
+    Returns:
+        A value in the metric's range, turned so that more is better: an error such as ``mae`` is negated.
+
+    Raises:
+        UsageError, JuristError: as :func:`measure`.
+    """
+    units, found = encode(comparison, rows), resolve(metric, comparison)
+    return found.oriented(found.of(found.worst(units)))

@@ -1,207 +1,290 @@
-"""The named metrics: numbers that follow from a confusion matrix of gold labels against answers.
+"""A metric is a vector of statistics per unit and a function of their weighted sum.
 
-Conventions, the same as scikit-learn's unless said otherwise:
+So the value over all units, over resampled groups, over two judges whose answers are exchanged, over repeats and
+over raters is the same function of another sum, and every statistical method is written once. Three kinds of
+vector are enough:
 
-- A quotient 0/0 is 0.0: precision without a positive answer, recall without positive gold, F1 without either,
-  anything over no units at all.
-- ``balanced_accuracy`` is the mean recall over the labels that occur in gold; ``macro_f1`` the mean F1 over
-  those that occur in gold or among the answers.
-- ``kappa`` is Cohen's, unweighted, over exact labels. When gold holds one label only it is 0.0 (scikit-learn:
-  NaN if the answers are that label too): agreement beyond chance cannot be shown there.
+- :func:`pair_sums`: numbers that follow from gold and answer (their error and 1; hits, gold and found labels);
+- :func:`pair_counts`: how often each distinct pair of gold and answer occurs, for what is no function of a small
+  sum: rank correlations, and a user's own function;
+- :func:`case_means`: one number per case.
+
+A quotient 0/0 is 0.0 unless a metric says otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+import statistics
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from ..errors import UsageError
-from .completions import Completion, all_right, all_wrong, best_kappa, worst_kappa, worst_macro_f1
-from .confusion import Bools, Floats, Ints, Units, encode
-from .means import MEANS
-from .measures import CustomMetric, LabelFunction, Measure, weighted_sums, with_predicted
-from .rows import Row
+from ..errors import JuristError
+from .units import MISSING, Bools, Floats, Ints, Units
 
-__all__ = ["METRICS", "Metric", "MetricLike", "MetricName", "resolve"]
+__all__ = [
+    "DRAWS",
+    "CustomMetric",
+    "Metric",
+    "Statistics",
+    "ValueFunction",
+    "case_means",
+    "fill_right",
+    "fill_wrong",
+    "pair_counts",
+    "pair_sums",
+    "quotient",
+    "weighted_sums",
+]
 
-MetricName = Literal["precision", "recall", "f1", "accuracy", "balanced_accuracy", "macro_f1", "kappa"]
-MetricLike: TypeAlias = "str | LabelFunction | Metric"
-"""A name of ``METRICS`` or of ``MEANS``, a function (gold labels, predicted labels) -> float in [0, 1], or a
-:class:`Metric`."""
+DRAWS = 10_000
+"""Swaps that a permutation test draws."""
+SLOW_DRAWS = 1000
+"""Swaps drawn for a metric whose value takes long, such as a function of a user's."""
+SLICE = 512  # weighted sums held in memory at once
+
+Sums: TypeAlias = Any
+"""Shape (G, d): an array, or a sparse one for counts of many distinct pairs."""
+SumFunction: TypeAlias = Callable[[Floats], Floats]
+"""(..., d) sums -> (...) values."""
+ValueFunction: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], float]
+"""(gold, predicted), one entry per unit -> a number."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Vectors summed by group, one (G, d) table per answer set, and the function of a weighted sum of their rows."""
+
+    sums: Sequence[Sums]
+    of: SumFunction
+
+
+def fill_wrong(units: Units) -> Units:
+    """Every missing answer counts as wrong."""
+    return units.answering(np.where(units.answered, units.predicted, units.wrong))
+
+
+def fill_right(units: Units) -> Units:
+    """Every missing answer counts as right."""
+    return units.answering(np.where(units.answered, units.predicted, units.gold))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A metric that follows from the confusion matrix.
+    """A metric of any kind of answer.
 
     Args:
-        name: its name, for those in ``METRICS`` the one there.
-        of_confusion: (counts (..., K, K) gold by predicted, positive (K,)) -> values (...).
-        worst: the completion that makes it lowest; exact.
-        best: the completion that makes it highest; exact.
-        needs_positive: it is defined for judges with a positive side only.
-        low: the lowest value it can take; the highest is 1.
+        name: how it is called in cards.
+        statistics: of some units.
+        low, high: the lowest and the highest value it can take.
+        higher_is_better: false for errors. What is maximised or called better is :meth:`oriented`.
+        worst: fills the missing answers so that the metric is worst; this is what counts in every comparison, so
+            that abstaining never pays.
+        best: fills them so that it is best.
+        exact: the two fillings give exact bounds; else the bounds are ``low`` and ``high`` where anything is missing.
+        draws: of a permutation test.
     """
 
     name: str
-    of_confusion: Callable[[Floats, Bools], Floats]
-    worst: Completion = all_wrong
-    best: Completion = all_right
-    needs_positive: bool = False
+    statistics: Callable[[Units], Statistics]
     low: float = 0.0
     high: float = 1.0
+    higher_is_better: bool = True
+    worst: Callable[[Units], Units] = fill_wrong
+    best: Callable[[Units], Units] = fill_right
+    exact: bool = True
+    draws: int = DRAWS
 
-    def __call__(
-        self,
-        gold: Sequence[str],
-        predicted: Sequence[str],
-        *,
-        labels: Sequence[str],
-        positive: AbstractSet[str] = frozenset(),
-    ) -> float:
-        """The metric of two label sequences of equal length, one entry per unit.
+    def oriented(self, value: float) -> float:
+        """The value turned so that more is better: itself, or its negative for an error."""
+        return value if self.higher_is_better else -value
 
-        Raises:
-            UsageError: the label set is wrong, or the metric needs a positive side and there is none.
-            JuristError: the lengths differ, they are empty, or a label is outside ``labels``.
-        """
-        row = Row(id="all", group="all", gold=tuple(gold), predicted=tuple(predicted))
-        units = encode([row], labels, positive)
-        self.check(units)
-        return self.of(units)
-
-    def check(self, units: Units) -> None:
-        """Raise UsageError if the metric needs a positive side and the units have none."""
-        if self.needs_positive and not units.positive.any():
-            raise UsageError(
-                f"the metric {self.name!r} needs positive labels and the judge has none",
-                hint="name them, or use accuracy, balanced_accuracy, macro_f1 or kappa",
-            )
+    def each(self, units: Units) -> list[float]:
+        """Its value over the answered units of each answer set."""
+        found = self.statistics(units)
+        return [float(found.of(_total(sums))) for sums in found.sums]
 
     def of(self, units: Units) -> float:
-        """Its value over the answered units; 0.0 when none is answered."""
-        return self._value(units.confusion(), units.positive)
+        """The mean of :meth:`each`."""
+        return statistics.fmean(self.each(units))
 
     def bounds(self, units: Units) -> tuple[float, float]:
-        """Exact lowest and highest value over all completions."""
-        answered, missing = units.confusion(), units.missing()
-        lowest = answered + self.worst(answered, missing, units.positive)
-        highest = answered + self.best(answered, missing, units.positive)
-        return self._value(lowest, units.positive), self._value(highest, units.positive)
-
-    def filled(self, units: Units) -> Units:
-        """The units with the worst completion filled in: ``of`` then gives the lower of ``bounds``."""
-        table = self.worst(units.confusion(), units.missing(), units.positive)
-        predicted = units.predicted.copy()
-        for gold in range(len(units.labels)):
-            holes = np.flatnonzero((units.gold == gold) & ~units.answered)
-            predicted[holes] = np.repeat(np.arange(len(units.labels)), table[gold])
-        return with_predicted(units, predicted)
+        """Its worst and best value over all ways to fill the units without an answer."""
+        if self.exact or units.answered.all():
+            return self.of(self.worst(units)), self.of(self.best(units))
+        return (self.low, self.high) if self.higher_is_better else (self.high, self.low)
 
     def resampled(self, units: Units, weights: Ints) -> Floats:
-        """Values over weighted groups, through their confusion matrices: one matrix product for all."""
-        per_group = units.group_confusions().astype(np.float64)
-        return self.of_confusion(weighted_sums(weights, per_group), units.positive)
+        """Values, shape (B,), when group g counts weights[b, g] times; means over the answer sets."""
+        found = self.statistics(units)
+        return np.asarray(np.mean([_weighted(found.of, weights, sums) for sums in found.sums], axis=0))
 
-    def swapped(self, first: Units, second: Units, swaps: Bools) -> Floats:
-        """Differences after swaps, through confusion matrices."""
-        one = first.group_confusions().astype(np.float64)
-        two = second.group_confusions().astype(np.float64)
-        moved = weighted_sums(swaps, two - one)
-        left = self.of_confusion(one.sum(axis=0) + moved, first.positive)
-        right = self.of_confusion(two.sum(axis=0) - moved, first.positive)
-        return np.asarray(right - left)
+    def swapped(self, units: Units, swaps: Bools) -> Floats:
+        """Second minus first, shape (S,), after exchanging their answers in the groups of swaps (S, G).
 
-    def _value(self, counts: Ints, positive: Bools) -> float:
-        return float(self.of_confusion(counts.astype(np.float64), positive))
-
-
-def _quotient(above: Floats, below: Floats) -> Floats:
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
-
-
-def _cells(counts: Floats, positive: Bools) -> tuple[Floats, Floats, Floats]:
-    """True positives, gold positives, predicted positives."""
-    gold = counts[..., positive, :].sum(axis=-2)
-    return gold[..., positive].sum(axis=-1), gold.sum(axis=-1), counts[..., positive].sum(axis=(-2, -1))
+        Args:
+            units: 2R answer sets, those of the first system before those of the second.
+            swaps: which groups are exchanged.
+        """
+        found = self.statistics(units)
+        half = len(found.sums) // 2
+        differences = []
+        for one, two in zip(found.sums[:half], found.sums[half:], strict=True):
+            moved = swaps.astype(np.float64) @ (two - one)
+            differences.append(found.of(_total(two) - moved) - found.of(_total(one) + moved))
+        return np.asarray(np.mean(differences, axis=0))
 
 
-def _precision(counts: Floats, positive: Bools) -> Floats:
-    true, _, predicted = _cells(counts, positive)
-    return _quotient(true, predicted)
+def weighted_sums(weights: Ints, sums: Floats) -> Floats:
+    """Sum (G, ...) tables with (B, G) weights into (B, ...)."""
+    return np.asarray(np.tensordot(weights.astype(np.float64), sums, axes=1))
 
 
-def _recall(counts: Floats, positive: Bools) -> Floats:
-    true, gold, _ = _cells(counts, positive)
-    return _quotient(true, gold)
+def _weighted(of: SumFunction, weights: Ints, sums: Sums) -> Floats:
+    parts = [weights[start : start + SLICE] for start in range(0, len(weights), SLICE)]
+    return np.concatenate([of(part.astype(np.float64) @ sums) for part in parts])
 
 
-def _f1(counts: Floats, positive: Bools) -> Floats:
-    true, gold, predicted = _cells(counts, positive)
-    return _quotient(2.0 * true, gold + predicted)
+def _total(sums: Sums) -> Floats:
+    return np.asarray(sums.sum(axis=0), dtype=np.float64)
 
 
-def _accuracy(counts: Floats, positive: Bools) -> Floats:
-    return _quotient(np.trace(counts, axis1=-2, axis2=-1), counts.sum(axis=(-2, -1)))
+def quotient(above: Floats, below: Floats, empty: float = 0.0) -> Floats:
+    """Divide, with ``empty`` where the divisor is 0."""
+    above, below = np.broadcast_arrays(np.asarray(above, dtype=np.float64), below)
+    return np.asarray(np.divide(above, below, out=np.full(above.shape, empty), where=below != 0))
 
 
-def _balanced_accuracy(counts: Floats, positive: Bools) -> Floats:
-    gold = counts.sum(axis=-1)
-    recalls = _quotient(np.diagonal(counts, axis1=-2, axis2=-1), gold)
-    return _quotient(recalls.sum(axis=-1), (gold > 0).sum(axis=-1))
+def _counted(units: Units) -> tuple[list[Sums], list[tuple[Hashable, Hashable]]]:
+    """How often each distinct pair occurs, (G, P) per answer set, and the P pairs."""
+    cells, pairs = units.pairs
+    shape = (units.groups, len(pairs))
+    found = []
+    for row in cells:
+        seen = row != MISSING
+        found.append(csr_array((np.ones(seen.sum()), (units.group[seen], row[seen])), shape=shape))
+    return found, pairs
 
 
-def _macro_f1(counts: Floats, positive: Bools) -> Floats:
-    sizes = counts.sum(axis=-1) + counts.sum(axis=-2)
-    scores = _quotient(2.0 * np.diagonal(counts, axis1=-2, axis2=-1), sizes)
-    return _quotient(scores.sum(axis=-1), (sizes > 0).sum(axis=-1))
+def pair_sums(
+    vector: Callable[[Any, Any], Sequence[float]], of: SumFunction, size: int
+) -> Callable[[Units], Statistics]:
+    """Make statistics of numbers that follow from gold and answer.
 
-
-def _kappa(counts: Floats, positive: Bools) -> Floats:
-    units = counts.sum(axis=(-2, -1))
-    hits = np.trace(counts, axis1=-2, axis2=-1)
-    chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
-    return _quotient(units * hits - chance, units * units - chance)
-
-
-METRICS: Mapping[str, Metric] = MappingProxyType(
-    {
-        metric.name: metric
-        for metric in (
-            Metric(name="precision", of_confusion=_precision, needs_positive=True),
-            Metric(name="recall", of_confusion=_recall, needs_positive=True),
-            Metric(name="f1", of_confusion=_f1, needs_positive=True),
-            Metric(name="accuracy", of_confusion=_accuracy),
-            Metric(name="balanced_accuracy", of_confusion=_balanced_accuracy),
-            Metric(name="macro_f1", of_confusion=_macro_f1, worst=worst_macro_f1),
-            Metric(name="kappa", of_confusion=_kappa, worst=worst_kappa, best=best_kappa, low=-1.0),
-        )
-    }
-)
-
-
-def resolve(metric: MetricLike, units: Units) -> Measure:
-    """The measure behind a name or a function, checked against the units it is to be used on.
-
-    Raises:
-        UsageError: the name is unknown, or the metric needs a positive side and the units have none.
+    Args:
+        vector: (gold, answer) -> ``size`` numbers; called once per distinct pair.
+        of: what becomes of their sums.
+        size: how many they are.
     """
-    if isinstance(metric, Metric):
-        metric.check(units)
-        return metric
-    if not isinstance(metric, str):
-        name = getattr(metric, "__name__", type(metric).__name__)
-        return CustomMetric(name=f"custom_{name}" if name in METRICS else name, function=metric)
-    if metric in MEANS:
-        return MEANS[metric](units)
-    if metric not in METRICS:
-        names = (*get_args(MetricName), *MEANS)
-        raise UsageError(f"unknown metric {metric!r}", hint=f"use one of {', '.join(names)}")
-    found = METRICS[metric]
-    found.check(units)
-    return found
+
+    def statistics_of(units: Units) -> Statistics:
+        counts, pairs = _counted(units)
+        table = np.array([vector(*pair) for pair in pairs], dtype=np.float64).reshape(len(pairs), size)
+        return Statistics([np.asarray(one @ table) for one in counts], of)
+
+    return statistics_of
+
+
+def pair_counts(of: Callable[[Floats, list[Any], list[Any]], Floats]) -> Callable[[Units], Statistics]:
+    """Make statistics of counts of the P distinct pairs.
+
+    Args:
+        of: (counts (B, P), gold (P,), answers (P,)) -> values (B,).
+    """
+
+    def statistics_of(units: Units) -> Statistics:
+        counts, pairs = _counted(units)
+        gold, said = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+        def value(sums: Floats) -> Floats:
+            return of(np.atleast_2d(sums), gold, said).reshape(sums.shape[:-1])
+
+        return Statistics(counts, value)
+
+    return statistics_of
+
+
+def case_means(passed: Callable[[Units], Bools]) -> Callable[[Units], Statistics]:
+    """Make statistics of the mean over cases all of whose units are answered.
+
+    Args:
+        passed: units -> flags (R, N); a case counts 1 if all its units have the flag, else 0.
+    """
+
+    def statistics_of(units: Units) -> Statistics:
+        starts = np.flatnonzero(np.diff(units.case, prepend=MISSING))
+        whole = np.logical_and.reduceat(units.answered, starts, axis=1)
+        right = np.logical_and.reduceat(passed(units), starts, axis=1)
+        columns = np.stack([right & whole, whole], axis=-1).astype(np.float64)
+        sums = [np.zeros((units.groups, 2)) for _ in columns]
+        for table, flags in zip(sums, columns, strict=True):
+            np.add.at(table, units.group[starts], flags)
+        return Statistics(sums, lambda sums: quotient(sums[..., 0], sums[..., 1]))
+
+    return statistics_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomMetric:
+    """A user's own function of gold and answers; it must not depend on the order of the units.
+
+    A plain function does where its value is in [0, 1] and more is better.
+
+    Args:
+        function: (gold, predicted), one entry per unit, at least one -> a number from ``low`` to ``high``.
+        name: how it is called; by default as the function is.
+        low, high: the ends of its range.
+        higher_is_better: false for an error.
+    """
+
+    function: ValueFunction
+    name: str = ""
+    low: float = 0.0
+    high: float = 1.0
+    higher_is_better: bool = True
+
+    def __call__(self, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+        """Its value.
+
+        Raises:
+            JuristError: the function raised, or returned something else than a number of its range.
+        """
+        name = self.metric.name
+        try:
+            value = self.function(gold, predicted)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as bug:
+            raise JuristError(
+                f"the metric {name!r} raised {type(bug).__name__}: {bug}", hint="correct the function"
+            ) from bug
+        if not isinstance(value, int | float | np.number) or not self.low <= value <= self.high:
+            raise JuristError(
+                f"the metric {name!r} returned {value!r} for {len(gold)} units",
+                hint=f"a metric returns one number from {self.low:g} to {self.high:g}, "
+                "also where a quotient would be 0/0",
+            )
+        return float(value)
+
+    @property
+    def metric(self) -> Metric:
+        """The metric that it is."""
+        return Metric(
+            name=self.name or getattr(self.function, "__name__", type(self.function).__name__),
+            statistics=pair_counts(self._values),
+            low=self.low,
+            high=self.high,
+            higher_is_better=self.higher_is_better,
+            exact=False,
+            draws=SLOW_DRAWS,
+        )
+
+    def _values(self, counts: Floats, gold: list[Any], said: list[Any]) -> Floats:
+        places = np.arange(len(gold))
+        values = []
+        for row in counts:
+            chosen = np.repeat(places, np.rint(row).astype(np.int64)).tolist()
+            empty = self.low if self.higher_is_better else self.high
+            values.append(self([gold[i] for i in chosen], [said[i] for i in chosen]) if chosen else empty)
+        return np.array(values)

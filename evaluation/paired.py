@@ -1,34 +1,40 @@
-"""Tests for two systems on the same rows: exact McNemar, a clustered permutation test, Holm's correction."""
+"""Two systems on the same rows: exact McNemar, a clustered permutation test, Holm's correction, and the verdict.
+
+Where answers are right or wrong the deciding test is exact McNemar on units, else (and for several repeats, whose
+answers of one case are not independent) the permutation test that exchanges whole groups. In both, a difference is
+shown only if p is below the level and the clustered interval of the metric's difference excludes 0. McNemar takes
+units as independent, the interval does not; the metric may weigh units unequally, McNemar does not.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from ..errors import UsageError
-from .confusion import Bools, Units, encode
-from .measures import Measure
-from .metrics import MetricLike, resolve
-from .rows import Row, matched
+from .intervals import Interval, difference_interval
+from .metrics import Metric
+from .units import Bools, Ints, Units
 
 __all__ = [
-    "DRAWS",
     "EXACT_GROUPS",
+    "FEW_GROUPS",
     "McNemar",
+    "Paired",
     "Permutation",
+    "compare_pair",
     "holm",
     "mcnemar",
-    "mcnemar_rows",
-    "permutation_test",
+    "permute",
 ]
 
 EXACT_GROUPS = 14
-DRAWS = 10_000
+FEW_GROUPS = 10
 SLICE = 1024  # swaps held in memory at once
 
 
@@ -70,44 +76,12 @@ def mcnemar(b: int, c: int) -> McNemar:
     return McNemar(b=b, c=c, p=max(exact / ways, smallest), mid_p=max((2 * below - term) / ways, smallest))
 
 
-def encode_pair(
-    first: Sequence[Row], second: Sequence[Row], labels: Sequence[str], positive: AbstractSet[str]
-) -> tuple[Units, Units]:
-    """Encode two systems' rows of the same cases, refusing others as ``matched`` does."""
-    pairs = matched(first, second)
-    return (
-        encode([left for left, _ in pairs], labels, positive),
-        encode([right for _, right in pairs], labels, positive),
-    )
-
-
-def mcnemar_units(first: Units, second: Units) -> McNemar:
-    """McNemar on two encodings of the same rows; see ``mcnemar_rows``."""
-    one, two = first.correct, second.correct
-    return mcnemar(int((one & ~two).sum()), int((two & ~one).sum()))
-
-
-def mcnemar_rows(
-    first: Sequence[Row],
-    second: Sequence[Row],
-    *,
-    labels: Sequence[str],
-    positive: AbstractSet[str] = frozenset(),
-) -> McNemar:
-    """McNemar on whether each labelled unit is right; abstained and failed units are wrong.
-
-    With positive labels, right means on the right side of them; without, the exact label.
-
-    Raises:
-        JuristError: the two hold different cases, gold or groups, or as ``scores``.
-        UsageError: as ``scores``.
-    """
-    return mcnemar_units(*encode_pair(first, second, labels, positive))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Permutation:
     """A paired permutation test that swaps the two systems' answers in whole groups.
+
+    All 2^g swaps are enumerated when at most 14 groups differ, so p is exact; otherwise random ones are evaluated and
+    p is (k + 1) / (draws + 1). With g differing groups p cannot go below 2^(1 - g).
 
     Args:
         difference: second minus first, missing answers counted as wrong.
@@ -124,20 +98,27 @@ class Permutation:
     groups: int
 
 
-def permute(first: Units, second: Units, measure: Measure, *, seed: int, draws: int = DRAWS) -> Permutation:
-    """The permutation test on two encodings of the same rows; see ``permutation_test``."""
-    one, two = measure.filled(first), measure.filled(second)
-    differing = np.unique(one.group[one.predicted != two.predicted])
+def permute(units: Units, metric: Metric, *, seed: int) -> Permutation:
+    """Test whether two systems differ in a metric, with the group as the unit of exchange.
+
+    Args:
+        units: 2R answer sets, those of the first system before those of the second.
+        metric: what is compared, missing answers counted as wrong.
+        seed: of the swaps, where they are drawn.
+    """
+    filled, half = metric.worst(units), len(units.predicted) // 2
+    first, second = filled.sets(slice(half)), filled.sets(slice(half, None))
+    differing = np.unique(units.group[(first.predicted != second.predicted).any(axis=0)])
     exact = len(differing) <= EXACT_GROUPS
-    count = 1 << len(differing) if exact else draws
-    chosen = _all_swaps(len(differing)) if exact else _drawn_swaps(len(differing), draws, seed)
-    observed = measure.of(two) - measure.of(one)
+    count = 1 << len(differing) if exact else metric.draws
+    chosen = _all_swaps(len(differing)) if exact else _drawn_swaps(len(differing), count, seed)
+    observed = metric.of(second) - metric.of(first)
     reached = 0
     for some in chosen:
-        swaps = np.zeros((len(some), one.groups), dtype=np.bool_)
+        swaps = np.zeros((len(some), units.groups), dtype=np.bool_)
         swaps[:, differing] = some
         # Equal differences may be computed along different roundings; ties must count as reached.
-        reached += int((np.abs(measure.swapped(one, two, swaps)) >= abs(observed) - 1e-12).sum())
+        reached += int((np.abs(metric.swapped(filled, swaps)) >= abs(observed) - 1e-12).sum())
     p = reached / count if exact else (reached + 1) / (count + 1)
     return Permutation(difference=observed, p=p, swaps=count, exact=exact, groups=len(differing))
 
@@ -154,27 +135,90 @@ def _drawn_swaps(groups: int, draws: int, seed: int) -> Iterator[Bools]:
         yield rng.integers(0, 2, size=(min(SLICE, draws - start), groups)) == 1
 
 
-def permutation_test(
-    first: Sequence[Row],
-    second: Sequence[Row],
-    metric: MetricLike,
-    *,
-    labels: Sequence[str],
-    positive: AbstractSet[str] = frozenset(),
-    seed: int = 0,
-    draws: int = DRAWS,
-) -> Permutation:
-    """Test whether two systems differ in a metric, with the group as the unit of exchange.
+@dataclass(frozen=True, kw_only=True)
+class Paired:
+    """What two systems' answers to the same cases show.
 
-    All 2^g swaps are enumerated when at most 14 groups differ, so p is exact; otherwise ``draws`` random ones
-    are evaluated and p is (k + 1) / (draws + 1). With g differing groups p cannot go below 2^(1 - g).
-
-    Raises:
-        JuristError: the two hold different cases, gold or groups, or as ``scores``.
-        UsageError: as ``scores``.
+    Args:
+        metric: what is compared.
+        values: the metric of the first and of the second, missing answers counted as wrong.
+        interval: the clustered 95 % interval of ``difference``.
+        mcnemar: the unit test: ``b`` only the first has right, ``c`` only the second; ``None`` where nothing is right
+            or wrong, and for several repeats.
+        permutation: the clustered permutation test of the same difference.
     """
-    one, two = encode_pair(first, second, labels, positive)
-    return permute(one, two, resolve(metric, one), seed=seed, draws=draws)
+
+    metric: Metric
+    values: tuple[float, float]
+    interval: Interval
+    mcnemar: McNemar | None
+    permutation: Permutation
+
+    @property
+    def difference(self) -> float:
+        """Second minus first."""
+        return self.values[1] - self.values[0]
+
+    @property
+    def p(self) -> float:
+        """The deciding test's p, not corrected."""
+        return self.mcnemar.p if self.mcnemar else self.permutation.p
+
+    @property
+    def test(self) -> str:
+        """The deciding test in words."""
+        return "exact McNemar" if self.mcnemar else "clustered permutation"
+
+    def direction(self, p: float, alpha: float) -> Literal["better", "worse"] | None:
+        """What is shown of the second system, if anything is.
+
+        Args:
+            p: the deciding test's, corrected where it must be.
+            alpha: the level.
+        """
+        if p >= alpha:
+            return None
+        sign = self.metric.oriented(1.0)
+        net = self.mcnemar.c - self.mcnemar.b if self.mcnemar else 0
+        ends = sorted((sign * self.interval.low, sign * self.interval.high))
+        if sign * self.difference > 0.0 and ends[0] > 0.0 and net >= 0:
+            return "better"
+        if sign * self.difference < 0.0 and ends[1] < 0.0 and net <= 0:
+            return "worse"
+        return None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What limits a decision, in words; empty if nothing is known to."""
+        groups = self.interval.groups
+        if groups == 1:
+            return ("all rows belong to one group: no interval can be given, so nothing can be shown",)
+        if groups < FEW_GROUPS:
+            return (f"only {groups} groups: the clustered interval is too narrow to trust",)
+        return ()
+
+
+def compare_pair(units: Units, metric: Metric, weights: Ints, *, seed: int) -> Paired:
+    """Compare two systems.
+
+    Args:
+        units: 2R answer sets, those of the first system before those of the second.
+        metric: what is compared.
+        weights: of :func:`~jurist.evaluation.intervals.group_weights`.
+        seed: of the permutation test's swaps.
+    """
+    filled, half = metric.worst(units), len(units.predicted) // 2
+    right = units.right if half == 1 else None
+    test = None
+    if right is not None:
+        test = mcnemar(int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum()))
+    return Paired(
+        metric=metric,
+        values=(metric.of(filled.sets(slice(half))), metric.of(filled.sets(slice(half, None)))),
+        interval=difference_interval(units, metric, weights),
+        mcnemar=test,
+        permutation=permute(units, metric, seed=seed),
+    )
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
-from .confusion import Floats, Ints
 from .paired import mcnemar
+from .units import Floats, Ints
 
 __all__ = ["POWER", "Smallest", "clustered_error", "detectable", "noncentrality", "one_way", "smallest_net"]
 
@@ -30,12 +30,14 @@ class Smallest:
         alpha: the level used: that of Holm's first step, the whole level divided by the number of tests.
         power: of the detectable differences.
         units: labelled units compared.
-        discordant: units that one of the two has right (more often) and the other has not.
+        discordant: units that one of the two has right (more often) and the other has not; where nothing is right or
+            wrong, units on which their answers differ.
         one_way: the least number of discordant units that is significant when all go one way.
         net: with ``discordant`` units, the least difference in correct units that exact McNemar calls significant;
             ``None`` if no split of them is, or with several repeats.
         correct: the true difference in the share of correct units that is found with ``power``, by the normal
-            approximation with the clustered standard error seen here; ``None`` without any discordant unit.
+            approximation with the clustered standard error seen here; ``None`` without any discordant unit, and where
+            nothing is right or wrong.
         metric: the same in the metric, with the bootstrap's standard error.
     """
 

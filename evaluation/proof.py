@@ -1,33 +1,27 @@
 """The proof: did compiling help, on rows that nobody tuned on? Basic against compiled, paired, in words.
 
-Three things must agree before "better" is said: the metric is higher, significantly more units were corrected
-than broken (exact McNemar), and the clustered interval of the metric's difference excludes 0. McNemar takes
-units as independent, the interval does not; the metric may weigh units unequally, McNemar does not.
+Three things must agree before "better" is said: the metric is better, the deciding test is significant (exact
+McNemar: more units corrected than broken; or the permutation test where nothing is right or wrong), and the clustered
+interval of the metric's difference excludes 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..errors import UsageError
-from .confusion import Ints, Units
-from .intervals import Interval, group_weights, measure_difference
+from .comparisons import Comparison, MetricLike, resolve
+from .intervals import Interval, group_weights
 from .measured import Measured, measure_units
-from .measures import Measure
-from .metrics import METRICS, MetricLike, resolve
-from .paired import DRAWS, McNemar, Permutation, encode_pair, mcnemar_units, permute
-from .rows import Row, Tally
+from .paired import McNemar, Paired, Permutation, compare_pair
+from .rows import Row, Tally, tally
+from .units import encode
 
-__all__ = ["FEW_GROUPS", "Decision", "Proof", "Verdict", "prove"]
+__all__ = ["Decision", "Proof", "Verdict", "prove"]
 
 Verdict = Literal["better", "worse", "not shown to be better"]
-
-FEW_GROUPS = 10
-CUSTOM_DRAWS = 1000
-"""Swaps drawn for a user's own metric, which is called twice for each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,44 +29,69 @@ class Decision:
     """What was decided and on which evidence.
 
     Args:
-        verdict: the decision.
-        metric: name of the judge's metric.
-        basic: its value for the basic program, missing answers counted as wrong.
-        compiled: the same for the compiled one.
-        interval: the clustered 95 % interval of ``difference``.
-        mcnemar: the unit test; ``b`` units broken, ``c`` corrected.
-        permutation: the clustered permutation test of the same difference, reported, not decisive.
-        alpha: the level of McNemar's test.
-        correct: what McNemar counts as right.
-        units: labelled units compared.
-        cases: cases with a labelled unit.
-        groups: groups with a labelled unit.
+        paired: basic against compiled.
+        alpha: the level of the deciding test.
+        right_means: what McNemar counts as right; empty where nothing is right or wrong.
+        counts: units and cases compared.
         openings: how often this test has been opened, this time included.
     """
 
-    verdict: Verdict
-    metric: str
-    basic: float
-    compiled: float
-    interval: Interval
-    mcnemar: McNemar
-    permutation: Permutation
+    paired: Paired
     alpha: float
-    correct: Literal["right side of the positive labels", "exact label"]
-    units: int
-    cases: int
-    groups: int
+    right_means: str
+    counts: Tally
     openings: int = 1
 
     @property
-    def p(self) -> float:
-        """McNemar's p, corrected (Bonferroni) for how often this test has been opened."""
-        return min(1.0, self.mcnemar.p * self.openings)
+    def verdict(self) -> Verdict:
+        """The decision."""
+        # p against alpha / openings, not p times openings against alpha: the same, without a rounding
+        return self.paired.direction(self.paired.p, self.alpha / self.openings) or "not shown to be better"
+
+    @property
+    def metric(self) -> str:
+        """Name of the judge's metric."""
+        return self.paired.metric.name
+
+    @property
+    def basic(self) -> float:
+        """The metric of the basic program, missing answers counted as wrong."""
+        return self.paired.values[0]
+
+    @property
+    def compiled(self) -> float:
+        """The metric of the compiled program, missing answers counted as wrong."""
+        return self.paired.values[1]
 
     @property
     def difference(self) -> float:
         """Compiled minus basic."""
-        return self.compiled - self.basic
+        return self.paired.difference
+
+    @property
+    def interval(self) -> Interval:
+        """The clustered 95 % interval of ``difference``."""
+        return self.paired.interval
+
+    @property
+    def mcnemar(self) -> McNemar | None:
+        """The unit test: ``b`` units broken, ``c`` corrected."""
+        return self.paired.mcnemar
+
+    @property
+    def permutation(self) -> Permutation:
+        """The clustered permutation test of the same difference; decisive where McNemar's does not apply."""
+        return self.paired.permutation
+
+    @property
+    def p(self) -> float:
+        """The deciding test's p, corrected (Bonferroni) for how often this test has been opened."""
+        return min(1.0, self.paired.p * self.openings)
+
+    @property
+    def groups(self) -> int:
+        """Groups with a labelled unit."""
+        return self.interval.groups
 
     @property
     def words(self) -> str:
@@ -80,27 +99,27 @@ class Decision:
         return (
             f"compiled is {self.verdict}: {self.metric} {self.basic:.3f} -> {self.compiled:.3f} "
             f"({self.difference:+.3f}, 95 % interval {self.interval.low:+.3f} to {self.interval.high:+.3f}); "
-            f"{self.mcnemar.c} units corrected, {self.mcnemar.b} broken, McNemar p = {self._p_words}; "
-            f"{self.units} units, {self.cases} cases, {self.groups} groups"
+            f"{self._test_words}; {self.counts.units.labelled} units, {self.counts.cases.labelled} cases, "
+            f"{self.groups} groups"
         )
 
     @property
-    def _p_words(self) -> str:
-        if self.openings == 1:
-            return f"{self.p:.3g}"
-        return f"{self.p:.3g} (corrected: this test has been opened {self.openings} times)"
+    def _test_words(self) -> str:
+        p = f"p = {self.p:.3g}"
+        if self.openings > 1:
+            p += f" (corrected: this test has been opened {self.openings} times)"
+        if self.mcnemar is None:
+            return f"clustered permutation {p}"
+        return f"{self.mcnemar.c} units corrected, {self.mcnemar.b} broken, McNemar {p}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What limits the decision, in words; empty if nothing is known to."""
-        if self.groups == 1:
-            return ("all rows belong to one group: no interval can be given, so nothing can be shown",)
-        if self.groups < FEW_GROUPS:
-            return (f"only {self.groups} groups: the clustered interval is too narrow to trust",)
-        return ()
+        return self.paired.warnings
 
     def to_card(self) -> dict[str, Any]:
         """Plain types, ready for JSON."""
+        test = f"exact McNemar on units (right: {self.right_means}), two-sided"
         return {
             "verdict": self.verdict,
             "words": self.words,
@@ -113,16 +132,16 @@ class Decision:
             "high": self.interval.high,
             "missing": "counted as wrong",
             "p": self.p,
-            "p_uncorrected": self.mcnemar.p,
+            "p_uncorrected": self.paired.p,
             "openings": self.openings,
-            "mid_p": self.mcnemar.mid_p,
+            "mid_p": self.mcnemar.mid_p if self.mcnemar else None,
             "clustered_p": self.permutation.p,
             "alpha": self.alpha,
-            "test": f"exact McNemar on units (right: {self.correct}), two-sided",
-            "b": self.mcnemar.b,
-            "c": self.mcnemar.c,
-            "units": self.units,
-            "cases": self.cases,
+            "test": test if self.mcnemar else "permutation of whole groups, two-sided",
+            "b": self.mcnemar.b if self.mcnemar else None,
+            "c": self.mcnemar.c if self.mcnemar else None,
+            "units": self.counts.units.labelled,
+            "cases": self.counts.cases.labelled,
             "groups": self.groups,
         }
 
@@ -155,8 +174,7 @@ def prove(
     basic: Sequence[Row],
     compiled: Sequence[Row],
     metric: MetricLike,
-    labels: Sequence[str],
-    positive: AbstractSet[str] = frozenset(),
+    comparison: Comparison,
     *,
     seed: int = 0,
     alpha: float = 0.05,
@@ -166,70 +184,35 @@ def prove(
 
     Args:
         basic, compiled: their rows, each in any order.
-        metric: the judge's metric: a name, or a function (gold, predicted) -> float in [0, 1].
-        labels: its closed label set.
-        positive: its positive labels, or empty; see ``Units.correct`` for what McNemar takes as right.
+        metric: the judge's metric: a name, or a function (gold, predicted) -> float.
+        comparison: the kind of answer; what it calls right is what McNemar counts.
         seed: of the resamples and of the permutation test's swaps.
-        alpha: the level of McNemar's test; intervals are always of 95 %.
-        openings: how often these rows have been opened for such a test, this time included; McNemar's p is
-            multiplied by it (Bonferroni), so that the best of many looks is not taken for more than luck.
+        alpha: the level of the deciding test; intervals are always of 95 %.
+        openings: how often these rows have been opened for such a test, this time included; p is multiplied by
+            it (Bonferroni), so that the best of many looks is not taken for more than luck.
 
     Raises:
-        JuristError: ids, gold or groups differ, nothing is labelled, or a label is outside ``labels``.
-        UsageError: the label sets, the metric or alpha are wrong.
+        JuristError: ids, gold or groups differ, nothing is labelled, or a value is not of this kind.
+        UsageError: the metric or alpha are wrong.
     """
     if openings < 1:
         raise UsageError(f"{openings} openings of a test that is open", hint="count this one: 1 or more")
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha!r}", hint="give a level between 0 and 1, usually 0.05")
-    one, two = encode_pair(basic, compiled, labels, positive)
-    weights = group_weights(one.groups, seed=seed)
+    units = encode(comparison, basic, compiled)
+    weights = group_weights(units.groups, seed=seed)
     before, after = (
-        measure_units(rows, units, metric, weights) for rows, units in ((basic, one), (compiled, two))
+        measure_units(units.sets(slice(place, place + 1)), tally(rows), metric, comparison, weights)
+        for place, rows in enumerate((basic, compiled))
     )
-    plan = _Plan(seed=seed, alpha=alpha, openings=openings, counts=before.scores.counts)
     return Proof(
         basic=before,
         compiled=after,
-        decision=_decide(one, two, resolve(metric, one), weights, plan),
+        decision=Decision(
+            paired=compare_pair(units, resolve(metric, comparison), weights, seed=seed),
+            alpha=alpha,
+            right_means=comparison.right_means,
+            counts=before.counts,
+            openings=openings,
+        ),
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Plan:
-    seed: int
-    alpha: float
-    openings: int
-    counts: Tally
-
-
-def _decide(one: Units, two: Units, measure: Measure, weights: Ints, plan: _Plan) -> Decision:
-    before, after = measure.of(measure.filled(one)), measure.of(measure.filled(two))
-    interval = measure_difference(one, two, measure, weights)
-    test = mcnemar_units(one, two)
-    draws = DRAWS if measure.name in METRICS else CUSTOM_DRAWS
-    return Decision(
-        verdict=_verdict(after - before, interval, test, plan.alpha / plan.openings),
-        metric=measure.name,
-        basic=before,
-        compiled=after,
-        interval=interval,
-        mcnemar=test,
-        permutation=permute(one, two, measure, seed=plan.seed, draws=draws),
-        alpha=plan.alpha,
-        correct="right side of the positive labels" if one.positive.any() else "exact label",
-        units=plan.counts.units.labelled,
-        cases=plan.counts.cases.labelled,
-        groups=one.groups,
-        openings=plan.openings,
-    )
-
-
-def _verdict(difference: float, interval: Interval, test: McNemar, alpha: float) -> Verdict:
-    if test.p >= alpha:
-        return "not shown to be better"
-    if difference > 0.0 and test.c > test.b and interval.low > 0.0:
-        return "better"
-    if difference < 0.0 and test.b > test.c and interval.high < 0.0:
-        return "worse"
-    return "not shown to be better"

@@ -1,6 +1,6 @@
 """What evaluation sees of a judge's work: one frozen row per case, and the honest count of what is missing.
 
-It knows nothing of judges, models or files, and does not import numpy. A unit is what carries one label: a
+It knows nothing of judges, models or files, and does not import numpy. A unit is what carries one answer: a
 sentence of a response, or the single claim of a case.
 """
 
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..cases import Label
+from ..cases import Label, Value
 from ..errors import JuristError
 
 __all__ = ["Counts", "Row", "Tally", "majority", "matched", "tally"]
@@ -18,13 +18,13 @@ __all__ = ["Counts", "Row", "Tally", "majority", "matched", "tally"]
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One case, its gold labels and what the judge said.
+    """One case, its gold and what the judge said.
 
     Args:
         id: the case's id.
         group: its cluster (conversation, document); rows of one group are not independent.
-        gold: one label per unit; ``None`` is an unlabelled unit and is never counted.
-        predicted: one label per unit; ``None`` is a unit on which there is no usable answer.
+        gold: one value per unit; ``None`` is an unlabelled unit and is never counted.
+        predicted: one value per unit; ``None`` is a unit on which there is no usable answer.
         failed: the machinery failed, so that the missing answers are no abstentions. All of ``predicted``
             is then ``None``.
 
@@ -34,8 +34,8 @@ class Row:
 
     id: str
     group: str
-    gold: tuple[str | None, ...]
-    predicted: tuple[str | None, ...]
+    gold: tuple[Value | None, ...]
+    predicted: tuple[Value | None, ...]
     failed: bool = False
 
     def __post_init__(self) -> None:
@@ -44,11 +44,16 @@ class Row:
                 f"case {self.id!r} has {len(self.gold)} gold units and {len(self.predicted)} predicted ones",
                 hint="give one prediction per unit, None where the judge abstained",
             )
-        if self.failed and any(label is not None for label in self.predicted):
+        if self.failed and any(value is not None for value in self.predicted):
             raise JuristError(
                 f"case {self.id!r} is marked as failed and still holds an answer",
                 hint="set every predicted unit of a failed case to None",
             )
+
+    @property
+    def labelled(self) -> bool:
+        """Whether gold says anything of it."""
+        return any(value is not None for value in self.gold)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +115,7 @@ def _count(states: Sequence[str]) -> Counts:
 
 
 def tally(rows: Sequence[Row]) -> Tally:
-    """Count units and cases by what happened to them."""
+    """Count units and cases by what happened to them; repeats of a case count each time."""
     states = [[_unit_state(row, unit) for unit in range(len(row.gold))] for row in rows]
     return Tally(
         units=_count([state for case in states for state in case]),
@@ -127,8 +132,8 @@ def _by_id(rows: Sequence[Row], name: str) -> dict[str, Row]:
     return found
 
 
-def matched(first: Sequence[Row], second: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """Pair two systems' rows of the same cases, in the order of ``first``; the order of ``second`` is free.
+def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
+    """Return the rows of ``second`` in the order of the same cases in ``first``.
 
     Raises:
         JuristError: a case occurs twice or in one of the two only, or its gold or group differs.
@@ -147,7 +152,7 @@ def matched(first: Sequence[Row], second: Sequence[Row]) -> list[tuple[Row, Row]
                 f"case {key!r} has another gold label or group in the second system",
                 hint="score both systems against the same gold set",
             )
-    return [(row, right[key]) for key, row in left.items()]
+    return [right[key] for key in left]
 
 
 def majority(labels: Iterable[Label | None]) -> Label | None:

@@ -84,7 +84,7 @@ def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]
 
 
 def _known(case: Case) -> bool:
-    return any(label is not None for label in case.gold or ())
+    return bool(case.known)
 
 
 def _both(rater: str, one: Values, two: Values, places: str) -> Values:

@@ -15,7 +15,6 @@ from typing import Any, Literal, TypeAlias
 from ..cases import Case, Value
 from ..evaluation.ceiling import Ceiling, human_ceiling
 from ..evaluation.rows import Row
-from ..programs.answers.infer import closed
 from ..programs.answers.protocol import Answer
 from .goldset import Gold
 from .merging import CATEGORIES, Category, Rule, ambiguity, merge, unit_ratings
@@ -266,8 +265,7 @@ def ceiling_of(
     if len(columns) < 2 or not both:
         return None
     judge = gold.judge
-    answer = closed(judge.answer)
-    return human_ceiling(columns, judge.metric, answer.labels, answer.positive, groups=groups, seed=seed)
+    return human_ceiling(columns, judge.metric, judge.comparison, groups=groups, seed=seed)
 
 
 def _kept(values: Sequence[Any], known: Sequence[bool]) -> list[Any]:

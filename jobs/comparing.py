@@ -13,15 +13,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ..errors import UsageError
-from ..evaluation.confusion import encode
+from ..evaluation.comparisons import resolve, shown_metrics
 from ..evaluation.consistency import Consistency, consistency
 from ..evaluation.contrasts import Contrast, contrast, corrected
-from ..evaluation.intervals import Interval, group_weights, measure_interval
-from ..evaluation.metrics import METRICS, resolve
-from ..evaluation.repeats import MeanMeasure, Spread, spread, stack
-from ..evaluation.rows import Counts, Row, Tally, tally
-from ..evaluation.scoring import Score, applicable
-from ..programs.answers.infer import closed
+from ..evaluation.intervals import group_weights
+from ..evaluation.measured import Score, measure_units
+from ..evaluation.repeats import Spread, spread
+from ..evaluation.rows import Tally, tally
+from ..evaluation.units import encode
 from ..programs.judge import Judge
 from .experiment import Answers
 
@@ -39,8 +38,7 @@ class Contender:
         judge: ``JUDGE@VERSION`` or ``JUDGE:basic``.
         model: the model's name.
         temperature: of the draws; ``None`` is the provider's own.
-        scores: every metric over the answered units, mean over repeats, with worst and best cases.
-        intervals: the clustered 95 % interval of each.
+        scores: every metric over the answered units, mean over repeats, with intervals, worst and best cases.
         repeats: each metric's values, mean, standard deviation and t-interval over repeats.
         consistency: how far the repeats agree; ``None`` for one repeat.
         counts: units and cases by how they ended, summed over repeats.
@@ -52,7 +50,6 @@ class Contender:
     model: str
     temperature: float | None
     scores: Mapping[str, Score]
-    intervals: Mapping[str, Interval]
     repeats: Mapping[str, Spread]
     consistency: Consistency | None
     counts: Tally
@@ -65,16 +62,7 @@ class Contender:
             "judge": self.judge,
             "model": self.model,
             "temperature": self.temperature,
-            "scores": {
-                name: {
-                    "value": score.value,
-                    "low": self.intervals[name].low,
-                    "high": self.intervals[name].high,
-                    "worst": score.worst,
-                    "best": score.best,
-                }
-                for name, score in self.scores.items()
-            },
+            "scores": {name: score.to_json() for name, score in self.scores.items()},
             "counts": {**asdict(self.counts), "coverage": self.counts.units.coverage},
             "repeats": {name: one.to_json() for name, one in self.repeats.items()},
             "consistency": self.consistency.to_json() if self.consistency else None,
@@ -154,10 +142,8 @@ def compare(
     contenders = tuple(_contender(one, judge, seed) for one in answers)
     every = itertools.combinations(answers, 2)
     chosen = [(one, two) for one, two in every if pairs == "all" or one is answers[0]]
-    answer = closed(judge.answer)
-    own = resolve(judge.metric, encode(answers[0].repeats[0], answer.labels, answer.positive))
     return Comparison(
-        metric=own.name,
+        metric=resolve(judge.metric, judge.comparison).name,
         gold=gold,
         cases=len(answers[0].repeats[0]),
         left_out=left_out,
@@ -169,48 +155,23 @@ def compare(
 
 def _contrast(one: Answers, two: Answers, seed: int, alpha: float) -> Contrast:
     judge = one.judge.judge
-    answer = closed(judge.answer)
     first, second = (one.name, one.repeats), (two.name, two.repeats)
-    return contrast(first, second, judge.metric, answer.labels, answer.positive, seed=seed, alpha=alpha)
+    return contrast(first, second, judge.metric, judge.comparison, seed=seed, alpha=alpha)
 
 
 def _contender(answers: Answers, judge: Judge, seed: int) -> Contender:
-    answer = closed(judge.answer)
-    parts = [encode(rows, answer.labels, answer.positive) for rows in answers.repeats]
-    units, weights = stack(parts), group_weights(parts[0].groups, seed=seed)
-    scores, intervals, repeats = {}, {}, {}
-    wanted = applicable(units)
-    if resolve(judge.metric, units).name not in METRICS:
-        wanted = [*wanted, judge.metric]
-    for metric in wanted:
-        one = resolve(metric, units)
-        mean = MeanMeasure(measure=one, repeats=len(parts))
-        worst, best = mean.bounds(units)
-        scores[one.name] = Score(value=mean.of(units), worst=worst, best=best)
-        intervals[one.name] = measure_interval(units, mean, weights)
-        repeats[one.name] = spread([one.of(part) for part in parts])
+    kind, repeats = judge.comparison, answers.repeats
+    units = encode(kind, *repeats)
+    weights = group_weights(units.groups, seed=seed)
+    measured = measure_units(units, tally(list(itertools.chain(*repeats))), judge.metric, kind, weights)
     return Contender(
         name=answers.name,
         judge=answers.judge.name,
         model=answers.judge.model.name,
         temperature=answers.judge.model.temperature,
-        scores=scores,
-        intervals=intervals,
-        repeats=repeats,
-        consistency=consistency(answers.repeats) if len(parts) > 1 else None,
-        counts=_summed(answers.repeats),
+        scores=measured.scores,
+        repeats={one.name: spread(one.each(units)) for one in shown_metrics(kind, judge.metric)},
+        consistency=consistency(repeats) if len(repeats) > 1 else None,
+        counts=measured.counts,
         spend=answers.spend.to_json(),
     )
-
-
-def _summed(repeats: Sequence[Sequence[Row]]) -> Tally:
-    tallies = [tally(rows) for rows in repeats]
-    return Tally(
-        units=_total([one.units for one in tallies]),
-        cases=_total([one.cases for one in tallies]),
-    )
-
-
-def _total(counts: Sequence[Counts]) -> Counts:
-    names = ("total", "answered", "abstained", "failed", "unlabelled")
-    return Counts(**{name: sum(getattr(one, name) for one in counts) for name in names})

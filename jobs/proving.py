@@ -23,7 +23,6 @@ from ..optimizers.base import Job
 from ..optimizers.board import Board, Candidate
 from ..optimizers.objective import row_of
 from ..optimizers.setting import Setting
-from ..programs.answers.infer import closed
 from ..programs.asking import Asker, Sampling, Verdict
 from ..programs.judge import Judge
 from ..programs.votes import majority
@@ -143,10 +142,7 @@ def proven(
         after = _asked(judge, test, [compiled.revote(*pair) for pair in zip(test, verdicts, strict=True)])
     elif not same:
         after = _asked(judge, test, compiled.ask_all(test, lambda index, verdict: tick()))
-    answer = closed(judge.answer)
-    proof = prove(
-        before.rows, after.rows, judge.metric, answer.labels, answer.positive, seed=seed, openings=opened
-    )
+    proof = prove(before.rows, after.rows, judge.metric, judge.comparison, seed=seed, openings=opened)
     counted = {"inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}}
     for name in before.facts:
         counted[name] = {"basic": before.facts[name], "compiled": after.facts[name]}

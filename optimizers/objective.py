@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..cases import Case
-from ..evaluation.confusion import Floats, encode
+from ..evaluation.comparisons import resolve
 from ..evaluation.intervals import group_weights
-from ..evaluation.metrics import resolve
+from ..evaluation.measured import objective_score
 from ..evaluation.rows import Row
-from ..evaluation.scoring import objective_score
-from ..programs.answers.infer import closed
+from ..evaluation.units import Floats, encode
 from ..programs.asking import Verdict
 from ..programs.judge import Judge
 
@@ -40,7 +39,7 @@ class Outcome:
     @property
     def labelled(self) -> bool:
         """Whether people labelled one of its units."""
-        return any(value is not None for value in self.row.gold)
+        return self.row.labelled
 
 
 def row_of(case: Case, verdict: Verdict) -> Row:
@@ -81,22 +80,20 @@ class Objective:
         Returns:
             Shape (resamples,); a single 0 without a labelled unit or with one group only.
         """
-        metric, answer = self.judge.metric, closed(self.judge.answer)
         pairs = [(one.row, two.row) for one, two in zip(before, after, strict=True) if one.labelled]
         if len({row.group for row, _ in pairs}) < 2:
             return np.zeros(1)
-        first = encode([row for row, _ in pairs], answer.labels, answer.positive)
-        second = encode([row for _, row in pairs], answer.labels, answer.positive)
-        measure = resolve(metric, first)
-        weights = group_weights(first.groups, seed=0, resamples=_RESAMPLES)
-        return measure.resampled(measure.filled(second), weights) - measure.resampled(
-            measure.filled(first), weights
-        )
+        comparison = self.judge.comparison
+        units, metric = encode(comparison, *zip(*pairs, strict=True)), resolve(self.judge.metric, comparison)
+        weights = group_weights(units.groups, seed=0, resamples=_RESAMPLES)
+        filled = metric.worst(units)
+        first, second = (metric.resampled(filled.sets(slice(at, at + 1)), weights) for at in (0, 1))
+        return metric.oriented(1.0) * (second - first)
 
     def aggregate(self, outcomes: Sequence[Outcome]) -> float:
-        """Return the judge's metric over a set (in [0, 1]; kappa in [-1, 1]); 0 without a labelled unit."""
+        """Return the judge's metric over a set, in its range; an error is negated, so that more is better.
+
+        Without a labelled unit it is 0.
+        """
         rows = [outcome.row for outcome in outcomes if outcome.labelled]
-        if not rows:
-            return 0.0
-        answer = closed(self.judge.answer)
-        return objective_score(rows, self.judge.metric, labels=answer.labels, positive=answer.positive)
+        return objective_score(rows, self.judge.metric, self.judge.comparison) if rows else 0.0

@@ -15,8 +15,9 @@ import numpy as np
 
 from ..cases import Case
 from ..engines.meter import Meter
-from ..evaluation.intervals import interval
-from ..programs.answers.infer import closed
+from ..evaluation.comparisons import resolve
+from ..evaluation.intervals import group_weights, metric_interval
+from ..evaluation.units import encode
 from .base import Job
 from .board import Board, Candidate
 from .objective import Outcome
@@ -165,15 +166,15 @@ class Standings:
         return self._gains[key]
 
     def _interval(self, best: Standing) -> tuple[float, float] | None:
-        name, metric, answer = best.candidate.id, self._job.judge.metric, closed(self._job.judge.answer)
+        name, judge = best.candidate.id, self._job.judge
         if name not in self._intervals:
             outcomes = [self._board.outcome(best.candidate, case) for case in self._job.dev]
             rows = [outcome.row for outcome in outcomes if outcome is not None and outcome.labelled]
             if not rows:
                 return None
-            found = interval(
-                rows, metric, labels=answer.labels, positive=answer.positive, resamples=_RESAMPLES
-            )
+            units = encode(judge.comparison, rows)
+            weights = group_weights(units.groups, seed=0, resamples=_RESAMPLES)
+            found = metric_interval(units, resolve(judge.metric, judge.comparison), weights)
             self._intervals[name] = found.low, found.high
         return self._intervals[name]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..cases import Values
-from ..evaluation.confusion import Floats
+from ..evaluation.units import Floats
 from .objective import Objective, Outcome
 
 __all__ = ["SHRINK", "Credit", "Scored", "Standing", "standings"]

@@ -20,6 +20,7 @@ import pydantic
 
 from ..cases import Case, Label
 from ..errors import GoldError, JudgeError
+from ..evaluation.comparisons import Comparison
 from ..text.escaping import defuse
 from .answers.infer import answer_for
 from .answers.protocol import Answer
@@ -95,6 +96,11 @@ class Judge:
     def input_fields(self) -> tuple[str, ...]:
         """The signature's input fields, in order."""
         return tuple(self.signature.input_fields)
+
+    @property
+    def comparison(self) -> Comparison:
+        """How its answers are held against gold."""
+        return self.answer.comparison
 
     def with_metric(self, metric: Metric) -> Judge:
         """Return the same judge, compiled for another metric."""

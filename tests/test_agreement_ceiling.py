@@ -11,11 +11,12 @@ from sklearn import metrics as sk
 
 from jurist.errors import UsageError
 from jurist.evaluation.ceiling import human_ceiling
+from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import measure
 from jurist.evaluation.rows import Row
 
 LABELS = ("yes", "no")
-POSITIVE = frozenset({"yes"})
+KIND = ClosedLabels(LABELS, {"yes"})
 Given = dict[str, list[str | None]]
 
 
@@ -28,7 +29,7 @@ def test_each_rater_is_measured_like_a_judge_against_the_majority_of_the_others(
     data = columns({"ann": "yynnyn", "bob": "ynnnyy", "cem": "yynyyn", "dan": "nynyy."})
     # of bob, cem, dan: yes (2 of 3), yes (2 of 3), no, yes (2 of 3), yes, and a tie without dan
     rest = ["yes", "yes", "no", "yes", "yes", None]
-    found = human_ceiling(data, "f1", LABELS, POSITIVE)
+    found = human_ceiling(data, "f1", KIND)
     assert found is not None
     assert [(one.rater, one.units, one.left_out) for one in found.raters] == [
         ("ann", 5, 1),
@@ -41,7 +42,7 @@ def test_each_rater_is_measured_like_a_judge_against_the_majority_of_the_others(
         for place, (gold, label) in enumerate(zip(rest, data["ann"], strict=True))
         if gold is not None
     ]
-    assert found.raters[0].measured.scores == measure(rows, "f1", LABELS, POSITIVE).scores
+    assert found.raters[0].measured.scores == measure(rows, "f1", KIND).scores
     assert found.raters[0].measured["f1"].value == pytest.approx(6 / 7)
     values = [one.measured["f1"].value for one in found.raters]
     assert found.mean["f1"].value == pytest.approx(sum(values) / 4)
@@ -56,9 +57,7 @@ def test_each_rater_is_measured_like_a_judge_against_the_majority_of_the_others(
 def test_two_raters_are_each_the_other_s_gold(units: list[tuple[str | None, str | None]]) -> None:
     both = [(one, two) for one, two in units if one is not None and two is not None]
     assume(both)
-    found = human_ceiling(
-        {"r": [one for one, _ in units], "s": [two for _, two in units]}, "f1", LABELS, POSITIVE
-    )
+    found = human_ceiling({"r": [one for one, _ in units], "s": [two for _, two in units]}, "f1", KIND)
     assert found is not None
     first, second = found.raters
     assert first.units == second.units == len(both)
@@ -70,7 +69,9 @@ def test_two_raters_are_each_the_other_s_gold(units: list[tuple[str | None, str 
 
 
 def test_full_agreement_is_a_ceiling_of_one() -> None:
-    found = human_ceiling(columns({"ann": "yynn", "bob": "yynn", "cem": "yynn"}), "kappa", LABELS)
+    found = human_ceiling(
+        columns({"ann": "yynn", "bob": "yynn", "cem": "yynn"}), "kappa", ClosedLabels(LABELS)
+    )
     assert found is not None
     assert "f1" not in found.mean  # without a positive side there is none
     assert [mean.value for mean in found.mean.values()] == [1.0] * len(found.mean)
@@ -78,23 +79,23 @@ def test_full_agreement_is_a_ceiling_of_one() -> None:
 
 def test_a_rater_without_a_unit_to_compare_is_left_out_and_no_unit_at_all_is_no_ceiling() -> None:
     data = columns({"ann": "yn.", "bob": "yn.", "cem": "..n"})
-    found = human_ceiling(data, "accuracy", LABELS)
+    found = human_ceiling(data, "accuracy", ClosedLabels(LABELS))
     assert found is not None
     assert [one.rater for one in found.raters] == ["ann", "bob"]
     three: Given = {"r": ["a"], "s": ["b"], "t": ["c"]}
-    assert human_ceiling(three, "accuracy", ["a", "b", "c"]) is None
+    assert human_ceiling(three, "accuracy", ClosedLabels("abc")) is None
 
 
 def test_the_mean_is_over_the_raters_who_are_in_a_resample() -> None:
     # ann and bob are right wherever they are, in different groups: no resample may count an absence as 0
     data = columns({"ann": "yn..", "bob": "..yn", "cem": "ynyn"})
-    found = human_ceiling(data, "accuracy", LABELS, groups=["g", "g", "h", "h"])
+    found = human_ceiling(data, "accuracy", ClosedLabels(LABELS), groups=["g", "g", "h", "h"])
     assert found is not None
     assert (found.mean["accuracy"].interval.low, found.mean["accuracy"].interval.groups) == (1.0, 2)
 
 
 def test_one_group_says_nothing_about_others() -> None:
-    found = human_ceiling(columns({"ann": "yn", "bob": "yy"}), "f1", LABELS, POSITIVE, groups=["g", "g"])
+    found = human_ceiling(columns({"ann": "yn", "bob": "yy"}), "f1", KIND, groups=["g", "g"])
     assert found is not None
     ends = {name: (mean.interval.low, mean.interval.high) for name, mean in found.mean.items()}
     assert (ends["f1"], ends["kappa"]) == ((0.0, 1.0), (-1.0, 1.0))
@@ -105,7 +106,7 @@ def test_an_own_metric_is_measured_too() -> None:
     def half(gold: Sequence[str], predicted: Sequence[str]) -> float:
         return 0.5
 
-    found = human_ceiling(columns({"ann": "yn", "bob": "yy"}), half, LABELS, POSITIVE)
+    found = human_ceiling(columns({"ann": "yn", "bob": "yy"}), half, KIND)
     assert found is not None
     assert found.metric == "half"
     assert (found.mean["half"].value, found.mean["half"].interval.low) == (0.5, 0.5)
@@ -113,6 +114,6 @@ def test_an_own_metric_is_measured_too() -> None:
 
 def test_refuses_what_agreement_refuses() -> None:
     with pytest.raises(UsageError, match="1 raters"):
-        human_ceiling({"ann": ["yes"]}, "f1", LABELS, POSITIVE)
-    with pytest.raises(UsageError, match="unknown metric 'f2'"):
-        human_ceiling(columns({"ann": "yn", "bob": "yy"}), "f2", LABELS, POSITIVE)
+        human_ceiling({"ann": ["yes"]}, "f1", KIND)
+    with pytest.raises(UsageError, match="the metric 'f2' does not fit"):
+        human_ceiling(columns({"ann": "yn", "bob": "yy"}), "f2", KIND)

@@ -14,7 +14,9 @@ from statsmodels.stats import inter_rater
 
 from jurist.evaluation.agreement import rater_agreement
 from jurist.evaluation.chance import coincidences, krippendorff_nominal, krippendorff_ordinal
-from jurist.evaluation.raters import encode_ratings, summed
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.intervals import summed
+from jurist.evaluation.raters import encode_ratings
 
 Given = dict[str, list[str | None]]
 
@@ -52,7 +54,7 @@ def ratings(raters: int, *, gaps: bool, labels: str = LABELS) -> st.SearchStrate
 
 
 def test_the_example_of_fleiss() -> None:
-    found = rater_agreement(table_raters(PSYCHIATRY), labels=list("01234"))
+    found = rater_agreement(table_raters(PSYCHIATRY), comparison=ClosedLabels("01234"))
     assert (found.fleiss.ratings, found.fleiss.units, found.fleiss.left_out) == (6, 30, 0)
     assert found.fleiss.kappa.value == pytest.approx(0.430, abs=5e-4)
     by_label = [one.fleiss.value for one in found.table]
@@ -62,7 +64,7 @@ def test_the_example_of_fleiss() -> None:
 
 
 def test_the_example_of_krippendorff() -> None:
-    found = rater_agreement(observers(), labels=list("12345"), ordered=True)
+    found = rater_agreement(observers(), comparison=ClosedLabels("12345"), ordered=True)
     assert found.alpha.value == pytest.approx(0.743, abs=5e-4)
     assert found.ordinal is not None
     assert found.ordinal.value == pytest.approx(0.815, abs=5e-4)
@@ -91,7 +93,7 @@ def test_the_example_of_cohen() -> None:
 @given(data=ratings(3, gaps=True))
 def test_each_pair_equals_scikit_learn_on_the_units_both_labelled(data: Given) -> None:
     assume(encodable(data))
-    found = rater_agreement(data, labels=list(LABELS))
+    found = rater_agreement(data, comparison=ClosedLabels(LABELS))
     for pair in found.pairs:
         both = [
             (one, two)
@@ -112,8 +114,8 @@ def test_each_pair_equals_scikit_learn_on_the_units_both_labelled(data: Given) -
 @settings(max_examples=60, deadline=None)
 @given(data=st.integers(2, 5).flatmap(lambda raters: ratings(raters, gaps=False)))
 def test_fleiss_equals_statsmodels(data: Given) -> None:
-    found = rater_agreement(data, labels=list(LABELS))
-    counts = encode_ratings(data, labels=list(LABELS)).counts
+    found = rater_agreement(data, comparison=ClosedLabels(LABELS))
+    counts = encode_ratings(data, comparison=ClosedLabels(LABELS)).counts
     assume(len(used := counts.sum(axis=0).nonzero()[0]) > 1)
     assert found.fleiss.kappa.value == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-9)
     for code in used:
@@ -126,8 +128,8 @@ def test_fleiss_equals_statsmodels(data: Given) -> None:
 @given(data=ratings(4, gaps=True))
 def test_fleiss_is_over_the_commonest_number_of_ratings(data: Given) -> None:
     assume(encodable(data))
-    found = rater_agreement(data, labels=list(LABELS)).fleiss
-    counts = encode_ratings(data, labels=list(LABELS)).counts
+    found = rater_agreement(data, comparison=ClosedLabels(LABELS)).fleiss
+    counts = encode_ratings(data, comparison=ClosedLabels(LABELS)).counts
     sizes = Counter(size for size in counts.sum(axis=1).tolist() if size >= 2)
     assert found.units == sizes[found.ratings] == max(sizes.values())
     assert found.units + found.left_out == sizes.total()
@@ -140,7 +142,7 @@ def test_fleiss_is_over_the_commonest_number_of_ratings(data: Given) -> None:
 @given(data=st.integers(2, 5).flatmap(lambda raters: ratings(raters, gaps=True)))
 def test_alpha_equals_the_package_krippendorff(data: Given) -> None:
     assume(encodable(data))
-    found = rater_agreement(data, labels=list(LABELS), ordered=True)
+    found = rater_agreement(data, comparison=ClosedLabels(LABELS), ordered=True)
     matrix = [[np.nan if x is None else LABELS.index(x) for x in given] for given in data.values()]
     pairable = [unit for unit in zip(*matrix, strict=True) if np.isfinite(unit).sum() > 1]
     values = {x for unit in pairable for x in unit if not np.isnan(x)}
@@ -173,7 +175,7 @@ def test_every_resample_is_the_alpha_of_the_units_drawn() -> None:
 @given(data=ratings(2, gaps=True))
 def test_specific_agreement_of_two_raters_is_their_f1(data: Given) -> None:
     assume(encodable(data))
-    found = rater_agreement(data, labels=list(LABELS))
+    found = rater_agreement(data, comparison=ClosedLabels(LABELS))
     both = [pair for pair in zip(*data.values(), strict=True) if None not in pair]
     left, right = [one for one, _ in both], [two for _, two in both]
     wanted = sk.f1_score(left, right, labels=list(LABELS), average=None, zero_division=0.0)

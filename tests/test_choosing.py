@@ -11,6 +11,7 @@ from small import FAST, Done, claims, cli, tree, write_jsonl
 
 from jurist.engines.ledger import Spend
 from jurist.errors import ArtifactError
+from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.proof import prove
 from jurist.evaluation.rows import Row
 from jurist.keeping.artifacts import Artifact, Store
@@ -229,7 +230,9 @@ def test_luck_is_not_taken_for_more_when_a_test_is_opened_often() -> None:
             for n in range(60)
         ]
 
-    verdicts = [prove(rows(30), rows(38), "accuracy", ("a", "b"), openings=n).decision for n in (1, 6, 7)]
+    verdicts = [
+        prove(rows(30), rows(38), "accuracy", ClosedLabels("ab"), openings=n).decision for n in (1, 6, 7)
+    ]
     assert [one.verdict for one in verdicts] == ["better", "better", "not shown to be better"]
     assert [one.p for one in verdicts] == pytest.approx([n * verdicts[0].p for n in (1, 6, 7)])
     assert "opened 7 times" in verdicts[2].words

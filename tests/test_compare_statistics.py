@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measures import NAMES, scores
 from scipy import stats
 
-from jurist.errors import UsageError
-from jurist.evaluation.confusion import encode
+from jurist.errors import JuristError, UsageError
+from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.contrasts import contrast, corrected
-from jurist.evaluation.intervals import group_weights, measure_interval
-from jurist.evaluation.measured import measure
-from jurist.evaluation.metrics import METRICS
+from jurist.evaluation.intervals import group_weights
+from jurist.evaluation.measured import objective_score
 from jurist.evaluation.proof import prove
-from jurist.evaluation.repeats import MeanMeasure, spread, stack, t_quantile
+from jurist.evaluation.repeats import spread, t_quantile
 from jurist.evaluation.rows import Row
-from jurist.evaluation.scoring import objective_score, scores
+from jurist.evaluation.units import encode
 
-LABELS, POSITIVE = ("x", "y"), frozenset({"y"})
+KIND = ClosedLabels(("x", "y"), {"y"})
 
 
 def rows_of(gold: str, answers: str, per_group: int = 1) -> list[Row]:
@@ -78,60 +78,46 @@ def test_one_repeat_has_no_spread() -> None:
 GOLD = "xyxyyxxyxyxxyyxyxxyx"
 
 
-@pytest.mark.parametrize("name", sorted(METRICS))
-def test_one_stacked_repeat_is_the_repeat_itself(name: str) -> None:
-    rows = rows_of(GOLD, "xyxxy-xyyyxxyyx-xxyy", 3)
-    units = stack([encode(rows, LABELS, POSITIVE)])
-    mean = MeanMeasure(measure=METRICS[name], repeats=1)  # type: ignore[index]
-    expected = measure(rows, name, LABELS, POSITIVE)
-    assert mean.of(units) == expected[name].value
-    assert mean.bounds(units) == (expected[name].worst, expected[name].best)
-    assert measure_interval(units, mean, group_weights(units.groups, seed=0)) == expected.intervals[name]
-    assert mean.of(mean.filled(units)) == objective_score(rows, name, labels=LABELS, positive=POSITIVE)
-
-
 @given(marks=st.lists(st.text("xy-", min_size=6, max_size=6), min_size=1, max_size=4))
 @settings(max_examples=60, deadline=None)
-def test_a_stacked_metric_is_the_mean_over_repeats(marks: list[str]) -> None:
+def test_a_metric_of_repeats_is_the_mean_over_them(marks: list[str]) -> None:
     repeats = [rows_of("xyxyyx", said, 2) for said in marks]
-    units = stack([encode(rows, LABELS, POSITIVE) for rows in repeats])
-    for name in METRICS:
-        mean = MeanMeasure(measure=METRICS[name], repeats=len(marks))
-        each = [scores(rows, LABELS, POSITIVE)[name] for rows in repeats]
-        assert mean.of(units) == pytest.approx(statistics.fmean(one.value for one in each))
-        worst, best = mean.bounds(units)
+    units = encode(KIND, *repeats)
+    weights = group_weights(units.groups, seed=3, resamples=20)
+    for name in NAMES:
+        metric = KIND.metrics[name]
+        each = [scores(rows, KIND)[name] for rows in repeats]
+        assert metric.each(units) == [one.value for one in each]
+        assert metric.of(units) == pytest.approx(statistics.fmean(one.value for one in each))
+        worst, best = metric.bounds(units)
         assert worst == pytest.approx(statistics.fmean(one.worst for one in each))
         assert best == pytest.approx(statistics.fmean(one.best for one in each))
-        weights = group_weights(units.groups, seed=3, resamples=20)
-        alone = [METRICS[name].resampled(encode(rows, LABELS, POSITIVE), weights) for rows in repeats]
-        assert mean.resampled(units, weights) == pytest.approx(np.mean(alone, axis=0))
+        alone = [metric.resampled(encode(KIND, rows), weights) for rows in repeats]
+        assert metric.resampled(units, weights) == pytest.approx(np.mean(alone, axis=0))
 
 
 def test_repeats_of_other_rows_are_refused() -> None:
-    one, two = (encode(rows_of(gold, "xy"), LABELS, POSITIVE) for gold in ("xy", "yx"))
-    with pytest.raises(UsageError, match="different rows"):
-        stack([one, two])
-    with pytest.raises(UsageError):
-        stack([])
+    with pytest.raises(JuristError, match="another gold label"):
+        encode(KIND, *(rows_of(gold, "xy") for gold in ("xy", "yx")))
 
 
 def test_one_repeat_is_the_proof() -> None:
     first, second = draw(1, GOLD * 4, 0.9, 1, 2), draw(2, GOLD * 4, 0.6, 1, 2)
-    found = contrast(("a", first), ("b", second), "f1", LABELS, POSITIVE)
-    expected = prove(second[0], first[0], "f1", LABELS, POSITIVE).decision
+    found = contrast(("a", first), ("b", second), "f1", KIND)
+    expected = prove(second[0], first[0], "f1", KIND).decision
     assert found.difference == pytest.approx(expected.difference)
     assert found.values == (pytest.approx(expected.compiled), pytest.approx(expected.basic))
     assert (found.interval, found.mcnemar) == (expected.interval, expected.mcnemar)
     assert found.permutation.p == expected.permutation.p
     assert (found.p, found.verdict, expected.verdict) == (expected.mcnemar.p, "better", "better")
-    turned = contrast(("b", second), ("a", first), "f1", LABELS, POSITIVE)
+    turned = contrast(("b", second), ("a", first), "f1", KIND)
     assert (turned.verdict, turned.p) == ("worse", found.p)
 
 
 def test_several_repeats_are_exchanged_together_by_group() -> None:
     gold = GOLD[:12]
     first, second = draw(3, gold, 0.9, 3, 2), draw(4, gold, 0.5, 3, 2)
-    found = contrast(("a", first), ("b", second), "f1", LABELS, POSITIVE)
+    found = contrast(("a", first), ("b", second), "f1", KIND)
     groups = sorted({row.group for row in first[0]})
 
     def difference(swapped: frozenset[str]) -> float:
@@ -139,7 +125,7 @@ def test_several_repeats_are_exchanged_together_by_group() -> None:
         for one, two in zip(first, second, strict=True):
             left = [b if a.group in swapped else a for a, b in zip(one, two, strict=True)]
             right = [a if a.group in swapped else b for a, b in zip(one, two, strict=True)]
-            value = [objective_score(rows, "f1", labels=LABELS, positive=POSITIVE) for rows in (left, right)]
+            value = [objective_score(rows, "f1", KIND) for rows in (left, right)]
             values.append(value[0] - value[1])
         return statistics.fmean(values)
 
@@ -156,7 +142,7 @@ def test_when_nothing_differs_the_test_rejects_as_often_as_it_says() -> None:
     rejected = 0
     for seed in range(120):
         first, second = draw(2 * seed, GOLD, 0.7, 3, 2), draw(2 * seed + 1, GOLD, 0.7, 3, 2)
-        rejected += contrast(("a", first), ("b", second), "f1", LABELS, POSITIVE).p < 0.2
+        rejected += contrast(("a", first), ("b", second), "f1", KIND).p < 0.2
     assert stats.binomtest(rejected, 120, 0.2).pvalue > 1e-3
 
 
@@ -166,7 +152,7 @@ def test_holm_and_the_smallest_effects_go_over_all_tests() -> None:
         (name, draw(seed, gold, right, 1))
         for seed, (name, right) in enumerate((("a", 0.95), ("b", 0.6), ("c", 0.6)))
     ]
-    alone = [contrast(one, two, "f1", LABELS, POSITIVE) for one, two in itertools.combinations(people, 2)]
+    alone = [contrast(one, two, "f1", KIND) for one, two in itertools.combinations(people, 2)]
     found = corrected(alone)
     order = sorted(range(3), key=lambda place: alone[place].p)
     assert found[order[0]].p_holm == pytest.approx(3 * alone[order[0]].p)
@@ -178,8 +164,7 @@ def test_holm_and_the_smallest_effects_go_over_all_tests() -> None:
         strict = contrast(
             *[(name, rows) for name, rows in people if name in (one.first, one.second)],
             "f1",
-            LABELS,
-            POSITIVE,
+            KIND,
             alpha=0.05 / 3,
         )
         assert one.smallest.correct == pytest.approx(strict.smallest.correct)
@@ -190,4 +175,4 @@ def test_holm_and_the_smallest_effects_go_over_all_tests() -> None:
 
 def test_different_numbers_of_repeats() -> None:
     with pytest.raises(UsageError, match="3 repeats and b 2"):
-        contrast(("a", draw(0, GOLD, 0.9, 3)), ("b", draw(0, GOLD, 0.9, 2)), "f1", LABELS, POSITIVE)
+        contrast(("a", draw(0, GOLD, 0.9, 3)), ("b", draw(0, GOLD, 0.9, 2)), "f1", KIND)

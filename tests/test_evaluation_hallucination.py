@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measures import interval
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from jurist.errors import JuristError
-from jurist.evaluation.intervals import interval
+from jurist.evaluation.classes import confusion
+from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.rows import Row
-from jurist.papers.cognibench.detection import KINDS, STATISTICS, detection, kind_metric, tier_confusion
+from jurist.papers.cognibench.detection import KINDS, STATISTICS, detection, kind_metric
 from jurist.papers.cognibench.words import by_words, count_words
 from jurist.programs.cognibench import statement_type
 from jurist.programs.strictness import BELOW
@@ -23,6 +25,7 @@ from jurist.signatures.cognibench import LABELS
 
 KIND_OF = {label: statement_type(label) for label in LABELS}
 GROUNDED = BELOW["grounded"]
+KIND = ClosedLabels(LABELS, GROUNDED)
 WORDS = ("one", "two words", "and three words", "七个字的中文句")
 
 
@@ -38,10 +41,8 @@ def test_what_counts_for_which_kind() -> None:
     gold = ["faithful", "invented", "misleading", "speculative", "reliable", "irrelevant", None]
     said = ["invented", "misleading", "faithful", "speculative", "irrefutable", "speculative", "invented"]
     rows = [row("a", gold, said)]
-    found = detection(
-        rows, {"a": ["w " * 2, "w " * 3, "w", "w " * 4, "w", "w " * 5, "w"]}, LABELS, GROUNDED, KIND_OF
-    )
-    values = {kind: tuple(found.cell(kind, name).score.value for name in STATISTICS) for kind in KINDS}
+    found = detection(rows, {"a": ["w " * 2, "w " * 3, "w", "w " * 4, "w", "w " * 5, "w"]}, KIND, KIND_OF)
+    values = {kind: tuple(found.cell(kind, name).value for name in STATISTICS) for kind in KINDS}
     assert values["factual"] == (0.5, 1.0, pytest.approx(2 / 3))  # found as misleading: found
     assert values["cognitive"] == (
         1.0,
@@ -50,10 +51,10 @@ def test_what_counts_for_which_kind() -> None:
     )  # the irrelevant false alarm is not of this kind
     assert values["macro"] == (0.75, 0.75, pytest.approx(2 / 3))
     assert values["overall"] == (0.5, pytest.approx(2 / 3), pytest.approx(4 / 7))
-    by_word = {kind: found.cell(kind, "recall", "word").score.value for kind in KINDS}
+    by_word = {kind: found.cell(kind, "recall", "word").value for kind in KINDS}
     assert by_word == {"factual": 1.0, "cognitive": 0.8, "macro": 0.9, "overall": 7 / 8}
-    assert found.cell("factual", "precision", "word").score.value == 3 / 5
-    assert found.cell("overall", "precision", "word").score.value == 7 / 14
+    assert found.cell("factual", "precision", "word").value == 3 / 5
+    assert found.cell("overall", "precision", "word").value == 7 / 14
     assert (found.positives, found.sentences) == (
         {"factual": 1, "cognitive": 2, "overall": 3},
         {"factual": 2, "cognitive": 3, "overall": 6},
@@ -67,8 +68,8 @@ def test_what_counts_for_which_kind() -> None:
 )
 def test_strictness_moves_what_is_looked_for(strictness: str, expected: float) -> None:
     rows = [row("a", ["misleading", "speculative", "reliable"], ["irrefutable", "speculative", "reliable"])]
-    found = detection(rows, texts_of(rows), LABELS, BELOW[strictness], KIND_OF)
-    assert found.cell("cognitive", "recall").score.value == pytest.approx(expected)
+    found = detection(rows, texts_of(rows), ClosedLabels(LABELS, BELOW[strictness]), KIND_OF)
+    assert found.cell("cognitive", "recall").value == pytest.approx(expected)
 
 
 labels = st.sampled_from(LABELS)
@@ -103,7 +104,7 @@ def sides(rows: Sequence[Row], kind: str) -> tuple[list[bool], list[bool], list[
 @settings(max_examples=60, deadline=None)
 @given(responses())
 def test_scikit_learn_says_the_same(rows: list[Row]) -> None:
-    found = detection(rows, texts_of(rows), LABELS, GROUNDED, KIND_OF)
+    found = detection(rows, texts_of(rows), KIND, KIND_OF)
     for weighting in ("sentence", "word"):
         macro: list[tuple[float, ...]] = []
         for kind in ("factual", "cognitive", "overall"):
@@ -114,10 +115,10 @@ def test_scikit_learn_says_the_same(rows: list[Row]) -> None:
                 expected = precision_recall_fscore_support(
                     gold, said, average="binary", zero_division=0, sample_weight=weights
                 )[:3]
-            ours = tuple(found.cell(kind, name, weighting).score.value for name in STATISTICS)  # type: ignore[arg-type]
+            ours = tuple(found.cell(kind, name, weighting).value for name in STATISTICS)  # type: ignore[arg-type]
             assert ours == pytest.approx(expected), (kind, weighting)
             macro += [expected] if kind != "overall" else []
-        ours = tuple(found.cell("macro", name, weighting).score.value for name in STATISTICS)  # type: ignore[arg-type]
+        ours = tuple(found.cell("macro", name, weighting).value for name in STATISTICS)  # type: ignore[arg-type]
         assert ours == pytest.approx([(one + two) / 2 for one, two in zip(*macro, strict=True)])
 
 
@@ -125,44 +126,39 @@ def test_scikit_learn_says_the_same(rows: list[Row]) -> None:
 @given(st.lists(st.tuples(labels, answers), min_size=1, max_size=4))
 def test_bounds_hold_whatever_the_unanswered_would_have_been(pairs: list[tuple[str, str | None]]) -> None:
     rows = [row("a", [gold for gold, _ in pairs], [said for _, said in pairs])]
-    found = detection(rows, texts_of(rows), LABELS, GROUNDED, KIND_OF)
+    found = detection(rows, texts_of(rows), KIND, KIND_OF)
     holes = [place for place, (_, said) in enumerate(pairs) if said is None]
     seen: dict[tuple[str, str], list[float]] = {}
     for filling in itertools.product(("invented", "faithful"), repeat=len(holes)):
         said = list(rows[0].predicted)
         for place, label in zip(holes, filling, strict=True):
             said[place] = label
-        full = detection([replace(rows[0], predicted=tuple(said))], texts_of(rows), LABELS, GROUNDED, KIND_OF)
+        full = detection([replace(rows[0], predicted=tuple(said))], texts_of(rows), KIND, KIND_OF)
         for kind in KINDS:
             for name in STATISTICS:
-                seen.setdefault((kind, name), []).append(full.cell(kind, name).score.value)
+                seen.setdefault((kind, name), []).append(full.cell(kind, name).value)
     for (kind, name), values in seen.items():
-        score = found.cell(kind, name).score  # type: ignore[arg-type]
+        score = found.cell(kind, name)  # type: ignore[arg-type]
         assert (score.worst, score.best) == pytest.approx((min(values), max(values))), (kind, name)
 
 
 @settings(max_examples=30, deadline=None)
 @given(responses())
 def test_the_overall_interval_is_the_one_of_f1(rows: list[Row]) -> None:
-    found = detection(rows, texts_of(rows), LABELS, GROUNDED, KIND_OF, seed=3)
-    assert found.cell("overall", "f1").interval == interval(
-        rows, "f1", labels=LABELS, positive=GROUNDED, seed=3
-    )
+    found = detection(rows, texts_of(rows), KIND, KIND_OF, seed=3)
+    assert found.cell("overall", "f1").interval == interval(rows, "f1", KIND, seed=3)
     again = by_words(rows, texts_of(rows))
-    words = interval(again, "f1", labels=LABELS, positive=GROUNDED, seed=3)
+    words = interval(again, "f1", KIND, seed=3)
     assert found.cell("overall", "f1", "word").interval == words
-    metric = kind_metric("overall", "f1", LABELS, KIND_OF)
-    assert (
-        interval(rows, metric, labels=LABELS, positive=GROUNDED, seed=3)
-        == found.cell("overall", "f1").interval
-    )
+    metric = kind_metric("overall", "f1", KIND, KIND_OF)
+    assert interval(rows, metric, KIND, seed=3) == found.cell("overall", "f1").interval
 
 
 @settings(max_examples=40, deadline=None)
 @given(responses())
 def test_confusion_of_tiers_is_scikit_learns(rows: list[Row]) -> None:
     tiers = [label for label in LABELS if KIND_OF[label] == "cognitive"]
-    found = tier_confusion(rows, LABELS, GROUNDED, tiers)
+    found = confusion(rows, KIND, shown=tiers)
     pairs = [
         (gold, said)
         for one in rows
@@ -180,8 +176,8 @@ def test_confusion_of_tiers_is_scikit_learns(rows: list[Row]) -> None:
         right = found.right[place]
         assert (right is None) == (not gold)
         if right is not None and sum(counts):
-            assert right.score.value == pytest.approx(counts[LABELS.index(tier)] / sum(counts))
-            assert right.score.worst <= right.score.value <= right.score.best
+            assert right.value == pytest.approx(counts[LABELS.index(tier)] / sum(counts))
+            assert right.worst <= right.value <= right.best
     assert found.to_json()["misleading"]["unanswered"] == found.missing[0]
 
 

@@ -6,18 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measures import scores
 from sklearn.metrics import mean_squared_error
 
 from jurist.errors import UsageError
-from jurist.evaluation.confusion import encode
+from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import group_weights
-from jurist.evaluation.metrics import resolve
+from jurist.evaluation.measured import objective_score
 from jurist.evaluation.proof import prove
-from jurist.evaluation.repeats import MeanMeasure, stack
 from jurist.evaluation.rows import Row
-from jurist.evaluation.scoring import objective_score, scores
+from jurist.evaluation.units import encode
 
 LABELS = ("1", "2", "3.5")
+KIND = ClosedLabels(LABELS)
+NAMES = ("validation_rate", "neg_mse")
 answers = st.sampled_from([*LABELS, None])
 
 
@@ -51,32 +53,30 @@ def plain(rows: list[Row]) -> tuple[float, float]:
 @given(rows=row_lists())
 def test_both_are_what_they_are_defined_to_be(rows: list[Row]) -> None:
     rate, error = plain(rows)
-    assert objective_score(rows, "validation_rate", labels=LABELS) == pytest.approx(rate)
-    assert objective_score(rows, "neg_mse", labels=LABELS) == pytest.approx(error)
-    found = scores(rows, LABELS, metrics=["validation_rate", "neg_mse"])
-    for name in ("validation_rate", "neg_mse"):
-        assert found[name].worst == pytest.approx(objective_score(rows, name, labels=LABELS))
+    assert objective_score(rows, "validation_rate", KIND) == pytest.approx(rate)
+    assert objective_score(rows, "neg_mse", KIND) == pytest.approx(error)
+    found = scores(rows, KIND, NAMES)
+    for name in NAMES:
+        assert found[name].worst == pytest.approx(objective_score(rows, name, KIND))
         assert found[name].worst <= found[name].best + 1e-12
-        assert resolve(name, encode(rows, LABELS)).low <= found[name].value
+        assert KIND.metrics[name].low <= found[name].value
 
 
 @settings(deadline=None, max_examples=100)
 @given(rows=row_lists())
 def test_the_resampled_values_are_those_of_the_repeated_rows(rows: list[Row]) -> None:
-    for name in ("validation_rate", "neg_mse"):
-        units = encode(rows, LABELS)
-        measure = resolve(name, units)
-        units = measure.filled(units)
+    for name in NAMES:
+        metric, units = KIND.metrics[name], encode(KIND, rows)
         weights = np.array([[1] * units.groups, [n + 1 for n in range(units.groups)]])
-        names = sorted({row.group for row in rows if any(row.gold)})
+        names = sorted({row.group for row in rows if row.labelled})
         again = [
             Row(id=f"{row.id}/{n}", group=row.group, gold=row.gold, predicted=row.predicted)
             for row in rows
             if row.group in names
             for n in range(names.index(row.group) + 1)
         ]
-        expected = [objective_score(some, name, labels=LABELS) for some in (rows, again)]
-        assert measure.resampled(units, weights) == pytest.approx(expected)
+        expected = [objective_score(some, name, KIND) for some in (rows, again)]
+        assert metric.resampled(metric.worst(units), weights) == pytest.approx(expected)
 
 
 @settings(deadline=None, max_examples=100)
@@ -87,13 +87,12 @@ def test_a_swap_of_all_groups_turns_the_difference_round(rows: list[Row], seed: 
         Row(id=r.id, group=r.group, gold=r.gold, predicted=tuple(random_.choice(LABELS) for _ in r.gold))
         for r in rows
     ]
-    for name in ("validation_rate", "neg_mse"):
-        one, two = encode(rows, LABELS), encode(others, LABELS)
-        measure = resolve(name, one)
-        one, two = measure.filled(one), measure.filled(two)
-        swaps = np.array([[False] * one.groups, [True] * one.groups])
-        difference = measure.of(two) - measure.of(one)
-        assert measure.swapped(one, two, swaps) == pytest.approx([difference, -difference])
+    for name in NAMES:
+        metric = KIND.metrics[name]
+        units = metric.worst(encode(KIND, rows, others))
+        swaps = np.array([[False] * units.groups, [True] * units.groups])
+        one, two = metric.each(units)
+        assert metric.swapped(units, swaps) == pytest.approx([two - one, one - two])
 
 
 def test_the_error_is_scikit_learns() -> None:
@@ -104,15 +103,14 @@ def test_the_error_is_scikit_learns() -> None:
         for n, (g, p) in enumerate(zip(gold, predicted, strict=True))
     ]
     expected = -mean_squared_error([float(g) for g in gold], [float(p) for p in predicted])
-    assert objective_score(rows, "neg_mse", labels=LABELS) == pytest.approx(expected)
+    assert objective_score(rows, "neg_mse", KIND) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("bad", ["good", "nan", "inf", ""])
 def test_a_label_that_is_no_number_is_one_clear_error(bad: str) -> None:
     rows = [Row(id="a", group="a", gold=("1",), predicted=("1",))]
-    with pytest.raises(UsageError, match="needs labels that are numbers") as error:
-        objective_score(rows, "neg_mse", labels=("1", bad))
-    assert repr(bad) in str(error.value)
+    with pytest.raises(UsageError, match="the metric 'neg_mse' does not fit this judge; use one of accuracy"):
+        objective_score(rows, "neg_mse", ClosedLabels(("1", bad)))
 
 
 def test_a_case_passes_only_as_a_whole() -> None:
@@ -122,7 +120,7 @@ def test_a_case_passes_only_as_a_whole() -> None:
         Row(id="c", group="c", gold=("1", None), predicted=("1", None)),
         Row(id="d", group="d", gold=("1", "2"), predicted=("1", None)),
     ]
-    found = scores(rows, LABELS, metrics=["validation_rate"])["validation_rate"]
+    found = scores(rows, KIND, ["validation_rate"])["validation_rate"]
     assert (found.value, found.worst, found.best) == pytest.approx((2 / 3, 2 / 4, 3 / 4))
 
 
@@ -130,13 +128,14 @@ def test_a_case_passes_only_as_a_whole() -> None:
 def test_repeats_and_the_proof_take_them(name: str) -> None:
     rows = [Row(id=str(n), group=str(n % 12), gold=("1", "2"), predicted=("2", "2")) for n in range(36)]
     good = [Row(id=r.id, group=r.group, gold=r.gold, predicted=r.gold) for r in rows]
-    proof = prove(rows, good, name, LABELS)
+    proof = prove(rows, good, name, KIND)
     assert proof.decision.verdict == "better"
     assert proof.decision.metric == name
     assert name in proof.to_card()["scores"]["compiled"]
-    units = [encode(some, LABELS) for some in (rows, good)]
-    mean = MeanMeasure(measure=resolve(name, units[0]), repeats=2)
-    values = [resolve(name, one).of(one) for one in units]
-    assert mean.of(stack(units)) == pytest.approx(np.mean(values))
-    weights = group_weights(units[0].groups, seed=0)
-    assert len(mean.resampled(stack(units), weights)) == len(weights)
+    units = encode(KIND, rows, good)
+    metric = KIND.metrics[name]
+    assert metric.of(units) == pytest.approx(
+        np.mean([objective_score(some, name, KIND) for some in (rows, good)])
+    )
+    weights = group_weights(units.groups, seed=0)
+    assert len(metric.resampled(units, weights)) == len(weights)

@@ -9,23 +9,16 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measures import NAMES, rows_of, scores, value_of
 from sklearn import metrics as sk
 
 from jurist.errors import JuristError, UsageError
-from jurist.evaluation.metrics import METRICS
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.measured import objective_score
 from jurist.evaluation.rows import Row
-from jurist.evaluation.scoring import objective_score, scores
 
 LABELS = "abcd"
 Pair = tuple[str, str | None]
-
-
-def rows_of(pairs: Sequence[Pair], *, group_size: int = 2) -> list[Row]:
-    """One row per unit, groups of ``group_size`` neighbours."""
-    return [
-        Row(id=f"{place:03d}", group=str(place // group_size), gold=(gold,), predicted=(answer,))
-        for place, (gold, answer) in enumerate(pairs)
-    ]
 
 
 def pairs(labels: str, *, missing: bool, most: int) -> st.SearchStrategy[list[Pair]]:
@@ -53,13 +46,17 @@ def counterpart(name: str, gold: Sequence[str], predicted: Sequence[str], positi
         return float(function(gold, predicted))
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", NAMES)
 @given(data=pairs(LABELS, missing=False, most=40), positive=st.sampled_from(["a", "ab", "bcd"]))
 def test_metrics_equal_scikit_learn(name: str, data: list[tuple[str, str]], positive: str) -> None:
     gold, predicted = [pair[0] for pair in data], [pair[1] for pair in data]
-    found = METRICS[name](gold, predicted, labels=LABELS, positive=set(positive))
+    found = value_of(name, gold, predicted, ClosedLabels(LABELS, set(positive)))
     assert found == pytest.approx(counterpart(name, gold, predicted, set(positive)), abs=1e-9)
-    assert METRICS[name].low - 1e-12 <= found <= METRICS[name].high + 1e-12
+    assert (
+        ClosedLabels(LABELS, set(positive)).metrics[name].low - 1e-12
+        <= found
+        <= ClosedLabels(LABELS, set(positive)).metrics[name].high + 1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,40 +77,47 @@ def test_metrics_equal_scikit_learn(name: str, data: list[tuple[str, str]], posi
     ],
 )
 def test_conventions(name: str, gold: str, predicted: str, value: float) -> None:
-    assert METRICS[name](gold, predicted, labels="abc", positive={"a"}) == pytest.approx(value, abs=1e-12)
+    assert value_of(name, gold, predicted, ClosedLabels("abc", {"a"})) == pytest.approx(value, abs=1e-12)
 
 
 def test_positive_is_a_set_of_labels_and_a_confusion_within_it_is_right() -> None:
-    found = scores(rows_of([("a", "b"), ("b", "a"), ("c", "c")]), "abc", {"a", "b"})
+    found = scores(rows_of([("a", "b"), ("b", "a"), ("c", "c")]), ClosedLabels("abc", {"a", "b"}))
     assert found["f1"].value == 1.0
     assert found["accuracy"].value == pytest.approx(1 / 3)
 
 
 def test_a_judge_without_a_positive_side_has_no_precision() -> None:
     rows = rows_of([("a", "a"), ("b", "c")])
-    assert set(scores(rows, "abc").metrics) == {"accuracy", "balanced_accuracy", "macro_f1", "kappa"}
-    with pytest.raises(UsageError, match="'f1' needs positive labels"):
-        objective_score(rows, "f1", labels="abc")
-    with pytest.raises(UsageError, match="'recall' needs positive labels"):
-        METRICS["recall"]("ab", "ab", labels="ab")
+    assert set(scores(rows, ClosedLabels("abc"))) == {
+        "accuracy",
+        "balanced_accuracy",
+        "macro_f1",
+        "kappa",
+    }
+    with pytest.raises(UsageError, match="'f1' does not fit this judge; use one of accuracy"):
+        objective_score(rows, "f1", ClosedLabels("abc"))
+    with pytest.raises(UsageError, match="'recall' does not fit this judge"):
+        value_of("recall", "ab", "ab", ClosedLabels("ab"))
 
 
 def test_an_unknown_metric_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="unknown metric 'f2'; use one of precision, recall, f1"):
-        scores(rows_of([("a", "a")]), "ab", {"a"}, metrics=["f2"])
+    with pytest.raises(
+        UsageError, match="the metric 'f2' does not fit this judge; use one of precision, recall, f1"
+    ):
+        scores(rows_of([("a", "a")]), ClosedLabels("ab", {"a"}), metrics=["f2"])
 
 
 def test_only_answered_units_count_towards_the_value() -> None:
-    found = scores(rows_of([("a", "a"), ("a", None), ("b", "b"), ("b", "a")]), "ab", {"a"})
+    found = scores(rows_of([("a", "a"), ("a", None), ("b", "b"), ("b", "a")]), ClosedLabels("ab", {"a"}))
     assert found["accuracy"].value == pytest.approx(2 / 3)
     assert (found["accuracy"].worst, found["accuracy"].best) == (0.5, 0.75)
     assert (found["f1"].worst, found["f1"].best) == pytest.approx((0.5, 0.8))
 
 
 def test_no_answer_at_all_scores_zero_with_full_bounds() -> None:
-    found = scores(rows_of([("a", None), ("b", None)]), "ab", {"a"})
-    assert {score.value for score in found.metrics.values()} == {0.0}
-    assert {score.best for score in found.metrics.values()} == {1.0}
+    found = scores(rows_of([("a", None), ("b", None)]), ClosedLabels("ab", {"a"}))
+    assert {score.value for score in found.values()} == {0.0}
+    assert {score.best for score in found.values()} == {1.0}
     assert found["kappa"].worst == -1.0
 
 
@@ -140,12 +144,12 @@ def few_holes(labels: str) -> st.SearchStrategy[list[Pair]]:
 @given(data=st.data())
 def test_bounds_are_reached_and_contain_every_completion(labels: str, data: st.DataObject) -> None:
     units = data.draw(few_holes(labels))
-    found = scores(rows_of(units), labels, {"a"})
+    found = scores(rows_of(units), ClosedLabels(labels, {"a"}))
     filled = fillings(units, labels)
-    for name, score in found.metrics.items():
+    for name, score in found.items():
         values = [
-            METRICS[name](
-                [pair[0] for pair in way], [str(pair[1]) for pair in way], labels=labels, positive={"a"}
+            value_of(
+                name, [pair[0] for pair in way], [str(pair[1]) for pair in way], ClosedLabels(labels, {"a"})
             )
             for way in filled
         ]
@@ -156,9 +160,9 @@ def test_bounds_are_reached_and_contain_every_completion(labels: str, data: st.D
 def test_macro_f1_bound_when_the_wrong_label_must_be_chosen_with_care() -> None:
     # The hits are on a and b; all holes are gold a, so a itself cannot take a wrong answer.
     units: list[Pair] = [*[("a", "a")] * 4, *[("b", "b")] * 2, ("c", "a"), *[("a", None)] * 4]
-    found = scores(rows_of(units), "abcd")["macro_f1"]
+    found = scores(rows_of(units), ClosedLabels("abcd"))["macro_f1"]
     values = [
-        METRICS["macro_f1"]([pair[0] for pair in way], [str(pair[1]) for pair in way], labels="abcd")
+        value_of("macro_f1", [pair[0] for pair in way], [str(pair[1]) for pair in way], ClosedLabels("abcd"))
         for way in fillings(units, "abcd")
     ]
     assert found.worst == pytest.approx(min(values), abs=1e-12)
@@ -167,24 +171,28 @@ def test_macro_f1_bound_when_the_wrong_label_must_be_chosen_with_care() -> None:
 def test_macro_f1_is_not_always_lowest_when_a_new_label_joins() -> None:
     # Answering a costs the only label with hits a third; a fifth label in the mean costs but a fifth.
     units: list[Pair] = [("a", "a"), ("b", "c"), ("c", "d"), ("d", "b"), ("b", None)]
-    assert scores(rows_of(units), "abcde")["macro_f1"].worst == pytest.approx((2 / 3) / 4, abs=1e-12)
+    assert scores(rows_of(units), ClosedLabels("abcde"))["macro_f1"].worst == pytest.approx(
+        (2 / 3) / 4, abs=1e-12
+    )
 
 
 def test_kappa_of_three_labels_can_be_best_with_a_wrong_answer() -> None:
     # All answers are wrong; agreeing on the common label raises chance agreement more than agreement.
     units: list[Pair] = [*[("a", "b")] * 80, *[("b", "a")] * 10, *[("b", "c")] * 10, ("a", None)]
     right = [(gold, answer or "a") for gold, answer in units]
-    agreeing = METRICS["kappa"]([pair[0] for pair in right], [pair[1] for pair in right], labels="abc")
+    agreeing = value_of(
+        "kappa", [pair[0] for pair in right], [pair[1] for pair in right], ClosedLabels("abc")
+    )
     best = max(
-        METRICS["kappa"]([pair[0] for pair in way], [str(pair[1]) for pair in way], labels="abc")
+        value_of("kappa", [pair[0] for pair in way], [str(pair[1]) for pair in way], ClosedLabels("abc"))
         for way in fillings(units, "abc")
     )
-    found = scores(rows_of(units), "abc")["kappa"].best
+    found = scores(rows_of(units), ClosedLabels("abc"))["kappa"].best
     assert found == pytest.approx(best, abs=1e-12)
     assert found > agreeing
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=60, deadline=None)
 @given(units=few_holes("abc"), answer=st.sampled_from("abc"))
 def test_abstaining_never_pays(name: str, units: list[Pair], answer: str) -> None:
@@ -192,10 +200,12 @@ def test_abstaining_never_pays(name: str, units: list[Pair], answer: str) -> Non
     answered = [*units[:hole], (units[hole][0], answer), *units[hole + 1 :]]
 
     def objective(data: Sequence[Pair]) -> float:
-        return objective_score(rows_of(data), name, labels="abc", positive={"a"})
+        return objective_score(rows_of(data), name, ClosedLabels("abc", {"a"}))
 
     assert objective(units) <= objective(answered) + 1e-12
-    assert objective(units) == pytest.approx(scores(rows_of(units), "abc", {"a"})[name].worst, abs=1e-12)
+    assert objective(units) == pytest.approx(
+        scores(rows_of(units), ClosedLabels("abc", {"a"}))[name].worst, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -204,7 +214,7 @@ def test_abstaining_never_pays(name: str, units: list[Pair], answer: str) -> Non
 )
 def test_the_objective_counts_a_missing_unit_as_the_other_side(name: str, value: float) -> None:
     rows = rows_of([("a", "a"), ("a", None), ("b", "b"), ("b", None)])
-    assert objective_score(rows, name, labels="ab", positive={"a"}) == pytest.approx(value)
+    assert objective_score(rows, name, ClosedLabels("ab", {"a"})) == pytest.approx(value)
 
 
 @settings(max_examples=50, deadline=None)
@@ -214,7 +224,7 @@ def test_the_order_of_rows_does_not_matter(data: list[Pair], order: object) -> N
     shuffled = list(rows)
     shuffle: Callable[[list[Row]], None] = order.shuffle  # type: ignore[attr-defined]
     shuffle(shuffled)
-    assert scores(rows, "abc", {"a"}) == scores(shuffled, "abc", {"a"})
+    assert scores(rows, ClosedLabels("abc", {"a"})) == scores(shuffled, ClosedLabels("abc", {"a"}))
 
 
 def hits(gold: Sequence[str], predicted: Sequence[str]) -> float:
@@ -223,10 +233,10 @@ def hits(gold: Sequence[str], predicted: Sequence[str]) -> float:
 
 @given(data=pairs("abc", missing=True, most=12))
 def test_an_own_metric_that_is_accuracy_behaves_like_it(data: list[Pair]) -> None:
-    found = scores(rows_of(data), "abc", {"a"}, metrics=["accuracy", hits])
+    found = scores(rows_of(data), ClosedLabels("abc", {"a"}), metrics=["accuracy", hits])
     assert found["hits"].value == pytest.approx(found["accuracy"].value, abs=1e-12)
     assert found["hits"].worst <= found["accuracy"].worst <= found["accuracy"].best <= found["hits"].best
-    assert objective_score(rows_of(data), hits, labels="abc") == pytest.approx(found["accuracy"].worst)
+    assert objective_score(rows_of(data), hits, ClosedLabels("abc")) == pytest.approx(found["accuracy"].worst)
 
 
 @pytest.mark.parametrize("value", [1.5, -0.1, float("nan"), None, "0.5"])
@@ -235,22 +245,22 @@ def test_an_own_metric_out_of_range_is_refused(value: object) -> None:
         return value  # type: ignore[return-value]
 
     with pytest.raises(JuristError, match=r"the metric 'strange' returned .* for 1 units"):
-        scores(rows_of([("a", "a")]), "ab", metrics=[strange])
+        scores(rows_of([("a", "a")]), ClosedLabels("ab"), metrics=[strange])
 
 
 def test_an_own_metric_cannot_take_the_name_of_a_named_one() -> None:
     def f1(gold: Sequence[str], predicted: Sequence[str]) -> float:
         return 0.25
 
-    assert scores(rows_of([("a", "a")]), "ab", metrics=[f1])["custom_f1"].value == 0.25
+    assert scores(rows_of([("a", "a")]), ClosedLabels("ab", {"a"}), metrics=[f1])["custom_f1"].value == 0.25
 
 
 def test_bounds_of_many_missing_units_are_still_exact_for_two_labels() -> None:
     units: list[Pair] = [*[("a", "a")] * 30, *[("b", "a")] * 10, *[("a", None)] * 700, *[("b", None)] * 900]
-    found = scores(rows_of(units), "ab", {"a"})
+    found = scores(rows_of(units), ClosedLabels("ab", {"a"}))
     wrong = [("ba"["ab".index(gold)] if answer is None else answer) for gold, answer in units]
     right = [answer or gold for gold, answer in units]
     gold = [pair[0] for pair in units]
-    for name, score in found.metrics.items():
+    for name, score in found.items():
         assert score.worst == pytest.approx(counterpart(name, gold, wrong, {"a"}), abs=1e-9)
         assert score.best == pytest.approx(counterpart(name, gold, right, {"a"}), abs=1e-9)

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measures import NAMES, mcnemar_of, permutation
 from numpy.typing import NDArray
 from scipy import stats
 
 from jurist.errors import UsageError
-from jurist.evaluation.metrics import METRICS
-from jurist.evaluation.paired import holm, mcnemar, mcnemar_rows, permutation_test
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.measured import objective_score
+from jurist.evaluation.paired import holm, mcnemar
 from jurist.evaluation.rows import Row
-from jurist.evaluation.scoring import objective_score
 
 Floats = NDArray[np.float64]
 
@@ -60,9 +61,9 @@ def test_mcnemar_stays_above_zero_and_refuses_negative_counts() -> None:
 def test_mcnemar_on_rows_counts_missing_as_wrong_and_sides_if_there_are_any() -> None:
     gold = ["ab", "cab"]
     one, two = rows_of(gold, ["a-", "bab"]), rows_of(gold, ["bb", "c-c"])
-    exact = mcnemar_rows(one, two, labels="abc")
+    exact = mcnemar_of(one, two, ClosedLabels("abc"))
     assert (exact.b, exact.c) == (3, 2)
-    sided = mcnemar_rows(one, two, labels="abc", positive={"a", "b"})
+    sided = mcnemar_of(one, two, ClosedLabels("abc", {"a", "b"}))
     # Unit 1 is right for both (a, b are one side); unit 2 corrected; 3 corrected; 4 and 5 broken.
     assert (sided.b, sided.c) == (2, 2)
 
@@ -84,7 +85,7 @@ def enumerated(one: list[Row], two: list[Row], name: str, labels: str) -> float:
     for swap in itertools.product([False, True], repeat=len(one)):
         left = [b if swapped else a for a, b, swapped in zip(one, two, swap, strict=True)]
         right = [a if swapped else b for a, b, swapped in zip(one, two, swap, strict=True)]
-        scored = [objective_score(rows, name, labels=labels, positive={"a"}) for rows in (left, right)]
+        scored = [objective_score(rows, name, ClosedLabels(labels, {"a"})) for rows in (left, right)]
         differences.append(abs(scored[1] - scored[0]))
     return float(np.mean([value >= differences[0] - 1e-12 for value in differences]))
 
@@ -95,11 +96,11 @@ def without_gaps(rows: list[Row]) -> list[Row]:
     ]
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_permutation_equals_enumeration(name: str, seed: int) -> None:
     one, two = (without_gaps(rows) for rows in systems(seed, groups=7, most=4, labels="abc"))
-    found = permutation_test(one, two, name, labels="abc", positive={"a"})
+    found = permutation(one, two, name, ClosedLabels("abc", {"a"}))
     assert found.exact
     assert found.p == pytest.approx(enumerated(one, two, name, "abc"), abs=1e-12)
 
@@ -108,10 +109,10 @@ def test_permutation_equals_enumeration(name: str, seed: int) -> None:
 @given(seed=st.integers(0, 10_000))
 def test_with_one_unit_per_group_and_accuracy_it_is_exact_mcnemar(seed: int) -> None:
     one, two = systems(seed, groups=12, most=1)
-    found = permutation_test(one, two, "accuracy", labels="ab")
-    assert found.p == pytest.approx(mcnemar_rows(one, two, labels="ab").p, abs=1e-12)
-    assert found.p == permutation_test(two, one, "accuracy", labels="ab").p
-    assert found.difference == -permutation_test(two, one, "accuracy", labels="ab").difference
+    found = permutation(one, two, "accuracy", ClosedLabels("ab"))
+    assert found.p == pytest.approx(mcnemar_of(one, two, ClosedLabels("ab")).p, abs=1e-12)
+    assert found.p == permutation(two, one, "accuracy", ClosedLabels("ab")).p
+    assert found.difference == -permutation(two, one, "accuracy", ClosedLabels("ab")).difference
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -128,7 +129,7 @@ def test_permutation_of_means_equals_scipy(seed: int) -> None:
     expected = stats.permutation_test(
         hits, statistic, permutation_type="samples", vectorized=True, n_resamples=np.inf
     ).pvalue
-    found = permutation_test(one, two, "accuracy", labels="ab")
+    found = permutation(one, two, "accuracy", ClosedLabels("ab"))
     assert found.p == pytest.approx(expected, abs=1e-9)
 
 
@@ -136,7 +137,7 @@ def test_groups_without_a_difference_do_not_count_against_enumeration() -> None:
     gold = ["ab"] * 200
     one = rows_of(gold, ["ab"] * 195 + ["ba"] * 5)
     two = rows_of(gold, ["ab"] * 200)
-    found = permutation_test(one, two, "accuracy", labels="ab")
+    found = permutation(one, two, "accuracy", ClosedLabels("ab"))
     assert (found.exact, found.groups, found.swaps) == (True, 5, 32)
     assert found.p == 2 / 32
 
@@ -144,26 +145,26 @@ def test_groups_without_a_difference_do_not_count_against_enumeration() -> None:
 def test_drawn_swaps_come_close_to_the_exact_value_and_depend_on_the_seed_only() -> None:
     gold = ["a"] * 40
     one, two = rows_of(gold, ["a"] * 14 + ["b"] * 26), rows_of(gold, ["b"] * 14 + ["a"] * 26)
-    exact = mcnemar_rows(one, two, labels="ab").p
-    found = permutation_test(one, two, "accuracy", labels="ab", seed=1)
+    exact = mcnemar_of(one, two, ClosedLabels("ab")).p
+    found = permutation(one, two, "accuracy", ClosedLabels("ab"), seed=1)
     assert (found.exact, found.groups, found.swaps) == (False, 40, 10_000)
     # The standard error of the estimate is 0.0024 at this p.
     assert found.p == pytest.approx(exact, abs=0.012)
-    assert found == permutation_test(one[::-1], two, "accuracy", labels="ab", seed=1)
-    assert found.p != permutation_test(one, two, "accuracy", labels="ab", seed=2).p
+    assert found == permutation(one[::-1], two, "accuracy", ClosedLabels("ab"), seed=1)
+    assert found.p != permutation(one, two, "accuracy", ClosedLabels("ab"), seed=2).p
 
 
 def test_a_drawn_p_value_is_never_zero() -> None:
     gold = ["a"] * 60
-    found = permutation_test(
-        rows_of(gold, ["b"] * 60), rows_of(gold, ["a"] * 60), "accuracy", labels="ab", draws=99
+    found = permutation(
+        rows_of(gold, ["b"] * 60), rows_of(gold, ["a"] * 60), "accuracy", ClosedLabels("ab"), draws=99
     )
     assert found.p == pytest.approx(1 / 100)
 
 
 def test_equal_systems_have_p_one() -> None:
     one, _ = systems(1, groups=20, most=3)
-    assert permutation_test(one, one, "f1", labels="ab", positive={"a"}).p == 1.0
+    assert permutation(one, one, "f1", ClosedLabels("ab", {"a"})).p == 1.0
 
 
 def own(gold: Sequence[str], predicted: Sequence[str]) -> float:
@@ -172,8 +173,8 @@ def own(gold: Sequence[str], predicted: Sequence[str]) -> float:
 
 def test_an_own_metric_permutes_like_the_named_one_it_equals() -> None:
     one, two = systems(5, groups=8, most=3)
-    mine = permutation_test(one, two, own, labels="ab")
-    named = permutation_test(one, two, "accuracy", labels="ab")
+    mine = permutation(one, two, own, ClosedLabels("ab"))
+    named = permutation(one, two, "accuracy", ClosedLabels("ab"))
     assert (mine.p, mine.difference) == pytest.approx((named.p, named.difference))
 
 

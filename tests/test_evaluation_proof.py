@@ -6,13 +6,15 @@ import json
 from collections.abc import Sequence
 
 import pytest
+from measures import NAMES, interval, mcnemar_of, permutation
+from measures import difference as difference_of
 
 from jurist.errors import JuristError, UsageError
-from jurist.evaluation.intervals import difference_interval, interval
-from jurist.evaluation.metrics import METRICS
-from jurist.evaluation.paired import mcnemar_rows, permutation_test
+from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.proof import Proof, Verdict, prove
 from jurist.evaluation.rows import Row
+
+SIDED = ClosedLabels("ab", {"a"})
 
 
 def rows_of(answers: Sequence[str], *, gold: str = "ab") -> list[Row]:
@@ -30,7 +32,7 @@ def rows_of(answers: Sequence[str], *, gold: str = "ab") -> list[Row]:
 
 
 def verdict(basic: Sequence[str], compiled: Sequence[str], metric: str = "f1") -> Verdict:
-    return prove(rows_of(basic), rows_of(compiled), metric, "ab", {"a"}).decision.verdict
+    return prove(rows_of(basic), rows_of(compiled), metric, SIDED).decision.verdict
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,7 @@ def test_verdicts(basic: Sequence[str], compiled: Sequence[str], expected: Verdi
 
 
 def test_silence_raises_the_answered_value_but_not_the_decision() -> None:
-    found = prove(rows_of(["+x+x"] * 20), rows_of(["+-+-"] * 20), "accuracy", "ab", {"a"})
+    found = prove(rows_of(["+x+x"] * 20), rows_of(["+-+-"] * 20), "accuracy", SIDED)
     assert found.basic["accuracy"].value == 0.5
     assert found.compiled["accuracy"].value == 1.0
     assert found.compiled["accuracy"].worst == 0.5
@@ -71,7 +73,7 @@ def test_more_units_right_with_a_lower_metric_is_not_better() -> None:
     gold = "abbbbbbbbb"
     basic, compiled = ["+" + "x" * 3 + "+" * 6] * 20, ["x" + "+" * 9] * 20
     by_metric = {
-        name: prove(rows_of(basic, gold=gold), rows_of(compiled, gold=gold), name, "ab", {"a"}).decision
+        name: prove(rows_of(basic, gold=gold), rows_of(compiled, gold=gold), name, SIDED).decision
         for name in ("accuracy", "recall")
     }
     assert by_metric["accuracy"].verdict == "better"
@@ -83,7 +85,7 @@ def test_a_higher_metric_with_more_units_broken_than_corrected_is_not_better() -
     # The compiled judge calls nearly everything a: recall rises surely, and most units are now wrong.
     gold = "abbbbbbbbb"
     basic, compiled = ["x" + "+" * 9] * 20, ["+" + "x" * 9] * 20
-    found = prove(rows_of(basic, gold=gold), rows_of(compiled, gold=gold), "recall", "ab", {"a"}).decision
+    found = prove(rows_of(basic, gold=gold), rows_of(compiled, gold=gold), "recall", SIDED).decision
     assert found.interval.low > 0.0
     assert found.mcnemar.p < 0.05
     assert found.verdict == "not shown to be better"
@@ -91,17 +93,15 @@ def test_a_higher_metric_with_more_units_broken_than_corrected_is_not_better() -
 
 def test_alpha_is_the_level_of_the_unit_test() -> None:
     basic, compiled = rows_of(["+x"] * 7 + ["++"] * 5), rows_of(["++"] * 12)
-    strict = prove(basic, compiled, "accuracy", "ab", {"a"}, alpha=0.01)
-    usual = prove(basic, compiled, "accuracy", "ab", {"a"})
+    strict = prove(basic, compiled, "accuracy", SIDED, alpha=0.01)
+    usual = prove(basic, compiled, "accuracy", SIDED)
     assert usual.decision.mcnemar.p == pytest.approx(2 / 128)
     assert (strict.decision.verdict, usual.decision.verdict) == ("not shown to be better", "better")
 
 
 @pytest.fixture
 def proof() -> Proof:
-    return prove(
-        rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5), "f1", "ab", {"a"}, seed=3
-    )
+    return prove(rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5), "f1", SIDED, seed=3)
 
 
 def test_the_card_is_plain_json_with_every_metric(proof: Proof) -> None:
@@ -109,7 +109,7 @@ def test_the_card_is_plain_json_with_every_metric(proof: Proof) -> None:
     assert json.loads(json.dumps(card, allow_nan=False)) == card
     assert set(card) == {"scores", "decision", "counts"}
     for side in ("basic", "compiled"):
-        assert set(card["scores"][side]) == set(METRICS)
+        assert set(card["scores"][side]) == set(NAMES)
         for entry in card["scores"][side].values():
             assert set(entry) == {"value", "low", "high", "worst", "best"}
             assert entry["low"] <= entry["high"]
@@ -128,9 +128,9 @@ def test_the_card_is_plain_json_with_every_metric(proof: Proof) -> None:
 def test_the_decision_is_made_of_the_public_tests(proof: Proof) -> None:
     basic, compiled = rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5)
     decision = proof.to_card()["decision"]
-    difference = difference_interval(basic, compiled, "f1", labels="ab", positive={"a"}, seed=3)
-    unit_test = mcnemar_rows(basic, compiled, labels="ab", positive={"a"})
-    swaps = permutation_test(basic, compiled, "f1", labels="ab", positive={"a"}, seed=3)
+    difference = difference_of(basic, compiled, "f1", SIDED, seed=3)
+    unit_test = mcnemar_of(basic, compiled, SIDED)
+    swaps = permutation(basic, compiled, "f1", SIDED, seed=3)
     expected = {
         "metric": "f1",
         "low": difference.low,
@@ -151,19 +151,16 @@ def test_the_decision_is_made_of_the_public_tests(proof: Proof) -> None:
     assert decision["difference"] == pytest.approx(decision["compiled"] - decision["basic"])
     assert decision["difference"] == pytest.approx(swaps.difference)
     assert decision["test"].startswith("exact McNemar")
-    own = interval(basic, "kappa", labels="ab", positive={"a"}, seed=3)
+    own = interval(basic, "kappa", SIDED, seed=3)
     card = proof.to_card()["scores"]["basic"]["kappa"]
     assert (card["low"], card["high"]) == (own.low, own.high)
 
 
 def test_the_seed_reaches_the_drawn_swaps() -> None:
     basic, compiled = rows_of(["x"] * 25 + ["+"] * 15), rows_of(["+"] * 25 + ["x"] * 15)
-    drawn = [
-        permutation_test(basic, compiled, "accuracy", labels="ab", positive={"a"}, seed=seed).p
-        for seed in (0, 3)
-    ]
+    drawn = [permutation(basic, compiled, "accuracy", SIDED, seed=seed).p for seed in (0, 3)]
     assert drawn[0] != drawn[1]
-    assert prove(basic, compiled, "accuracy", "ab", {"a"}, seed=3).decision.permutation.p == drawn[1]
+    assert prove(basic, compiled, "accuracy", SIDED, seed=3).decision.permutation.p == drawn[1]
 
 
 def test_the_words_hold_the_numbers(proof: Proof) -> None:
@@ -175,22 +172,22 @@ def test_the_words_hold_the_numbers(proof: Proof) -> None:
 
 def test_the_proof_depends_on_rows_and_seed_only(proof: Proof) -> None:
     basic, compiled = rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5)
-    again = prove(basic[::-1], compiled, "f1", "ab", {"a"}, seed=3)
+    again = prove(basic[::-1], compiled, "f1", SIDED, seed=3)
     assert json.dumps(again.to_card()) == json.dumps(proof.to_card())
 
 
 @pytest.mark.parametrize(("groups", "warned"), [(1, "one group"), (5, "only 5 groups"), (10, "")])
 def test_few_groups_are_warned_about(groups: int, warned: str) -> None:
     rows = rows_of(["++x"] * groups)
-    found = prove(rows, rows, "f1", "ab", {"a"}).decision.warnings
+    found = prove(rows, rows, "f1", SIDED).decision.warnings
     assert (warned in found[0]) if warned else not found
 
 
 def test_unlabelled_units_count_nowhere() -> None:
     basic, compiled = rows_of(["+x"] * 12), rows_of(["++"] * 12)
     extra = [Row(id="u", group="u", gold=(None, None), predicted=("a", None))]
-    plain = prove(basic, compiled, "f1", "ab", {"a"}).to_card()
-    found = prove([*basic, *extra], [*compiled, *extra], "f1", "ab", {"a"}).to_card()
+    plain = prove(basic, compiled, "f1", SIDED).to_card()
+    found = prove([*basic, *extra], [*compiled, *extra], "f1", SIDED).to_card()
     assert found["scores"] == plain["scores"]
     assert found["decision"] == plain["decision"]
     assert found["counts"]["basic"]["cases"]["unlabelled"] == 1
@@ -204,12 +201,12 @@ def weighted(gold: Sequence[str], predicted: Sequence[str]) -> float:
 
 
 def test_an_own_metric_is_the_judges_metric() -> None:
-    found = prove(rows_of(["+x-x"] * 12), rows_of(["++++"] * 12), weighted, "ab", {"a"})
+    found = prove(rows_of(["+x-x"] * 12), rows_of(["++++"] * 12), weighted, SIDED)
     assert found.decision.metric == "weighted"
     assert found.decision.basic == pytest.approx(3 / 8)
     assert found.decision.verdict == "better"
     card = found.to_card()["scores"]["basic"]
-    assert set(card) == {*METRICS, "weighted"}
+    assert set(card) == {*NAMES, "weighted"}
     assert (card["weighted"]["worst"], card["weighted"]["best"]) == (0.0, 1.0)
     assert card["weighted"]["value"] == pytest.approx(3 / 5)
 
@@ -218,11 +215,11 @@ def test_without_a_positive_side_right_means_the_exact_label() -> None:
     gold = tuple("abc")
     basic = [Row(id=str(n), group=str(n), gold=gold, predicted=("b", "a", "c")) for n in range(12)]
     compiled = [Row(id=str(n), group=str(n), gold=gold, predicted=gold) for n in range(12)]
-    exact = prove(basic, compiled, "macro_f1", "abc").to_card()
+    exact = prove(basic, compiled, "macro_f1", ClosedLabels("abc")).to_card()
     assert (exact["decision"]["c"], exact["decision"]["verdict"]) == (24, "better")
     assert "exact label" in exact["decision"]["test"]
     assert "f1" not in exact["scores"]["basic"]
-    sided = prove(basic, compiled, "f1", "abc", {"a", "b"}).to_card()["decision"]
+    sided = prove(basic, compiled, "f1", ClosedLabels("abc", {"a", "b"})).to_card()["decision"]
     assert (sided["c"], sided["verdict"]) == (0, "not shown to be better")
     assert "right side" in sided["test"]
 
@@ -238,10 +235,10 @@ def test_without_a_positive_side_right_means_the_exact_label() -> None:
 def test_rows_of_another_gold_set_are_refused(change: dict[str, object], message: str) -> None:
     one = {"id": "c", "group": "g", "gold": ("a", "b"), "predicted": ("a", "b")}
     with pytest.raises(JuristError, match=message):
-        prove([Row(**one)], [Row(**{**one, **change})], "f1", "ab", {"a"})  # type: ignore[arg-type]
+        prove([Row(**one)], [Row(**{**one, **change})], "f1", SIDED)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0, float("nan")])
 def test_alpha_outside_its_range_is_refused(alpha: float) -> None:
     with pytest.raises(UsageError, match="alpha"):
-        prove(rows_of(["+"]), rows_of(["+"]), "f1", "ab", {"a"}, alpha=alpha)
+        prove(rows_of(["+"]), rows_of(["+"]), "f1", SIDED, alpha=alpha)

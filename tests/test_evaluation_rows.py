@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import JuristError, UsageError
-from jurist.evaluation.confusion import encode
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.measured import measure
 from jurist.evaluation.rows import Counts, Row, matched, tally
-from jurist.evaluation.scoring import scores
+from jurist.evaluation.units import encode
 
 
 def row(key: str, gold: str, predicted: str, *, group: str = "g", failed: bool = False) -> Row:
@@ -55,7 +56,7 @@ def test_tally_tells_abstained_failed_and_unlabelled_apart() -> None:
     assert found.cases == Counts(total=6, answered=2, abstained=1, failed=1, unlabelled=2)
     assert found.units.labelled == 7
     assert found.units.coverage == pytest.approx(4 / 7)
-    assert scores(rows, "ab").coverage == found.units.coverage
+    assert measure(rows, "accuracy", ClosedLabels("ab")).coverage == found.units.coverage
 
 
 def test_coverage_of_nothing_labelled_is_zero() -> None:
@@ -89,7 +90,7 @@ def test_pairing_refuses(second: list[Row], message: str) -> None:
 def test_pairing_goes_by_id() -> None:
     first = [row("1", "a", "b"), row("2", "b", "b")]
     second = [row("2", "b", "a"), row("1", "a", "a")]
-    assert matched(first, second) == [(first[0], second[1]), (first[1], second[0])]
+    assert matched(first, second) == [second[1], second[0]]
 
 
 @pytest.mark.parametrize(
@@ -108,14 +109,18 @@ def test_encoding_refuses(
     rows: list[Row], labels: str, positive: str, error: type[JuristError], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        encode(rows, labels, frozenset(positive))
+        encode(ClosedLabels(labels, frozenset(positive)), rows)
 
 
 def test_encoding_sorts_by_group_and_leaves_out_unlabelled_units() -> None:
-    units = encode([row("2", "ab", "b-", group="z"), row("1", "-b", "ab", group="k")], "ab", {"a"})
+    units = encode(
+        ClosedLabels("ab", {"a"}), [row("2", "ab", "b-", group="z"), row("1", "-b", "ab", group="k")]
+    )
     assert units.gold.tolist() == [1, 0, 1]
-    assert units.predicted.tolist() == [1, 1, -1]
+    assert units.predicted.tolist() == [[1, 1, -1]]
     assert units.group.tolist() == [0, 1, 1]
-    assert units.correct.tolist() == [True, False, False]
-    assert units.missing().tolist() == [0, 1]
-    assert units.group_confusions().tolist() == [[[0, 0], [0, 1]], [[0, 1], [0, 0]]]
+    assert units.right is not None
+    assert units.right.tolist() == [[True, False, False]]
+    assert units.wrong.tolist() == [0, 1, 0]
+    assert units.pairs[1] == [("a", "b"), ("b", "b")]
+    assert units.pairs[0].tolist() == [[1, 0, -1]]

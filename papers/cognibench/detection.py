@@ -23,33 +23,29 @@ recall and F1 are 0.0 by the convention of :mod:`.metrics`, and so is its half o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ...evaluation.confusion import Bools, Floats, Ints, Units, encode
-from ...evaluation.intervals import Interval, group_weights, measure_interval
-from ...evaluation.measures import Measure
-from ...evaluation.metrics import METRICS, Metric
+from ...evaluation.closed_labels import ClosedLabels, OfConfusion, confusion_metric, f1, precision, recall
+from ...evaluation.intervals import group_weights
+from ...evaluation.measured import Score, score
+from ...evaluation.metrics import Metric
 from ...evaluation.rows import Row, Tally, tally
-from ...evaluation.scoring import Score
+from ...evaluation.units import Bools, Floats, encode
 from .words import by_words
 
 __all__ = [
     "KINDS",
     "STATISTICS",
-    "Cell",
     "Detection",
     "Kind",
     "Statistic",
-    "TierConfusion",
     "Weighting",
     "detection",
     "kind_metric",
-    "tier_confusion",
 ]
 
 Kind = Literal["factual", "cognitive", "macro", "overall"]
@@ -59,27 +55,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One number of a table.
-
-    Attributes:
-        score: over the answered sentences, with the worst and best that the unanswered ones could make of it.
-        interval: the clustered 95 % interval.
-    """
-
-    score: Score
-    interval: Interval
-
-    def to_json(self) -> dict[str, float]:
-        """Return value, low, high, worst and best."""
-        return {
-            "value": self.score.value,
-            "low": self.interval.low,
-            "high": self.interval.high,
-            "worst": self.score.worst,
-            "best": self.score.best,
-        }
+_FUNCTIONS: Mapping[Statistic, OfConfusion] = {"precision": precision, "recall": recall, "f1": f1}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,12 +69,12 @@ class Detection:
         sentences: kind -> labelled sentences of it in gold.
     """
 
-    cells: Mapping[Weighting, Mapping[Kind, Mapping[Statistic, Cell]]]
+    cells: Mapping[Weighting, Mapping[Kind, Mapping[Statistic, Score]]]
     counts: Tally
     positives: Mapping[str, int]
     sentences: Mapping[str, int]
 
-    def cell(self, kind: Kind, statistic: Statistic, weighting: Weighting = "sentence") -> Cell:
+    def cell(self, kind: Kind, statistic: Statistic, weighting: Weighting = "sentence") -> Score:
         """Return one number."""
         return self.cells[weighting][kind][statistic]
 
@@ -118,31 +94,28 @@ class Detection:
         }
 
 
-def kind_metric(kind: Kind, statistic: Statistic, labels: Sequence[str], kinds: Mapping[str, str]) -> Metric:
+def kind_metric(
+    kind: Kind, statistic: Statistic, comparison: ClosedLabels, kinds: Mapping[str, str]
+) -> Metric:
     """Return the metric of one kind; it works wherever a named metric does.
 
     Args:
         kind: of sentences.
         statistic: precision, recall or F1.
-        labels: the closed label set of gold.
+        comparison: the closed label set of gold, with the hallucinated labels as positive ones.
         kinds: label -> ``factual``, ``cognitive`` or anything else; the gold label decides.
     """
-    base = METRICS[statistic].of_confusion
+    base = _FUNCTIONS[statistic]
     rows = {
-        name: np.array([kinds.get(label) == name for label in labels], dtype=np.bool_)
+        name: np.array([kinds.get(label) == name for label in comparison.labels], dtype=np.bool_)
         for name in ("factual", "cognitive")
     }
     parts = [rows[name] for name in rows if kind in (name, "macro")]
-    return Metric(
-        name=f"hallucination_{kind}_{statistic}",
-        of_confusion=_mean_of(base, parts) if parts else base,
-        needs_positive=True,
-    )
+    name = f"hallucination_{kind}_{statistic}"
+    return confusion_metric(name, comparison, _mean_of(base, parts) if parts else base)
 
 
-def _mean_of(
-    base: Callable[[Floats, Bools], Floats], parts: Sequence[Bools]
-) -> Callable[[Floats, Bools], Floats]:
+def _mean_of(base: OfConfusion, parts: Sequence[Bools]) -> OfConfusion:
     """The mean of a statistic over parts of the confusion matrix, each some of its gold labels."""
 
     def value(counts: Floats, positive: Bools) -> Floats:
@@ -155,8 +128,7 @@ def _mean_of(
 def detection(
     rows: Sequence[Row],
     texts: Mapping[str, Sequence[str]],
-    labels: Sequence[str],
-    positive: AbstractSet[str],
+    comparison: ClosedLabels,
     kinds: Mapping[str, str],
     *,
     seed: int = 0,
@@ -166,114 +138,33 @@ def detection(
     Args:
         rows: one row a response; gold and predicted labels of its sentences.
         texts: case id -> its sentences, for their words.
-        labels: the closed label set.
-        positive: the hallucinated labels.
+        comparison: the closed label set, with the hallucinated labels as positive ones.
         kinds: label -> ``factual`` or ``cognitive``; other labels (irrelevant) are in ``overall`` only.
         seed: of the bootstrap; both weightings and all kinds share its resamples.
 
     Raises:
-        JuristError: nothing is labelled, a label is not in ``labels``, or texts and sentences do not fit.
-        UsageError: the label sets are wrong.
+        JuristError: nothing is labelled, a label is not in the set, or texts and sentences do not fit.
     """
-    units = {
-        "sentence": encode(rows, labels, positive),
-        "word": encode(by_words(rows, texts), labels, positive),
-    }
+    units = {"sentence": encode(comparison, rows), "word": encode(comparison, by_words(rows, texts))}
     weights = group_weights(units["sentence"].groups, seed=seed)
-    cells: dict[Weighting, dict[Kind, dict[Statistic, Cell]]] = {}
+    cells: dict[Weighting, dict[Kind, dict[Statistic, Score]]] = {}
     for weighting in get_args(Weighting):
         cells[weighting] = {
             kind: {
-                name: _cell(units[weighting], kind_metric(kind, name, labels, kinds), weights)
+                name: score(units[weighting], kind_metric(kind, name, comparison, kinds), weights)
                 for name in STATISTICS
             }
             for kind in KINDS
         }
-    gold = [labels[code] for code in units["sentence"].gold]
+    gold = [str(value) for row in rows for value in row.gold if value is not None]
     return Detection(
         cells=cells,
         counts=tally(rows),
-        positives=_by_kind([label for label in gold if label in positive], kinds),
+        positives=_by_kind([label for label in gold if label in comparison.positive], kinds),
         sentences=_by_kind(gold, kinds),
     )
-
-
-def _cell(units: Units, measure: Measure, weights: Ints) -> Cell:
-    worst, best = measure.bounds(units)
-    score = Score(value=measure.of(units), worst=worst, best=best)
-    return Cell(score=score, interval=measure_interval(units, measure, weights))
 
 
 def _by_kind(gold: Sequence[str], kinds: Mapping[str, str]) -> dict[str, int]:
     found = {name: sum(kinds.get(label) == name for label in gold) for name in ("factual", "cognitive")}
     return {**found, "overall": len(gold)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class TierConfusion:
-    """What sentences of each gold label were taken for.
-
-    Attributes:
-        labels: the gold labels shown, in their order.
-        judged: all labels that can be judged.
-        counts: shape (labels, judged): answered sentences.
-        missing: per gold label, sentences without an answer.
-        right: per gold label, the share that got its exact label (unanswered ones are not in it), with its
-            interval; ``None`` where gold has none.
-    """
-
-    labels: tuple[str, ...]
-    judged: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
-    missing: tuple[int, ...]
-    right: tuple[Cell | None, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return everything as plain JSON types."""
-        return {
-            label: {
-                "judged": dict(zip(self.judged, self.counts[place], strict=True)),
-                "unanswered": self.missing[place],
-                "right": cell.to_json() if (cell := self.right[place]) else None,
-            }
-            for place, label in enumerate(self.labels)
-        }
-
-
-def tier_confusion(
-    rows: Sequence[Row],
-    labels: Sequence[str],
-    positive: AbstractSet[str],
-    shown: Sequence[str],
-    *,
-    seed: int = 0,
-) -> TierConfusion:
-    """Return what sentences of the gold labels ``shown`` (the four tiers, say) were taken for.
-
-    Raises:
-        JuristError, UsageError: as :func:`detection`.
-    """
-    units = encode(rows, labels, positive)
-    weights = group_weights(units.groups, seed=seed)
-    table, missing = units.confusion(), units.missing()
-    places = [tuple(labels).index(label) for label in shown]
-    found = [bool(table[place].sum() + missing[place]) for place in places]
-    return TierConfusion(
-        labels=tuple(shown),
-        judged=tuple(labels),
-        counts=tuple(tuple(int(count) for count in table[place]) for place in places),
-        missing=tuple(int(missing[place]) for place in places),
-        right=tuple(
-            _cell(units, _share_right(place, labels[place]), weights) if there else None
-            for place, there in zip(places, found, strict=True)
-        ),
-    )
-
-
-def _share_right(place: int, label: str) -> Metric:
-    def value(counts: Floats, positive: Bools) -> Floats:
-        row = counts[..., place, :]
-        total = row.sum(axis=-1)
-        return np.asarray(np.divide(row[..., place], total, out=np.zeros_like(total), where=total > 0))
-
-    return Metric(name=f"right_{label}", of_confusion=value)

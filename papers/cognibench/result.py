@@ -8,12 +8,14 @@ from typing import Any
 
 from ...cases import Case, Label
 from ...engines.ledger import Spend
+from ...evaluation.classes import Confusion, confusion
+from ...evaluation.closed_labels import ClosedLabels
 from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.rows import Row
 from ...programs.cognibench import statement_type
 from ...signatures.cognibench import LABELS
 from .asked import sentences_of
-from .detection import Detection, TierConfusion, detection, kind_metric, tier_confusion
+from .detection import Detection, detection, kind_metric
 
 __all__ = ["Line", "Table", "line_of", "table_of"]
 
@@ -39,7 +41,7 @@ class Line:
     model: str
     rows: tuple[Row, ...]
     detection: Detection
-    tiers: TierConfusion | None
+    tiers: Confusion | None
     spend: Spend
 
     def to_json(self) -> dict[str, Any]:
@@ -130,7 +132,7 @@ def line_of(
         model=model,
         rows=tuple(rows),
         detection=scored(rows, cases, positive, seed),
-        tiers=tier_confusion(rows, LABELS, positive, _TIERS, seed=seed) if tiers else None,
+        tiers=confusion(rows, ClosedLabels(LABELS, positive), shown=_TIERS, seed=seed) if tiers else None,
         spend=spend,
     )
 
@@ -138,7 +140,7 @@ def line_of(
 def scored(rows: Sequence[Row], cases: Sequence[Case], positive: frozenset[Label], seed: int) -> Detection:
     """Return the numbers of some answers, by kind and by weighting."""
     texts = {case.id: sentences_of(case) for case in cases}
-    return detection(rows, texts, LABELS, positive, _KINDS, seed=seed)
+    return detection(rows, texts, ClosedLabels(LABELS, positive), _KINDS, seed=seed)
 
 
 def table_of(
@@ -158,14 +160,14 @@ def table_of(
     Raises:
         JuristError: the lines are not of the same responses.
     """
-    metric = kind_metric(*_TESTED, LABELS, _KINDS)  # type: ignore[arg-type]
+    comparison = ClosedLabels(LABELS, positive)
+    metric = kind_metric(*_TESTED, comparison, _KINDS)  # type: ignore[arg-type]
     tests = [
         contrast(
             (lines[one].name, [lines[one].rows]),
             (lines[two].name, [lines[two].rows]),
             metric,
-            LABELS,
-            positive,
+            comparison,
             seed=seed,
         )
         for one, two in pairs

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from ...cases import Case, Value, Values
 from ...errors import JudgeError
+from ...evaluation.comparisons import Comparison
 from .protocol import Lack
 from .reading import Reading
 
@@ -200,9 +201,19 @@ class BaseAnswer:
             return None
         return sum(self.credit(value, one) * count for one, count in votes.items()) / cast
 
+    @property
+    def metric(self) -> str:
+        """The default of its kind."""
+        return self.comparison.default
+
+    @property
+    def comparison(self) -> Comparison:
+        """How values are held against gold."""
+        raise NotImplementedError
+
     def credit(self, gold: Value, value: Value | None) -> float:
-        """Return 1 for an equal value, else 0."""
-        return float(gold == value)
+        """Return how similar a value is to gold, 0 to 1; an unusable one is 0."""
+        return 0.0 if value is None else self.comparison.similarity(gold, value)
 
 
 def reasoning_of(reply: Mapping[str, Any]) -> str:

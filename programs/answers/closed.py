@@ -10,10 +10,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from ...cases import Case, Label, Value, Values
 from ...errors import JudgeError
+from ...evaluation.closed_labels import ClosedLabels
 from ..votes import Sampling, agreement, decide, is_decided
 from .base import BaseAnswer
 from .protocol import Lack
@@ -43,12 +45,16 @@ class ClosedLabel(BaseAnswer):
     tiers: Mapping[str, frozenset[Label]] = field(default_factory=dict, repr=False)
 
     uses_threshold: ClassVar[bool] = True
-    metric: ClassVar[str] = "f1"
 
     def __post_init__(self) -> None:
         """Let labels be given in any collection."""
         object.__setattr__(self, "labels", tuple(self.labels))
         object.__setattr__(self, "positive", frozenset(self.positive))
+
+    @cached_property
+    def comparison(self) -> ClosedLabels:
+        """Closed labels."""
+        return ClosedLabels(self.labels, self.positive)
 
     @property
     def negative(self) -> frozenset[Label]:

@@ -6,10 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from ...cases import Case, Label, Value, Values
 from ...errors import JudgeError
+from ...evaluation.label_sets import LabelSets
 from ..votes import Sampling
 from .base import BaseAnswer, reasoning_of, upper_half
 from .reading import Reading
@@ -31,7 +33,6 @@ class LabelSet(BaseAnswer):
 
     noun: ClassVar[str] = "label set"
     uses_threshold: ClassVar[bool] = True
-    metric: ClassVar[str] = "micro_f1"
 
     def check(self, judge: str, inputs: Sequence[str]) -> None:
         """Refuse a set of which nothing can be chosen."""
@@ -41,6 +42,11 @@ class LabelSet(BaseAnswer):
                 f"judge {judge}: {list(self.labels)} is no set of labels",
                 hint="give list[Literal[...]] different labels",
             )
+
+    @cached_property
+    def comparison(self) -> LabelSets:
+        """Sets of these labels."""
+        return LabelSets(self.labels)
 
     @property
     def row_type(self) -> Any:
@@ -89,12 +95,6 @@ class LabelSet(BaseAnswer):
     def _sides(self, label: Label, votes: Mapping[Any, int]) -> tuple[int, int]:
         inside = sum(count for value, count in votes.items() if label in value)
         return inside, sum(votes.values()) - inside
-
-    def credit(self, gold: Any, value: Any) -> float:
-        """Return the F1 of the labels; 1 if there are none on both sides."""
-        if value is None:
-            return 0.0
-        return 2 * len({*gold} & {*value}) / (len(gold) + len(value)) if gold or value else 1.0
 
     def feedback(self, text: str, gold: Any, value: Any) -> str:
         """Return what people said and what was judged, with the labels that are missing or too many."""

@@ -41,7 +41,6 @@ class Preference(OneLabel):
     noun: ClassVar[str] = "preference"
     presentations: ClassVar[int] = 2
     uses_threshold: ClassVar[bool] = False
-    metric: ClassVar[str] = "accuracy"
 
     def __post_init__(self) -> None:
         """Gold may say all three, whatever a reply may say."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from ...cases import Case, Value, Values
+from ...evaluation.comparisons import Comparison
 from ..votes import Sampling
 from .reading import Reading
 
@@ -207,6 +208,11 @@ class _Compared(Protocol):
     @property
     def metric(self) -> str:
         """The metric that is compiled for unless another is named."""
+        ...
+
+    @property
+    def comparison(self) -> Comparison:
+        """How values are held against gold, for every metric, interval and test."""
         ...
 
     def credit(self, gold: Value, value: Value | None) -> float:

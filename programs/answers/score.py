@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean, median_low, quantiles
 from typing import Annotated, Any, ClassVar
 
@@ -13,6 +14,7 @@ import pydantic
 
 from ...cases import Case, Value
 from ...errors import JudgeError
+from ...evaluation.scores import Scores
 from ..votes import Sampling, majority
 from .base import SHOWN, BaseAnswer, reasoning_of, upper_half
 from .reading import Reading
@@ -38,7 +40,6 @@ class Score(BaseAnswer):
     whole: bool = True
 
     noun: ClassVar[str] = "score"
-    metric: ClassVar[str] = "mae"
     _combining: ClassVar[str] = "their median counts, if more than half of them are usable (the lower of two)"
 
     def check(self, judge: str, inputs: Sequence[str]) -> None:
@@ -49,6 +50,11 @@ class Score(BaseAnswer):
                 f"judge {judge}: there is no scale from {self.low} to {self.high}",
                 hint="give a lowest and a higher highest score",
             )
+
+    @cached_property
+    def comparison(self) -> Scores:
+        """Scores on this scale."""
+        return Scores(self.low, self.high, 1 if self.whole else None)
 
     @property
     def row_type(self) -> Any:
@@ -95,12 +101,6 @@ class Score(BaseAnswer):
             for more in range(1, left + 1)
             for end in (self.low, self.high)
         )
-
-    def credit(self, gold: Value, value: Value | None) -> float:
-        """Return 1 less the distance as a share of the scale."""
-        if value is None:
-            return 0.0
-        return 1.0 - float(abs(gold - value)) / (self.high - self.low)
 
     def truth(self, text: str, gold: Value) -> str:
         """Return ``"TEXT" has the score 4 according to people``."""

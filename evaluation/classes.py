@@ -1,0 +1,120 @@
+"""Scores per class, and the confusion matrix, as values for tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .closed_labels import ClosedLabels
+from .comparisons import Comparison
+from .intervals import group_weights
+from .measured import Score, score
+from .rows import Row
+from .units import encode
+
+__all__ = ["ClassScores", "Confusion", "class_scores", "confusion"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassScores:
+    """One class against the rest.
+
+    Attributes:
+        label: its name.
+        gold: answered and unanswered units that have it in gold.
+        precision, recall, f1: over the answered units, with intervals and bounds.
+    """
+
+    label: str
+    gold: int
+    precision: Score
+    recall: Score
+    f1: Score
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        scores = {name: getattr(self, name).to_json() for name in ("precision", "recall", "f1")}
+        return {"label": self.label, "gold": self.gold, **scores}
+
+
+def class_scores(rows: Sequence[Row], comparison: Comparison, *, seed: int = 0) -> tuple[ClassScores, ...]:
+    """Score every class against the rest; empty for kinds of answers without classes.
+
+    Raises:
+        JuristError: nothing is labelled, or a value is not of this kind.
+    """
+    if not comparison.classes:
+        return ()
+    units = encode(comparison, rows)
+    weights = group_weights(units.groups, seed=seed)
+    golds = [value for row in rows for value in row.gold if value is not None]
+    return tuple(
+        ClassScores(
+            label=label,
+            gold=sum(value == label if isinstance(value, str) else label in value for value in golds),
+            **{name: score(units, metric, weights) for name, metric in metrics.items()},
+        )
+        for label, metrics in comparison.classes.items()
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confusion:
+    """What units of each gold label were taken for.
+
+    Attributes:
+        labels: the gold labels shown, in their order.
+        judged: all labels that can be judged.
+        counts: shape (labels, judged): answered units.
+        missing: per gold label, units without an answer.
+        right: per gold label, the share that got its exact label (unanswered ones are not in it), with its
+            interval; ``None`` where gold has none.
+    """
+
+    labels: tuple[str, ...]
+    judged: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    missing: tuple[int, ...]
+    right: tuple[Score | None, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return {
+            label: {
+                "judged": dict(zip(self.judged, self.counts[place], strict=True)),
+                "unanswered": self.missing[place],
+                "right": found.to_json() if (found := self.right[place]) else None,
+            }
+            for place, label in enumerate(self.labels)
+        }
+
+
+def confusion(
+    rows: Sequence[Row], comparison: ClosedLabels, *, shown: Sequence[str] = (), seed: int = 0
+) -> Confusion:
+    """Return what units of the gold labels ``shown`` (all of them by default) were taken for.
+
+    Raises:
+        JuristError: nothing is labelled, or a label is outside the set.
+    """
+    units = encode(comparison, rows)
+    weights = group_weights(units.groups, seed=seed)
+    labels = comparison.domain
+    table = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
+    np.add.at(table, (units.gold, units.predicted[0]), 1)  # the last column is that of code -1, no answer
+    chosen = tuple(shown) or labels
+    recalls = {label: metrics["recall"] for label, metrics in comparison.classes.items()}
+    places = [labels.index(label) for label in chosen]
+    return Confusion(
+        labels=chosen,
+        judged=labels,
+        counts=tuple(tuple(table[place, :-1].tolist()) for place in places),
+        missing=tuple(int(table[place, -1]) for place in places),
+        right=tuple(
+            score(units, recalls[label], weights) if table[place].any() and label in recalls else None
+            for label, place in zip(chosen, places, strict=True)
+        ),
+    )

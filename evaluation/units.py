@@ -1,0 +1,160 @@
+"""Rows as arrays: one or several sets of answers to the same labelled units, encoded.
+
+Below, N is the number of labelled units, R of answer sets (repeats of a judge, or the judges that are compared),
+G of groups that hold a unit, V of distinct values. Rows are sorted by group and id first, so that no result
+depends on the order in which they were judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cases import Value
+from ..errors import JuristError
+from .rows import Row, matched
+
+__all__ = ["MISSING", "Bools", "Floats", "Ints", "Kind", "Units", "encode"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+MISSING = -1
+
+
+class Kind(Protocol):
+    """What encoding needs to know of a kind of answer; see :class:`~jurist.evaluation.comparisons.Comparison`."""
+
+    @property
+    def domain(self) -> tuple[Value, ...]:
+        """All values in their order where they are few and known; else empty."""
+
+    def check(self, value: Any) -> str:
+        """What is wrong with a value, as ``label 'x' is not one of [...]``; empty if nothing is."""
+
+    def wrong(self, gold: Any) -> Hashable:
+        """What a missing answer counts as: as far from gold as an answer can be."""
+
+    def right(self, gold: Any, value: Any) -> bool | None:
+        """Whether an answer is right; ``None`` where answers are near or far, not right or wrong."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Units:
+    """The labelled units of some rows.
+
+    Args:
+        kind: the kind of answer.
+        values: the V values that codes stand for; those of ``kind.domain`` come first, in their order.
+        gold: shape (N,), codes.
+        predicted: shape (R, N), codes; -1 where there is no usable answer.
+        group: shape (N,), 0..groups-1, ascending.
+        groups: G.
+        case: shape (N,), 0.. in order: which units are of one case.
+    """
+
+    kind: Kind
+    values: tuple[Hashable, ...]
+    gold: Ints
+    predicted: Ints
+    group: Ints
+    groups: int
+    case: Ints
+
+    @property
+    def answered(self) -> Bools:
+        """Shape (R, N): which units have an answer."""
+        return np.asarray(self.predicted != MISSING)
+
+    @property
+    def right(self) -> Bools | None:
+        """Shape (R, N): which units are right, those without an answer never; ``None`` if nothing is right or wrong."""
+        cells, pairs = self.pairs
+        flags = [self.kind.right(gold, value) for gold, value in pairs]
+        if None in flags:
+            return None
+        return np.asarray(np.array([*flags, False], dtype=np.bool_)[cells])
+
+    @cached_property
+    def pairs(self) -> tuple[Ints, list[tuple[Hashable, Hashable]]]:
+        """The distinct pairs of gold and answer, and which of them each unit is: (R, N), -1 without an answer."""
+        size = len(self.values)
+        seen = self.answered
+        codes, places = np.unique((self.gold * size + self.predicted)[seen], return_inverse=True)
+        cells = np.full(self.predicted.shape, MISSING, dtype=np.int64)
+        cells[seen] = places
+        return cells, [(self.values[code // size], self.values[code % size]) for code in codes.tolist()]
+
+    @cached_property
+    def wrong(self) -> Ints:
+        """Shape (N,): the code of what a missing answer to each unit counts as."""
+        codes = {value: code for code, value in enumerate(self.values)}
+        found = {code: codes[self.kind.wrong(self.values[code])] for code in set(self.gold.tolist())}
+        return np.array([found[code] for code in self.gold.tolist()], dtype=np.int64)
+
+    def sets(self, which: slice) -> Units:
+        """Return the same units with some of the answer sets."""
+        return self.answering(self.predicted[which])
+
+    def answering(self, predicted: Ints) -> Units:
+        """Return the same units with other answers, shape (R, N)."""
+        return replace(self, predicted=predicted)
+
+
+def encode(kind: Kind, *sets: Sequence[Row]) -> Units:
+    """Turn one or several sets of answers to the same cases into arrays; unlabelled units are left out.
+
+    Raises:
+        JuristError: the sets hold different cases, gold or groups; a value is not of this kind; or nothing is
+            labelled at all.
+    """
+    first = sorted(sets[0], key=lambda row: (row.group, row.id))
+    every = [first, *(matched(first, other) for other in sets[1:])]
+    codes: dict[Hashable, int] = {value: code for code, value in enumerate(kind.domain)}
+    gold: list[int] = []
+    groups: list[str] = []
+    cases: list[int] = []
+    predicted: list[list[int]] = [[] for _ in sets]
+    for number, rows in enumerate(zip(*every, strict=True)):
+        for unit, truth in enumerate(rows[0].gold):
+            if truth is None:
+                continue
+            gold.append(_code(truth, codes, kind, rows[0].id, "gold"))
+            groups.append(rows[0].group)
+            cases.append(number)
+            for row, said in zip(rows, predicted, strict=True):
+                answer = row.predicted[unit]
+                said.append(MISSING if answer is None else _code(answer, codes, kind, row.id, "predicted"))
+    if not gold:
+        raise JuristError(f"none of the {len(first)} rows has a labelled unit", hint="score labelled rows")
+    seen = list(codes)
+    for code in dict.fromkeys(gold):
+        codes.setdefault(kind.wrong(seen[code]), len(codes))
+    names = {name: place for place, name in enumerate(dict.fromkeys(groups))}
+    return Units(
+        kind=kind,
+        values=tuple(codes),
+        gold=np.array(gold, dtype=np.int64),
+        predicted=np.array(predicted, dtype=np.int64),
+        group=np.array([names[name] for name in groups], dtype=np.int64),
+        groups=len(names),
+        case=np.array(cases, dtype=np.int64),
+    )
+
+
+def _code(value: Value, codes: dict[Hashable, int], kind: Kind, case: str, side: str) -> int:
+    if value not in codes:
+        problem = kind.check(value)
+        if problem:
+            raise JuristError(
+                f"case {case!r}: the {side} {problem}",
+                hint="correct it, or use None for a unit without a usable one",
+            )
+        codes[value] = len(codes)
+    return codes[value]

@@ -1,0 +1,100 @@
+"""Metrics, intervals and tests of rows, for tests: encoding and resampling in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jurist.evaluation.comparisons import ClosedLabels, Comparison, MetricLike, resolve
+from jurist.evaluation.intervals import (
+    RESAMPLES,
+    Interval,
+    difference_interval,
+    group_weights,
+    metric_interval,
+)
+from jurist.evaluation.paired import McNemar, Permutation, compare_pair, permute
+from jurist.evaluation.rows import Row
+from jurist.evaluation.units import encode
+
+NAMES = ClosedLabels("ab", {"a"}).shown
+"""The metrics of closed labels that every table shows."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    value: float
+    worst: float
+    best: float
+
+
+def rows_of(pairs: Sequence[tuple[Any, Any]], *, group_size: int = 2) -> list[Row]:
+    """One row per unit, groups of ``group_size`` neighbours."""
+    return [
+        Row(id=f"{place:03d}", group=str(place // group_size), gold=(gold,), predicted=(answer,))
+        for place, (gold, answer) in enumerate(pairs)
+    ]
+
+
+def value_of(
+    metric: MetricLike, gold: Sequence[Any], predicted: Sequence[Any], comparison: Comparison
+) -> float:
+    row = Row(id="all", group="all", gold=tuple(gold), predicted=tuple(predicted))
+    return resolve(metric, comparison).of(encode(comparison, [row]))
+
+
+def scores(
+    rows: Sequence[Row], comparison: Comparison, metrics: Sequence[MetricLike] | None = None
+) -> dict[str, Bounds]:
+    units = encode(comparison, rows)
+    wanted = [resolve(one, comparison) for one in (comparison.shown if metrics is None else metrics)]
+    return {one.name: Bounds(one.of(units), *one.bounds(units)) for one in wanted}
+
+
+def interval(
+    rows: Sequence[Row],
+    metric: MetricLike,
+    comparison: Comparison,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    units = encode(comparison, rows)
+    weights = group_weights(units.groups, seed=seed, resamples=resamples)
+    return metric_interval(units, resolve(metric, comparison), weights)
+
+
+def difference(
+    first: Sequence[Row],
+    second: Sequence[Row],
+    metric: MetricLike,
+    comparison: Comparison,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    units = encode(comparison, first, second)
+    weights = group_weights(units.groups, seed=seed, resamples=resamples)
+    return difference_interval(units, resolve(metric, comparison), weights)
+
+
+def permutation(
+    first: Sequence[Row],
+    second: Sequence[Row],
+    metric: MetricLike,
+    comparison: Comparison,
+    *,
+    seed: int = 0,
+    draws: int | None = None,
+) -> Permutation:
+    found = resolve(metric, comparison)
+    return permute(
+        encode(comparison, first, second), replace(found, draws=draws) if draws else found, seed=seed
+    )
+
+
+def mcnemar_of(first: Sequence[Row], second: Sequence[Row], comparison: Comparison) -> McNemar | None:
+    units = encode(comparison, first, second)
+    weights = group_weights(units.groups, seed=0, resamples=2)
+    return compare_pair(units, resolve(comparison.default, comparison), weights, seed=0).mcnemar

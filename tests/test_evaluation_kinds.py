@@ -1,0 +1,374 @@
+"""Scores, label sets and object sets: their metrics against scikit-learn and scipy, and the laws of every kind."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from measures import difference, interval, rows_of, scores, value_of
+from scipy import stats
+from sklearn import metrics as sk
+
+from jurist.errors import JuristError, UsageError
+from jurist.evaluation.ceiling import human_ceiling
+from jurist.evaluation.classes import class_scores, confusion
+from jurist.evaluation.comparisons import ClosedLabels, Comparison, LabelSets, ObjectSets, Scores, resolve
+from jurist.evaluation.contrasts import contrast
+from jurist.evaluation.intervals import group_weights
+from jurist.evaluation.measured import measure, objective_score
+from jurist.evaluation.metrics import CustomMetric
+from jurist.evaluation.proof import prove
+from jurist.evaluation.rows import Row
+from jurist.evaluation.units import encode
+
+FIVE, UNIT, LABELS, OBJECTS = Scores(1, 5, 1), Scores(0.0, 1.0), LabelSets("abcd"), ObjectSets()
+some_scores = st.integers(1, 5)
+some_numbers = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
+some_labels = st.sets(st.sampled_from("abcd")).map(lambda chosen: tuple(sorted(chosen)))
+some_objects = st.lists(st.integers(0, 4), max_size=4).map(tuple)
+KINDS: dict[str, tuple[Comparison, st.SearchStrategy[Any]]] = {
+    "labels": (ClosedLabels("abc", {"a"}), st.sampled_from("abc")),
+    "whole scores": (FIVE, some_scores),
+    "scores": (UNIT, some_numbers),
+    "label sets": (LABELS, some_labels),
+    "object sets": (OBJECTS, some_objects),
+}
+
+
+def pairs(values: st.SearchStrategy[Any], *, least: int = 1, most: int = 20) -> st.SearchStrategy[Any]:
+    return st.lists(st.tuples(values, values), min_size=least, max_size=most)
+
+
+def counterpart(name: str, gold: Sequence[float], said: Sequence[float]) -> float:
+    """A metric of scores by scikit-learn or scipy, NaN replaced by our documented 0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = {
+            "mae": lambda: sk.mean_absolute_error(gold, said),
+            "mse": lambda: sk.mean_squared_error(gold, said),
+            "neg_mse": lambda: -sk.mean_squared_error(gold, said),
+            "quadratic_kappa": lambda: sk.cohen_kappa_score(
+                gold, said, labels=[1, 2, 3, 4, 5], weights="quadratic"
+            ),
+            "spearman": lambda: stats.spearmanr(gold, said).statistic,
+            "kendall": lambda: stats.kendalltau(gold, said).statistic,
+            "accuracy": lambda: sk.accuracy_score(gold, said),
+            "within_one": lambda: np.mean(np.abs(np.subtract(gold, said)) <= 1),
+        }[name]()
+    return 0.0 if math.isnan(found) else float(found)
+
+
+@pytest.mark.parametrize("name", FIVE.metrics)
+@given(data=pairs(some_scores, least=2, most=40))
+@settings(deadline=None)
+def test_metrics_of_whole_scores_are_those_of_scikit_learn_and_scipy(name: str, data: Any) -> None:
+    gold, said = zip(*data, strict=True)
+    found = value_of(name, gold, said, FIVE)
+    assert found == pytest.approx(counterpart(name, gold, said), abs=1e-9)
+    assert FIVE.metrics[name].low - 1e-12 <= found <= FIVE.metrics[name].high + 1e-12
+
+
+@pytest.mark.parametrize("name", ["mae", "mse", "neg_mse", "spearman", "kendall"])
+@given(data=pairs(some_numbers, least=2, most=30))
+@settings(deadline=None)
+def test_metrics_of_numbers_are_those_of_scikit_learn_and_scipy(name: str, data: Any) -> None:
+    gold, said = zip(*data, strict=True)
+    assert value_of(name, gold, said, UNIT) == pytest.approx(counterpart(name, gold, said), abs=1e-9)
+
+
+def test_quadratic_kappa_of_any_numbers_is_lins_concordance() -> None:
+    rng = np.random.default_rng(0)
+    gold = rng.random(50)
+    said = np.clip(gold + rng.normal(0, 0.2, 50), 0, 1)
+    covariance = np.cov(gold, said, bias=True)
+    lin = 2 * covariance[0, 1] / (covariance[0, 0] + covariance[1, 1] + (gold.mean() - said.mean()) ** 2)
+    assert value_of("quadratic_kappa", gold.tolist(), said.tolist(), UNIT) == pytest.approx(lin, abs=1e-9)
+
+
+def test_many_different_numbers_go_through_blocks() -> None:
+    rng = np.random.default_rng(1)
+    gold = rng.random(700)
+    said = np.clip(gold + rng.normal(0, 0.3, 700), 0, 1)
+    for name in ("spearman", "kendall"):
+        found = value_of(name, gold.tolist(), said.tolist(), UNIT)
+        assert found == pytest.approx(counterpart(name, gold.tolist(), said.tolist()), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", LABELS.metrics)
+@given(data=pairs(some_labels))
+@settings(deadline=None)
+def test_metrics_of_label_sets_are_those_of_scikit_learn(name: str, data: Any) -> None:
+    gold, said = ([[label in one for label in "abcd"] for one in side] for side in zip(*data, strict=True))
+    used = [place for place in range(4) if any(row[place] for row in [*gold, *said])]
+    expected = {
+        "micro_f1": lambda: sk.f1_score(gold, said, average="micro", zero_division=0.0),
+        "macro_f1": lambda: (
+            sk.f1_score(gold, said, average="macro", labels=used, zero_division=0.0) if used else 0.0
+        ),
+        "example_f1": lambda: sk.f1_score(gold, said, average="samples", zero_division=1.0),
+        "jaccard": lambda: sk.jaccard_score(gold, said, average="samples", zero_division=1.0),
+        "exact_match": lambda: sk.accuracy_score(gold, said),
+    }[name]()
+    assert value_of(name, *zip(*data, strict=True), LABELS) == pytest.approx(expected, abs=1e-9)
+
+
+def close(gold: float, said: float) -> float:
+    return max(0.0, 1.0 - abs(gold - said))
+
+
+@given(gold=some_objects, said=some_objects, soft=st.booleans())
+@settings(deadline=None)
+def test_the_assignment_is_the_best_of_all(gold: tuple[int, ...], said: tuple[int, ...], soft: bool) -> None:
+    kind = ObjectSets(lambda g, v: close(g / 3, v / 3)) if soft else OBJECTS
+    short, long_ = sorted((gold, said), key=len)
+    best = max(
+        sum(kind.same(one, two) for one, two in zip(short, chosen, strict=True))
+        for chosen in itertools.permutations(long_, len(short))
+    )
+    for name, size in (("precision", len(said)), ("recall", len(gold))):
+        assert value_of(name, [gold], [said], kind) == pytest.approx(best / size if size else 0.0, abs=1e-9)
+    total = len(gold) + len(said)
+    assert value_of("f1", [gold], [said], kind) == pytest.approx(2 * best / total if total else 0.0, abs=1e-9)
+    found = kind.match(gold, said)
+    assert len({one for one, _, _ in found}) == len({two for _, two, _ in found}) == len(found)
+    assert sum(similarity for _, _, similarity in found) == pytest.approx(best)
+
+
+def test_sets_are_micro_averaged_and_a_similarity_out_of_range_is_refused() -> None:
+    rows = rows_of([((1, 2), (1,)), ((3,), (3, 4, 5))])
+    found = scores(rows, OBJECTS)
+    assert [found[name].value for name in ("precision", "recall", "f1")] == pytest.approx(
+        [2 / 4, 2 / 3, 4 / 7]
+    )
+    with pytest.raises(JuristError, match=r"not in \[0, 1\]"):
+        scores(rows, ObjectSets(lambda gold, value: 2.0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(deadline=None, max_examples=25)
+def test_the_laws_of_every_kind(kind: str, data: st.DataObject) -> None:
+    comparison, values = KINDS[kind]
+    drawn = data.draw(st.lists(st.tuples(values, st.none() | values), min_size=2, max_size=12))
+    rows = rows_of(drawn)
+    units = encode(comparison, rows)
+    weights = group_weights(units.groups, seed=1, resamples=5)
+    for name, metric in comparison.metrics.items():
+        worst, best = (metric.oriented(end) for end in metric.bounds(units))
+        assert worst <= best + 1e-9, name
+        assert objective_score(rows, name, comparison) == metric.oriented(metric.of(metric.worst(units)))
+        # gold itself scores best of all
+        right = encode(comparison, [replace(row, predicted=row.gold) for row in rows])
+        assert metric.oriented(metric.of(right)) >= objective_score(rows, name, comparison) - 1e-9, name
+        # a resample is what repeated rows score
+        drawn_values = metric.resampled(units, weights)
+        for value, counts in zip(drawn_values, weights, strict=True):
+            names = sorted({row.group for row in rows})
+            again = [
+                replace(row, id=f"{row.id}/{copy}")
+                for row in rows
+                for copy in range(counts[names.index(row.group)])
+            ]
+            assert value == pytest.approx(metric.of(encode(comparison, again)), abs=1e-9), name
+    for gold, said in drawn:
+        assert comparison.check(gold) == ""
+        assert comparison.similarity(gold, gold) == 1.0
+        assert 0.0 <= comparison.similarity(gold, comparison.consensus([said or gold]) or gold) <= 1.0
+        assert comparison.consensus([gold, gold, gold]) == gold
+
+
+@pytest.mark.parametrize("name", ["mae", "mse", "neg_mse", "accuracy", "within_one"])
+@given(data=st.lists(st.tuples(some_scores, st.none() | some_scores), min_size=1, max_size=5))
+@settings(deadline=None, max_examples=40)
+def test_bounds_of_errors_are_reached_and_contain_every_completion(name: str, data: Any) -> None:
+    assume(sum(said is None for _, said in data) <= 3)
+    check_bounds(FIVE, name, data, [1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize("name", LABELS.metrics)
+@given(data=st.lists(st.tuples(some_labels, st.none() | some_labels), min_size=1, max_size=4))
+@settings(deadline=None, max_examples=30)
+def test_bounds_of_label_sets_are_reached_and_contain_every_completion(name: str, data: Any) -> None:
+    assume(sum(said is None for _, said in data) <= 2)
+    every = [chosen for size in range(5) for chosen in itertools.combinations("abcd", size)]
+    check_bounds(LABELS, name, data, every)
+
+
+def check_bounds(comparison: Comparison, name: str, data: Any, every: Sequence[Any]) -> None:
+    metric = comparison.metrics[name]
+    found = scores(rows_of(data), comparison, [name])[name]
+    holes = [place for place, (_, said) in enumerate(data) if said is None]
+    gold = [truth for truth, _ in data]
+    values = []
+    for answers in itertools.product(every, repeat=len(holes)):
+        said = [answer for _, answer in data]
+        for place, answer in zip(holes, answers, strict=True):
+            said[place] = answer
+        values.append(metric.oriented(value_of(name, gold, said, comparison)))
+    assert metric.oriented(found.worst) == pytest.approx(min(values), abs=1e-9)
+    assert metric.oriented(found.best) == pytest.approx(max(values), abs=1e-9)
+
+
+def test_correlations_with_a_missing_answer_have_the_widest_bounds() -> None:
+    found = scores(rows_of([(1, 1), (2, None), (5, 5)]), FIVE)
+    for name in ("spearman", "kendall", "quadratic_kappa"):
+        assert (found[name].worst, found[name].best) == (-1.0, 1.0)
+    assert (found["mae"].value, found["mae"].worst, found["mae"].best) == (0.0, 1.0, 0.0)
+
+
+def noisy(seed: int, noise: float, kind: Callable[[float], Any] = round) -> list[Row]:
+    truth, rng = np.random.default_rng(7), np.random.default_rng(seed)
+    rows = []
+    for place in range(60):
+        gold = float(truth.uniform(1, 5))
+        said = float(np.clip(gold + rng.normal(0, noise), 1, 5))
+        rows.append(
+            Row(id=str(place), group=f"g{place // 3:02d}", gold=(kind(gold),), predicted=(kind(said),))
+        )
+    return rows
+
+
+@pytest.mark.parametrize("name", FIVE.metrics)
+def test_a_closer_judge_is_better_by_the_permutation_test_whichever_way_the_metric_points(name: str) -> None:
+    far, near = noisy(1, 2.0), noisy(2, 0.3)
+    found = prove(far, near, name, FIVE).decision
+    assert (found.verdict, found.mcnemar) == ("better", None)
+    assert found.p == found.permutation.p < 0.05
+    assert "clustered permutation p = " in found.words
+    card = found.to_card()
+    assert (card["b"], card["mid_p"], card["test"]) == (None, None, "permutation of whole groups, two-sided")
+    assert prove(near, far, name, FIVE).decision.verdict == "worse"
+    assert prove(near, near, name, FIVE).decision.verdict == "not shown to be better"
+    shown = contrast(("near", [near]), ("far", [far]), name, FIVE)
+    assert (shown.verdict, shown.test, shown.smallest.correct) == ("better", "clustered permutation", None)
+    assert objective_score(near, name, FIVE) > objective_score(far, name, FIVE)
+
+
+def test_an_error_is_reported_as_it_is_and_its_objective_is_negated() -> None:
+    rows = rows_of([(1, 3), (5, 5)])
+    assert measure(rows, "mae", FIVE)["mae"].value == 1.0
+    assert objective_score(rows, "mae", FIVE) == -1.0
+    assert not FIVE.metrics["mae"].higher_is_better
+
+
+def test_an_own_metric_of_scores_may_have_a_range_and_a_direction_of_its_own() -> None:
+    def rmse(gold: Sequence[float], said: Sequence[float]) -> float:
+        return math.sqrt(sk.mean_squared_error(gold, said))
+
+    own = CustomMetric(function=rmse, high=4.0, higher_is_better=False)
+    rows = noisy(3, 1.0)
+    found = measure(rows, own, FIVE)
+    assert found.metric == "rmse"
+    assert found["rmse"].value == pytest.approx(math.sqrt(found["mse"].value))
+    squares = interval(rows, "mse", FIVE)
+    assert found["rmse"].interval.low == pytest.approx(math.sqrt(squares.low), abs=1e-3)
+    assert objective_score(rows, own, FIVE) == pytest.approx(-found["rmse"].value)
+    with pytest.raises(JuristError, match=r"'rmse' returned .*; a metric returns one number from 0 to 1"):
+        measure(rows_of([(1, 5)]), rmse, FIVE)
+
+
+def test_differences_of_correlations_are_paired() -> None:
+    far, near = noisy(1, 2.0, float), noisy(2, 0.3, float)
+    kind = Scores(1, 5)
+    found = difference(far, near, "spearman", kind, resamples=200)
+    assert 0.0 < found.low < found.high
+    same = difference(near, near, "kendall", kind, resamples=50)
+    assert (same.low, same.high) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "problem"),
+    [
+        (ClosedLabels("ab"), "c", "label 'c' is not one of ['a', 'b']"),
+        (FIVE, 6, "score 6 is not a number from 1 to 5 in steps of 1"),
+        (FIVE, 2.5, "in steps of 1"),
+        (FIVE, True, "score True is not"),
+        (FIVE, "3", "score '3' is not"),
+        (UNIT, float("nan"), "score nan is not a number from 0 to 1"),
+        (LABELS, ("b", "a"), "is not a sorted tuple of different labels"),
+        (LABELS, ("a", "e"), "label 'e' is not one of"),
+        (LABELS, "a", "is not a sorted tuple"),
+        (OBJECTS, ({"a": 1},), "is not hashable"),
+        (OBJECTS, [1], "is not a tuple of objects"),
+    ],
+)
+def test_values_of_another_kind_are_refused(kind: Comparison, value: Any, problem: str) -> None:
+    assert problem in kind.check(value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: Scores(5, 1), lambda: Scores(0, 1, 0.3), lambda: Scores(0, math.inf), lambda: LabelSets("aa")],
+)
+def test_impossible_kinds_are_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(UsageError):
+        make()
+
+
+def test_a_metric_of_another_kind_is_refused() -> None:
+    with pytest.raises(UsageError, match="'spearman' does not fit this judge; use one of micro_f1"):
+        resolve("spearman", LABELS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "agreed"),
+    [
+        (ClosedLabels("ab"), ["a", "b", "a"], "a"),
+        (ClosedLabels("ab"), ["a", "b"], None),
+        (FIVE, [1, 5, 4], 4),
+        (LABELS, [("a", "b"), ("b",), ("b", "c")], ("b",)),
+        (LABELS, [("a",), ("b",)], ()),
+        (OBJECTS, [(1, 2), (1, 2, 3), (7,)], (1, 2)),
+        (FIVE, [], None),
+    ],
+)
+def test_what_several_raters_stand_for(kind: Comparison, values: list[Any], agreed: Any) -> None:
+    assert kind.consensus(values) == agreed
+
+
+def test_raters_of_scores_have_a_ceiling() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(1, 6, 40)
+    ratings = {
+        name: [int(np.clip(one + rng.integers(-1, 2), 1, 5)) for one in truth] for name in ("r", "s", "t")
+    }
+    found = human_ceiling(ratings, "mae", FIVE)
+    assert found is not None
+    assert found.metric == "mae"
+    assert [one.units for one in found.raters] == [40, 40, 40]
+    assert 0.0 < found.mean["mae"].interval.low < found.mean["mae"].value < 1.5
+
+
+@pytest.mark.parametrize("kind", [ClosedLabels("abc"), LABELS])
+@given(data=st.data())
+@settings(deadline=None, max_examples=15)
+def test_scores_of_classes_are_scikit_learns(kind: Any, data: st.DataObject) -> None:
+    closed = isinstance(kind, ClosedLabels)
+    drawn = data.draw(pairs(st.sampled_from("abc") if closed else some_labels, most=10))
+    found = class_scores(rows_of(drawn), kind)
+    assert [one.label for one in found] == list(kind.labels)
+    for one in found:
+        gold, said = ([one.label in value for value in side] for side in zip(*drawn, strict=True))
+        expected = sk.precision_recall_fscore_support(gold, said, average="binary", zero_division=0)[:3]
+        assert (one.precision.value, one.recall.value, one.f1.value) == pytest.approx(expected, abs=1e-9)
+        assert one.gold == sum(gold)
+        assert one.to_json()["f1"]["value"] == one.f1.value
+    assert class_scores(rows_of([(1, 2)]), FIVE) == ()
+
+
+@given(data=pairs(st.sampled_from("abc"), most=12))
+@settings(deadline=None, max_examples=15)
+def test_the_confusion_matrix_is_scikit_learns(data: list[tuple[str, str]]) -> None:
+    found = confusion(rows_of([*data, ("a", None)]), ClosedLabels("abc"))
+    expected = sk.confusion_matrix(*zip(*data, strict=True), labels=list("abc"))
+    assert [list(row) for row in found.counts] == expected.tolist()
+    assert found.missing == (1, 0, 0)
+    assert found.to_json()["a"]["unanswered"] == 1
