@@ -7,6 +7,7 @@ the thing judged the last field that is not evidence.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +15,7 @@ from ...text.terms import sentences
 from .echo import unwrapped
 from .request import Ask, Field
 
-__all__ = ["Roles", "Unit", "assign_roles", "split_lines", "split_units"]
+__all__ = ["Roles", "Unit", "assign_roles", "in_lines", "split_lines", "split_units"]
 
 # Ranked: an earlier line wins over a later one; fields of the same line are read together.
 _EVIDENCE: Final = (
@@ -31,6 +32,7 @@ _JUDGED: Final = (
     "model_answer 回复 回答 答案 摘要 总结",
 )
 _NUMBERED: Final = re.compile(r"^[ \t]*(?:(\d{1,5})[.)、:：][ \t]*(?=\S)|[\[<(](\d{1,5})[\])>][ \t]*)", re.M)
+_PLURAL: Final = ("sentences", "statements", "claims", "units", "lines", "items", "constraints", "criteria")
 _LIST_KINDS: Final = ("labels", "tags", "bools", "indices", "texts")
 
 
@@ -96,6 +98,12 @@ def assign_roles(ask: Ask) -> Roles:
     )
 
 
+def in_lines(name: str, values: Mapping[str, str]) -> bool:
+    """Return whether a judged field holds one thing per line: numbered or tagged lines, or a name in the plural."""
+    text = values.get(name, "").lstrip()
+    return bool(_NUMBERED.match(text)) or text.startswith("<>") or name.lower().split("_")[-1] in _PLURAL
+
+
 def split_units(text: str) -> tuple[Unit, ...]:
     """Split numbered lines ``1. text`` into units; without numbering each line is one unit.
 
@@ -128,7 +136,7 @@ def split_lines(text: str) -> tuple[Unit, ...]:
     if len(lines) == 1:
         return _units(sentences(lines[0]))
     units = split_units(text)
-    return units if len(units) == len(lines) and units[0].number == 1 else _units(lines)
+    return units if len(units) == len(lines) and units[:1] and units[0].number == 1 else _units(lines)
 
 
 def _lines(text: str) -> list[str]:

@@ -14,10 +14,14 @@ from .decisions import Decision, Manner, Task, decide, scene_of
 from .dialogues import converse, is_conversation
 from .echo import echoed
 from .intent import is_intent, read_intent
+from .objects import decide_objects, write_objects
 from .pieces import Piece, pieces, wording_kind
+from .preferences import decide_preference
 from .proposer import advice, propose
 from .request import Ask, Field
-from .roles import assign_roles
+from .roles import assign_roles, in_lines
+from .scores import decide_score
+from .several import decide_several
 from .shapes import Kind, Shape
 from .words import explain, text_value
 
@@ -46,15 +50,16 @@ def answer(ask: Ask, manner: Manner) -> dict[str, Any]:
     if is_intent(ask):
         return read_intent(ask, manner)
     task = Task(ask=ask, roles=assign_roles(ask), manner=manner)
-    decided = {field.name: skill.decide(task, field) for field, skill in _skills(ask) if skill.decide}
+    skills = [(field, _skill(task, field)) for field in ask.outputs]
+    decided = {field.name: skill.decide(task, field) for field, skill in skills if skill.decide}
     main = next(iter(decided.values()), [])
-    return {
-        field.name: skill.write(task, field, decided.get(field.name, main)) for field, skill in _skills(ask)
-    }
+    return {field.name: skill.write(task, field, decided.get(field.name, main)) for field, skill in skills}
 
 
-def _skills(ask: Ask) -> list[tuple[Field, Skill]]:
-    return [(field, SKILLS[field.shape.kind]) for field in ask.outputs]
+def _skill(task: Task, field: Field) -> Skill:
+    """Return the skill of a field; a list of labels is one per line, or, of a text without lines, a set."""
+    lined = field.shape.kind != "labels" or in_lines(task.roles.judged, task.ask.values)
+    return SKILLS[field.shape.kind] if lined else _SEVERAL
 
 
 def _labels(task: Task, field: Field, decisions: Decisions) -> list[str]:
@@ -110,6 +115,10 @@ def _score(task: Task, field: Field, decisions: Decisions) -> float:
     return round(value) if shape.whole else round(value, 3)
 
 
+def _several(task: Task, field: Field, decisions: Decisions) -> list[str]:
+    return [label for label, decision in zip(field.shape.labels, decisions, strict=True) if decision.holds]
+
+
 def _pieces(task: Task, field: Field, decisions: Decisions) -> list[dict[str, Any]]:
     """Render the request's verdict in pieces; without one, decide first whether the claim is supported."""
     whole = replace(field, name="supported", shape=Shape(kind="bool", labels=("True", "False")))
@@ -140,7 +149,7 @@ def _map(task: Task, field: Field, decisions: Decisions) -> dict[str, str]:
 def _text(task: Task, field: Field, decisions: Decisions) -> str:
     if "instruction" in field.name.lower() and not decisions:
         return neutralise(propose(_about(task.ask, field), task.manner.temperature, task.manner.rng))
-    return text_value(field, decisions)
+    return text_value(field.name, decisions)
 
 
 def _about(ask: Ask, field: Field) -> Ask:
@@ -149,6 +158,7 @@ def _about(ask: Ask, field: Field) -> Ask:
     return replace(ask, values={name: text for name, text in ask.values.items() if name not in others})
 
 
+_SEVERAL: Final = Skill(decide=decide_several, write=_several)
 SKILLS: Final[Mapping[Kind, Skill]] = {
     "bool": Skill(decide=decide, write=_bool),
     "label": Skill(decide=decide, write=_label),
@@ -159,10 +169,10 @@ SKILLS: Final[Mapping[Kind, Skill]] = {
     "echo": Skill(decide=decide, write=_echo),
     "indices": Skill(decide=decide, write=_indices),
     "texts": Skill(decide=decide, write=_texts),
-    "score": Skill(decide=decide, write=_score),
-    "preference": Skill(decide=decide, write=_label),
+    "score": Skill(decide=decide_score, write=_score),
+    "preference": Skill(decide=decide_preference, write=_label),
     "pieces": Skill(write=_pieces),
-    "objects": Skill(decide=decide, write=_tags),
+    "objects": Skill(decide=decide_objects, write=write_objects),
     "map": Skill(write=_map),
     "text": Skill(write=_text),
 }

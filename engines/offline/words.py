@@ -7,7 +7,6 @@ from typing import Final
 
 from ...text.terms import neutralise, shorten
 from .decisions import Decision
-from .request import Field
 
 __all__ = ["NO_TEXT", "explain", "text_value"]
 
@@ -48,11 +47,11 @@ def explain(decisions: Sequence[Decision]) -> str:
     return shorten(neutralise(f"{found}{why} Verdict: {doubtful.label}."), _REASON_LIMIT)
 
 
-def text_value(field: Field, decisions: Sequence[Decision]) -> str:
-    """Return the text of a free-text field: an explanation, a quote, or an honest refusal."""
-    name = field.name.lower()
-    if name in _REASON_NAMES or name.split("_")[-1] in _REASON_NAMES or name.split("_")[0] in _REASON_NAMES:
+def text_value(name: str, decisions: Sequence[Decision]) -> str:
+    """Return the text of a free-text field by its name: an explanation, a quote, or an honest refusal."""
+    lowered = name.lower()
+    if {lowered, lowered.split("_")[-1], lowered.split("_")[0]} & set(_REASON_NAMES):
         return explain(decisions)
-    if name in _QUOTE_NAMES and decisions:
+    if lowered in _QUOTE_NAMES and decisions:
         return neutralise(shorten(decisions[0].quote, _REASON_LIMIT)) or NO_TEXT
     return NO_TEXT
