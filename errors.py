@@ -8,6 +8,9 @@ never used for a model's unusable reply, which is an abstention and is counted.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 __all__ = [
     "ArtifactError",
     "BudgetExhausted",
@@ -17,7 +20,9 @@ __all__ = [
     "JuristError",
     "ModelError",
     "OptimizerError",
+    "PluginError",
     "UsageError",
+    "choices",
 ]
 
 
@@ -75,6 +80,10 @@ class OptimizerError(JuristError):
     """An optimizer cannot start: unknown name, wrong option, or a budget below one full pass."""
 
 
+class PluginError(JuristError):
+    """A plug-in of an installed package cannot be used."""
+
+
 class CheckpointError(JuristError):
     """A checkpoint belongs to another job, or is damaged."""
 
@@ -94,3 +103,15 @@ class BudgetExhausted(BaseException):
     def __init__(self, limit: str, allowed: float) -> None:
         self.limit, self.allowed = limit, allowed
         super().__init__(f"the budget of {allowed:g} {limit} is spent")
+
+
+def choices(name: str, names: Iterable[str]) -> str:
+    """Return the hint for a name that does not exist: what it may have meant, and what there is.
+
+    Args:
+        name: as it was given.
+        names: those that exist.
+    """
+    known = list(names)
+    close = difflib.get_close_matches(name, known, n=1)
+    return (f"did you mean {close[0]}? " if close else "") + f"use one of {', '.join(known)}"

@@ -6,26 +6,31 @@ something is exported.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ..errors import ArtifactError, UsageError
+from ..errors import ArtifactError, UsageError, choices
 from ..keeping.artifacts import Artifact
+from ..programs.plugins import Registry
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter
+from .prompt import Prompt, prompt_of
 from .target import Exporter, Subject
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
     from ..programs.state import PromptState
 
-__all__ = ["EXPORTERS", "Exporter", "Subject", "export", "exporter"]
+__all__ = ["EXPORTERS", "Exporter", "Prompt", "Subject", "export", "exporter", "prompt_of"]
 
 _ALL: tuple[Exporter, ...] = (MessagesExporter(), MarkdownExporter())
 
-EXPORTERS: Mapping[str, Exporter] = MappingProxyType({one.name: one for one in _ALL})
-"""Every target by name."""
+EXPORTERS: Registry[Exporter] = Registry(
+    {one.name: one for one in _ALL},
+    group="jurist.exports",
+    fits=lambda found: isinstance(found, Exporter),
+    what="export target",
+)
+"""Every target by name, those of plug-ins too."""
 
 
 def exporter(target: str) -> Exporter:
@@ -34,12 +39,9 @@ def exporter(target: str) -> Exporter:
     Raises:
         UsageError: there is none.
     """
-    found = EXPORTERS.get(target)
-    if found is None:
-        raise UsageError(
-            f"no export target is called {target!r}", hint=f"use one of {', '.join(sorted(EXPORTERS))}"
-        )
-    return found
+    if target not in EXPORTERS:
+        raise UsageError(f"no export target is called {target!r}", hint=choices(target, EXPORTERS))
+    return EXPORTERS[target]
 
 
 def export(source: Artifact | PromptState, judge: Judge, target: str) -> str:

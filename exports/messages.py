@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..text.escaping import defuse
+from .prompt import Prompt, prompt_of
 from .target import Subject
 
 if TYPE_CHECKING:
-    import dspy
-
     from ..programs.judge import Judge
 
 __all__ = ["FORMAT", "MessagesExporter", "fill"]
@@ -58,19 +57,17 @@ class MessagesExporter:
         Raises:
             UsageError: the judge asks more than one prompt per case, or one that is not text.
         """
-        judge, predictor = subject.judge, _only_predictor(subject)
-        format_ = str(subject.card.get("adapter") or "chat")
-        placeholders, messages = _with_placeholders(judge, predictor, format_)
+        judge, prompt = subject.judge, prompt_of(subject, lambda name: f"{{{{{name}}}}}")
         exported = {
             "format": FORMAT,
-            "messages": messages,
-            "inputs": [_input(judge, predictor, name, mark) for name, mark in placeholders.items()],
+            "messages": list(prompt.messages),
+            "inputs": [_input(judge, prompt, name) for name in prompt.placeholders],
             "filling": _FILLING,
             "fields": list(judge.markers),
             **judge.answer.identity(),
             "output_field": judge.answer.field,
-            "adapter": format_,
-            "parser": _parser(judge, predictor, format_),
+            "adapter": prompt.adapter,
+            "parser": _parser(judge, prompt),
             "thresholds": subject.card.get("thresholds"),
             "voting": judge.answer.voting_rule,
             "artifact": subject.stamp,
@@ -142,78 +139,25 @@ def _text(value: Any, kind: str) -> str:
     return str(format_field_value(FieldInfo(annotation=str if kind == "text" else object), value))
 
 
-def _takes_text(predictor: dspy.Predict) -> bool:
-    """Whether every input is inserted where it stands; DSPy's own types (histories, images) are not."""
-    from dspy.adapters.types.base_type import Type
-    from dspy.adapters.types.history import History
-
-    return not any(
-        Type.extract_custom_type_from_annotation(info.annotation) or info.annotation is History
-        for info in predictor.signature.input_fields.values()
-    )
-
-
-def _only_predictor(subject: Subject) -> dspy.Predict:
-    judge, predictors = subject.judge, [predictor for _, predictor in subject.program.named_predictors()]
-    if len(predictors) > 1:
-        names = ", ".join(name for name, _ in subject.program.named_predictors())
-        raise UsageError(
-            f"{judge.name} asks up to {len(predictors)} prompts ({names}), each after what the last one answered: "
-            "the target 'messages' holds one prompt",
-            hint="export it to markdown, or run it with jurist",
-        )
-    if len(predictors) != 1 or tuple(predictors[0].signature.input_fields) != judge.input_fields:
-        raise UsageError(
-            f"{judge.name} is not one prompt filled with its inputs: the target 'messages' cannot hold it",
-            hint="export it to markdown, or run it with jurist",
-        )
-    return predictors[0]
-
-
-def _with_placeholders(
-    judge: Judge, predictor: dspy.Predict, format_: str
-) -> tuple[dict[str, str], list[dict[str, str]]]:
-    """Format the prompt around placeholders that occur in it once: a prompt may itself say ``{{claim}}``."""
-    from ..engines.models import adapter as adapter_named
-
-    adapter = adapter_named(format_)
-    if not _takes_text(predictor):
-        raise _not_text(judge)
-    for ending in ("", *(f"_{number}" for number in range(1, 100))):
-        marks = {name: f"{{{{{name}{ending}}}}}" for name in judge.input_fields}
-        messages = adapter.format(predictor.signature, predictor.demos, marks)
-        whole = "\0".join(message["content"] for message in messages)
-        if all(whole.count(mark) == 1 for mark in marks.values()):
-            return marks, [{"role": message["role"], "content": message["content"]} for message in messages]
-    raise _not_text(judge)
-
-
-def _not_text(judge: Judge) -> UsageError:
-    return UsageError(
-        f"{judge.name} has an input that is not inserted as text, which the target 'messages' cannot hold",
-        hint="export it to markdown, or run it with jurist",
-    )
-
-
-def _input(judge: Judge, predictor: dspy.Predict, name: str, placeholder: str) -> dict[str, str]:
-    annotation = predictor.signature.input_fields[name].annotation
+def _input(judge: Judge, prompt: Prompt, name: str) -> dict[str, str]:
+    annotation = prompt.signature.input_fields[name].annotation
     return {
         "name": name,
-        "placeholder": placeholder,
+        "placeholder": prompt.placeholders[name],
         "render": judge.answer.render_rule(name),
         "type": "text" if annotation is str else "json",
     }
 
 
-def _parser(judge: Judge, predictor: dspy.Predict, format_: str) -> dict[str, Any]:
+def _parser(judge: Judge, prompt: Prompt) -> dict[str, Any]:
     from pydantic import TypeAdapter
 
     return {
-        "sections": _SECTIONS[format_],
-        "header": _HEADERS[format_],
+        "sections": _SECTIONS[prompt.adapter],
+        "header": _HEADERS[prompt.adapter],
         "fields": [
             {"name": name, "schema": TypeAdapter(info.annotation).json_schema()}
-            for name, info in predictor.signature.output_fields.items()
+            for name, info in prompt.signature.output_fields.items()
         ],
         "answer": judge.answer.parser_rule(),
         "otherwise": _OTHERWISE,

@@ -1,7 +1,7 @@
 """What an export target is given, and what it has to offer.
 
-A new target is one module with an :class:`Exporter` and one line in the
-registry of ``jurist.exports``. Its test must render rows with the target's own
+A new target is one module with an :class:`Exporter`, about 30 lines, and its name in ``jurist.exports``, or
+a plug-in (docs/plugins.md has one). Its test must render rows with the target's own
 loader and compare them with what DSPy's adapter sends.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import dspy
@@ -57,6 +57,7 @@ class Subject:
         }
 
 
+@runtime_checkable
 class Exporter(Protocol):
     """One target system."""
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args, get_origin, get_type_hints
 
-from ..errors import BudgetExhausted, OptimizerError
+from ..errors import BudgetExhausted, OptimizerError, choices
+from ..programs.plugins import Registry
 from .base import Job, Optimizer, Racing
 from .board import Board, Candidate
 from .cfaith import CFaith
@@ -31,7 +32,7 @@ from .optuna_joint import Optuna
 __all__ = ["DEFAULT", "OPTIMIZERS", "Chain", "make", "settings_of"]
 
 DEFAULT = "opro+fewshot"
-OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {
+_OWN: Mapping[str, Callable[..., Optimizer]] = {
     "opro": Opro,
     "fewshot": FewShot,
     "demos": partial(FewShot, name="demos"),
@@ -46,6 +47,10 @@ OPTIMIZERS: Mapping[str, Callable[..., Optimizer]] = {
     "simba": Simba,
     "infer-rules": InferRules,
 }
+OPTIMIZERS: Registry[Callable[..., Optimizer]] = Registry(
+    _OWN, group="jurist.optimizers", fits=dataclasses.is_dataclass, what="optimizer"
+)
+"""What makes an optimizer of its settings, by name; those of plug-ins too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +115,9 @@ def make(name: str, options: Mapping[str, Any] | None = None) -> Optimizer:
     left = dict(options or {})
     parts = [_one(part, options or {}, left) for part in name.split("+")]
     if left:
+        known = sorted({setting for part in parts for setting in settings_of(part)[part.name]})
         raise OptimizerError(
-            f"{name} has no setting {', '.join(sorted(left))}",
-            hint="see the optimizer's settings in the documentation",
+            f"{name} has no setting {', '.join(sorted(left))}", hint=choices(min(left), known)
         )
     return parts[0] if len(parts) == 1 else Chain(parts=tuple(parts))
 
@@ -131,9 +136,9 @@ def settings_of(optimizer: Optimizer) -> dict[str, dict[str, Any]]:
 
 
 def _one(name: str, options: Mapping[str, Any], left: dict[str, Any]) -> Optimizer:
-    maker = OPTIMIZERS.get(name)
-    if maker is None:
-        raise OptimizerError(f"no optimizer is called {name!r}", hint=f"use one of {', '.join(OPTIMIZERS)}")
+    if name not in OPTIMIZERS:
+        raise OptimizerError(f"no optimizer is called {name!r}", hint=choices(name, OPTIMIZERS))
+    maker = OPTIMIZERS[name]
     default = maker()
     own: dict[str, Any] = {}
     for item in dataclasses.fields(default):  # type: ignore[arg-type]

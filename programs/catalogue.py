@@ -1,4 +1,4 @@
-"""The built-in judges, and a user's own from a Python file.
+"""The built-in judges, those of plug-ins, and a user's own from a Python file.
 
 ``find("fect")`` and ``find("path/to/file.py:judge")`` both return a
 :class:`~jurist.programs.judge.Judge`.
@@ -10,17 +10,18 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from ..errors import JudgeError
+from ..errors import JudgeError, choices
 from .cognibench import COGNIBENCH
 from .cognibench_tags import COGNIBENCH_TAGS
 from .detector import DETECTOR
 from .fect import FECT_JUDGES
 from .judge import Judge
+from .plugins import UNLOADABLE, Registry
 from .staged import COGNIBENCH_STAGED
 from .statements import FACTUAL, STATEMENT_TYPE
 from .tiers import TIER
 
-__all__ = ["JUDGES", "find"]
+__all__ = ["CATALOGUE", "JUDGES", "find"]
 
 JUDGES: tuple[Judge, ...] = (
     COGNIBENCH,
@@ -34,9 +35,17 @@ JUDGES: tuple[Judge, ...] = (
 )
 """Every built-in judge."""
 
+CATALOGUE: Registry[Judge] = Registry(
+    {judge.name: judge for judge in JUDGES},
+    group="jurist.judges",
+    fits=lambda found: isinstance(found, Judge),
+    what="judge",
+)
+"""Every judge by name, those of plug-ins too."""
+
 
 def find(name: str) -> Judge:
-    """Return the judge called ``name``: a built-in one, or ``FILE.py:ATTRIBUTE`` (``FILE.py`` is ``FILE.py:judge``).
+    """Return the judge called ``name``: a built-in one, a plug-in's, or ``FILE.py:ATTRIBUTE`` (default: ``judge``).
 
     Raises:
         JudgeError: there is none, or its file cannot be used.
@@ -44,11 +53,11 @@ def find(name: str) -> Judge:
     head, _, tail = name.rpartition(":")
     if head.endswith(".py") or name.endswith(".py"):
         return _from_file(Path(head or name), tail if head else "judge")
-    for judge in JUDGES:
-        if judge.name == name:
-            return judge
-    known = ", ".join(judge.name for judge in JUDGES)
-    raise JudgeError(f"no judge is called {name!r}", hint=f"use one of {known}, or path/to/file.py:judge")
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    raise JudgeError(
+        f"no judge is called {name!r}", hint=f"{choices(name, CATALOGUE)}, or path/to/file.py:judge"
+    )
 
 
 def _from_file(path: Path, attribute: str) -> Judge:
@@ -64,16 +73,7 @@ def _from_file(path: Path, attribute: str) -> Judge:
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)
-    except (
-        ImportError,
-        SyntaxError,
-        NameError,
-        AttributeError,
-        TypeError,
-        ValueError,
-        LookupError,
-        RuntimeError,
-    ) as error:
+    except UNLOADABLE as error:
         raise JudgeError(
             f"{path}: {type(error).__name__}: {error}", hint="make the file import cleanly"
         ) from error

@@ -249,7 +249,7 @@ class Pictured(dspy.Signature):
     ids=["two prompts", "other inputs", "history"],
 )
 def test_messages_refuses_what_it_cannot_reproduce(judge: Judge) -> None:
-    with pytest.raises(UsageError, match="messages"):
+    with pytest.raises(UsageError, match="this target"):
         export(PromptState.of(judge.basic()), judge, "messages")
 
 
@@ -288,7 +288,7 @@ def test_half_characters_are_refused(target: str) -> None:
 
 
 def test_unknown_target_lists_the_known() -> None:
-    with pytest.raises(UsageError, match="'nosuch'; use one of markdown, messages"):
+    with pytest.raises(UsageError, match="'nosuch'; use one of messages, markdown"):
         export(PromptState.of(FECT.basic()), FECT, "nosuch")
 
 

@@ -1,0 +1,89 @@
+"""The one prompt of a judge: the messages that its adapter sends, with placeholders where the inputs go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from .target import Subject
+
+if TYPE_CHECKING:
+    import dspy
+
+__all__ = ["Prompt", "prompt_of"]
+
+_ENDINGS = ("", *(f"_{number}" for number in range(1, 100)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """A prompt to be filled.
+
+    Attributes:
+        messages: each with ``role`` and ``content``, byte for byte as the adapter formats them.
+        placeholders: input field -> what stands for it; each occurs once in all messages.
+        adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
+        signature: its inputs and outputs, with their types.
+    """
+
+    messages: tuple[Mapping[str, str], ...]
+    placeholders: Mapping[str, str]
+    adapter: str
+    signature: type[dspy.Signature]
+
+
+def prompt_of(subject: Subject, mark: Callable[[str], str]) -> Prompt:
+    """Return the prompt of a judge that asks once.
+
+    Args:
+        subject: what is exported.
+        mark: the placeholder for a name, in the target's own syntax, such as ``{{claim}}``. A prompt may itself
+            hold that text; then the name gets a number.
+
+    Raises:
+        UsageError: the judge asks more than one prompt per case, or one that is not text.
+    """
+    from ..engines.models import adapter as adapter_named
+
+    judge, predictor = subject.judge, _only_predictor(subject)
+    name = str(subject.card.get("adapter") or "chat")
+    adapter = adapter_named(name)
+    for ending in _ENDINGS if _takes_text(predictor) else ():
+        marks = {field: mark(f"{field}{ending}") for field in judge.input_fields}
+        messages = adapter.format(predictor.signature, predictor.demos, marks)
+        whole = "\0".join(message["content"] for message in messages)
+        if all(whole.count(one) == 1 for one in marks.values()):
+            kept = tuple({"role": str(one["role"]), "content": one["content"]} for one in messages)
+            return Prompt(messages=kept, placeholders=marks, adapter=name, signature=predictor.signature)
+    raise UsageError(
+        f"{judge.name} has an input that is not inserted as text, which this target cannot hold",
+        hint="export it to markdown, or run it with jurist",
+    )
+
+
+def _takes_text(predictor: dspy.Predict) -> bool:
+    """Whether every input is inserted where it stands; DSPy's own types (histories, images) are not."""
+    from dspy.adapters.types.base_type import Type
+    from dspy.adapters.types.history import History
+
+    return not any(
+        Type.extract_custom_type_from_annotation(info.annotation) or info.annotation is History
+        for info in predictor.signature.input_fields.values()
+    )
+
+
+def _only_predictor(subject: Subject) -> dspy.Predict:
+    judge, predictors = subject.judge, dict(subject.program.named_predictors())
+    first = next(iter(predictors.values()), None)
+    if len(predictors) > 1:
+        what = f"asks up to {len(predictors)} prompts ({', '.join(predictors)}), each after what the last one answered"
+    elif first is None or tuple(first.signature.input_fields) != judge.input_fields:
+        what = "is not one prompt filled with its inputs"
+    else:
+        return first
+    raise UsageError(
+        f"{judge.name} {what}; this target holds one prompt",
+        hint="export it to markdown, or run it with jurist",
+    )

@@ -1,0 +1,98 @@
+"""What other installed packages add: judges, generators, optimizers and export targets, found by entry points.
+
+Nothing is loaded before it is asked for, and each plug-in once. One that cannot be loaded is an error where it is
+named, and a line where all are listed; everything else works as if it were not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeVar
+
+from ..errors import PluginError
+
+__all__ = ["UNLOADABLE", "Registry"]
+
+UNLOADABLE = (
+    *(AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError, SyntaxError, TypeError),
+    ValueError,
+)
+"""What loading a Python file of somebody else may raise."""
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T]):
+    """Things by name: our own, then those of installed packages, which cannot take a name of ours.
+
+    Args:
+        own: our own.
+        group: the entry point group, such as ``jurist.judges``.
+        fits: whether an object is one of these things.
+        what: what they are called, in the singular.
+    """
+
+    def __init__(self, own: Mapping[str, T], *, group: str, fits: Callable[[Any], bool], what: str) -> None:
+        self._own, self._group, self._fits, self._what = dict(own), group, fits, what
+        self._loaded: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        """Return the thing of that name.
+
+        Raises:
+            KeyError: there is none. PluginError: its package cannot be used.
+        """
+        if name in self._own:
+            return self._own[name]
+        if name not in self._loaded:
+            self._loaded[name] = self._load(self._offered[name])
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield all names, our own first; loads nothing."""
+        yield from self._own
+        yield from self._offered
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._offered)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self._offered
+
+    def usable(self) -> tuple[dict[str, T], list[PluginError]]:
+        """Return everything that can be loaded, and why the rest cannot."""
+        found, broken = {}, []
+        for name in self:
+            try:
+                found[name] = self[name]
+            except PluginError as error:
+                broken.append(error)
+        return found, broken
+
+    @cached_property
+    def _offered(self) -> dict[str, EntryPoint]:
+        points = sorted(entry_points(group=self._group), key=lambda point: point.name)
+        return {point.name: point for point in points if point.name not in self._own}
+
+    def _load(self, point: EntryPoint) -> T:
+        package = point.dist.name if point.dist else point.value
+        hint = f"ask the authors of {package}, or uninstall it"
+        try:
+            found = point.load()
+        except UNLOADABLE as error:
+            raise PluginError(
+                f"the {self._what} {point.name!r} of {package} cannot be loaded: {type(error).__name__}: {error}",
+                hint=hint,
+            ) from error
+        if not self._fits(found):
+            raise PluginError(
+                f"the {self._what} {point.name!r} of {package} is {found!r:.60}, which is no {self._what}",
+                hint=hint,
+            )
+        if getattr(found, "name", point.name) != point.name:
+            raise PluginError(
+                f"the {self._what} {point.name!r} of {package} calls itself {found.name!r}", hint=hint
+            )
+        return found  # type: ignore[no-any-return]

@@ -1,0 +1,162 @@
+"""Plug-ins, from the page that describes them: the package on it is built, installed with pip, and used."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import setuptools
+from small import write_jsonl
+
+from jurist.errors import PluginError
+from jurist.programs.plugins import Registry
+
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "plugins.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"^`([\w/.]+)`\n\n```\w+\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE))
+BROKEN = """
+[project.entry-points."jurist.generators"]
+acme-gone = "jurist_acme.nowhere:generator"
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the package of the page, and three plug-ins more that cannot be used."""
+    if int(setuptools.__version__.split(".")[0]) < 71:
+        pytest.skip(
+            "this setuptools needs the package wheel to build one; pip install -e '.[dev]' brings a newer one"
+        )
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
+    for name, text in FILES.items():
+        if name.startswith(("jurist_acme/", "pyproject")):
+            path = source / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    project = source / "pyproject.toml"
+    more = {
+        "jurist.judges": 'acme-gone = "jurist_acme.nowhere:judge"\nfect = "jurist_acme.tone:judge"',
+        "jurist.exports": 'acme-gone = "jurist_acme.tone:judge"',
+    }
+    text = project.read_text(encoding="utf-8")
+    for group, lines in more.items():
+        head = f'[project.entry-points."{group}"]\n'
+        text = text.replace(head, f"{head}{lines}\n")
+    project.write_text(text, encoding="utf-8")
+    (source / "jurist_acme" / "__init__.py").touch()
+    asked = ("--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", target, source)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", *asked], check=True, capture_output=True, text=True
+    )
+    return target
+
+
+def python(installed: Path, folder: Path, *argv: object) -> subprocess.CompletedProcess[str]:
+    paths = [str(installed), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    command = [sys.executable, *map(str, argv)]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+def jurist(installed: Path, folder: Path, *argv: object) -> subprocess.CompletedProcess[str]:
+    return python(installed, folder, "-m", "jurist", *argv)
+
+
+def test_a_judge_and_an_optimizer_are_compiled_and_exported(installed: Path, tmp_path: Path) -> None:
+    rows = [
+        {"message": f"Where is order {n}?", "reply": reply, "tone": tone, "group": f"g{n % 12}"}
+        for n in range(36)
+        for reply, tone in [
+            (f"It is on its way, number {n}.", "polite"),
+            (f"Look it up yourself, {n}.", "rude"),
+        ]
+    ]
+    write_jsonl(tmp_path / "gold.jsonl", rows)
+    asked = ("--optimizer", "acme-remind", "--set", "sentence=Mind the tone.", "--force", "--json")
+    done = jurist(installed, tmp_path, "compile", "acme-tone", "--gold", "gold.jsonl", *asked)
+    assert done.returncode == 0, done.stderr
+    card = json.loads(done.stdout)
+    assert card["optimizer"]["params"] == {"sentence": "Mind the tone."}
+    history = (tmp_path / "compiled" / "acme-tone" / "1" / "history.jsonl").read_text(encoding="utf-8")
+    assert "Mind the tone." in history
+    done = jurist(installed, tmp_path, "export", "acme-tone@1", "--to", "acme-prompt")
+    assert done.returncode == 0, done.stderr
+    exported = tomllib.loads(done.stdout)
+    assert exported["sha256"] == card["sha256"]
+    assert [message["role"] for message in exported["message"]] == ["system", "user"]
+    assert "${reply}" in exported["message"][1]["text"]
+    assert set(exported["input"]) == {"message", "reply"}
+
+
+def test_what_cannot_be_loaded_is_one_line_and_ends_nothing_else(installed: Path, tmp_path: Path) -> None:
+    done = jurist(installed, tmp_path, "judges", "--json")
+    names = [one["name"] for one in json.loads(done.stdout)["judges"]]
+    assert (done.returncode, names.count("fect"), "acme-tone" in names, "acme-gone" in names) == (
+        0,
+        1,
+        True,
+        False,
+    )
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(
+        "warning: the judge 'acme-gone' of jurist-acme cannot be loaded: ModuleNotFoundError: "
+    )
+    for argv in (
+        ("export", "acme-gone", "--to", "markdown"),
+        ("export", "fect:basic", "--to", "acme-gone"),
+    ):
+        done = jurist(installed, tmp_path, *argv)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+        assert done.stderr.startswith("error: the ")
+        assert "'acme-gone' of jurist-acme" in done.stderr
+
+
+def test_help_and_a_command_that_names_none_load_none(installed: Path, tmp_path: Path) -> None:
+    look = "import sys; print([name for name in sys.modules if name.startswith('jurist_acme')])"
+    run = f"from jurist.cli import main; main(['export', 'fect:basic', '--to', 'markdown', '--output', 'x']); {look}"
+    done = python(installed, tmp_path, "-c", run)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_export_target_is_about_thirty_lines() -> None:
+    assert len(FILES["jurist_acme/prompt.py"].splitlines()) <= 35
+
+
+def test_the_command_of_the_page_works_as_it_stands(tmp_path: Path) -> None:
+    """Its two files in a copy of nothing: the modules are made where the page says, inside the package."""
+    code = "\n".join(
+        [
+            "import sys, types, jurist.arguments, jurist.console",
+            "from pathlib import Path",
+            "for name in ('arguments', 'console'):",
+            "    module = types.ModuleType(f'jurist.{name}.labels')",
+            "    module.__package__ = f'jurist.{name}'",
+            "    sys.modules[module.__name__] = module",
+            "    exec(compile(Path(f'{name}.py').read_text(), name, 'exec'), module.__dict__)",
+            "from jurist.arguments.command import Parser, add_commands",
+            "parser = Parser(prog='jurist')",
+            "add_commands(parser, [sys.modules['jurist.arguments.labels'].LABELS], {})",
+            "arguments = parser.parse_args(['labels', 'fect'])",
+            "sys.exit(arguments.command.run(arguments))",
+        ]
+    )
+    for name in ("arguments", "console"):
+        (tmp_path / f"{name}.py").write_text(FILES[f"{name}/labels.py"], encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Labels\nlabel        remark\nfactual\nnon_factual  positive\n\n"
+
+
+def test_a_registry_without_plug_ins_has_its_own() -> None:
+    found = Registry({"a": 1}, group="jurist.nothing", fits=lambda one: isinstance(one, int), what="number")
+    assert (dict(found), len(found), "b" in found, found.usable()) == ({"a": 1}, 1, False, ({"a": 1}, []))
+    with pytest.raises(KeyError):
+        found["b"]
+    assert issubclass(PluginError, Exception)
