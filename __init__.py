@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from .jobs.compiling import Compiled, Interrupted
     from .keeping.artifacts import Artifact, Store
     from .keeping.loading import LoadedJudge
+    from .programs.answers.checks import Check
     from .programs.asking import Sampling, Verdict
+    from .programs.frozen import frozen, verifier
+    from .programs.generator import Generator
     from .programs.judge import Judge
 
 _HOMES = {
@@ -55,15 +58,21 @@ _HOMES = {
     "LoadedJudge": "keeping.loading",
     "Sampling": "programs.asking",
     "Verdict": "programs.asking",
+    "Check": "programs.answers.checks",
+    "Generator": "programs.generator",
     "Judge": "programs.judge",
+    "frozen": "programs.frozen",
+    "verifier": "programs.frozen",
 }
 
 __all__ = [
     "Artifact",
     "Budget",
     "Case",
+    "Check",
     "Comparison",
     "Compiled",
+    "Generator",
     "Gold",
     "Interrupted",
     "Judge",
@@ -78,8 +87,10 @@ __all__ = [
     "compare",
     "compile",
     "evaluate",
+    "frozen",
     "judge",
     "load",
+    "verifier",
 ]
 
 

@@ -45,6 +45,7 @@ def load(
     threshold: int | None = None,
     concurrency: int = 8,
     strictness: str | None = None,
+    verifier: str | Model | None = None,
 ) -> LoadedJudge:
     """Load a judge that can be called with its inputs.
 
@@ -56,6 +57,7 @@ def load(
         threshold: votes for a positive verdict, 1..samples; default: as proven.
         concurrency: cases in flight at once.
         strictness: of a judge with tiers: ``rational``, ``grounded`` or ``irrefutable``; default: as proven.
+        verifier: answers the judge's frozen steps; default: ``model`` at temperature 0.
 
     Raises:
         JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
@@ -68,6 +70,7 @@ def load(
         threshold=threshold,
         concurrency=concurrency,
         strictness=strictness,
+        verifier=None if verifier is None else _model(verifier),
     )
     _warn(loaded.note)
     return loaded
@@ -81,6 +84,7 @@ def compile(
     options: Mapping[str, Any] | None = None,
     model: str | Model = "offline",
     prompt_model: str | Model | None = None,
+    verifier: str | Model | None = None,
     budget: Budget | None = None,
     sampling: Sampling | None = None,
     adapter: str = "chat",
@@ -102,6 +106,7 @@ def compile(
         options: settings of the optimizer.
         model: answers as the judge.
         prompt_model: writes prompts; default: the judge's model.
+        verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
         budget: hard limits for the whole job.
         sampling: samples per case; an open threshold is fitted on dev.
         adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
@@ -132,6 +137,7 @@ def compile(
         options=options or {},
         model=fit.model,
         prompt_model=None if prompt_model is None else _model(prompt_model),
+        verifier=None if verifier is None else _model(verifier),
         budget=budget or Budget(),
         sampling=fit.sampling,
         adapter=adapter,

@@ -48,6 +48,7 @@ class Case:
         gold: one value per unit, ``None`` where people gave none; ``None`` altogether for new data.
         ratings: each rater's own values, kept beside the merged ``gold``.
         source: ``file:line`` for messages.
+        draw: the number of its first sample: cases with the same inputs and other numbers are other draws.
         spans: (start, end) of each unit in the text it was taken from, where the row gave that text; else empty.
     """
 
@@ -57,11 +58,12 @@ class Case:
     ratings: Mapping[str, Values] = field(default_factory=dict)
     source: str = ""
     spans: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    draw: int = 0
 
     @cached_property
     def id(self) -> str:
         """The hash of the inputs: equal inputs are the same case, wherever they were read from."""
-        return case_id(self.inputs)
+        return case_id({**self.inputs, "draw": self.draw} if self.draw else self.inputs)
 
     @property
     def known(self) -> tuple[Value, ...]:

@@ -16,6 +16,7 @@ from .groups import (
     ModelsOptions,
     SamplingOptions,
     StrictnessOptions,
+    VerifierOptions,
 )
 from .options import option, positional
 
@@ -24,7 +25,14 @@ __all__ = ["COMPARE", "EVALUATE", "CompareOptions", "EvaluateOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(
-    GoldOptions, ModelsOptions, SamplingOptions, StrictnessOptions, Limits, Checkpoints, Common
+    GoldOptions,
+    ModelsOptions,
+    VerifierOptions,
+    SamplingOptions,
+    StrictnessOptions,
+    Limits,
+    Checkpoints,
+    Common,
 ):
     """Of ``jurist compare``."""
 
@@ -48,7 +56,14 @@ class CompareOptions(
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(
-    GoldOptions, ModelOptions, SamplingOptions, StrictnessOptions, Limits, Checkpoints, Common
+    GoldOptions,
+    ModelOptions,
+    VerifierOptions,
+    SamplingOptions,
+    StrictnessOptions,
+    Limits,
+    Checkpoints,
+    Common,
 ):
     """Of ``jurist evaluate``."""
 

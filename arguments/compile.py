@@ -15,6 +15,7 @@ from .groups import (
     SamplingOptions,
     SplitOptions,
     StrictnessOptions,
+    VerifierOptions,
     name,
 )
 from .options import flag, option, positional, repeated
@@ -23,7 +24,9 @@ __all__ = ["COMPILE", "CompileOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompileOptions(ModelOptions, Limits, Resume, SplitOptions, SamplingOptions, StrictnessOptions, Common):
+class CompileOptions(
+    ModelOptions, VerifierOptions, Limits, Resume, SplitOptions, SamplingOptions, StrictnessOptions, Common
+):
     """Of ``jurist compile``."""
 
     helps: ClassVar[Mapping[str, str]] = {

@@ -25,6 +25,7 @@ __all__ = [
     "StoreOptions",
     "StrictnessOptions",
     "Transport",
+    "VerifierOptions",
     "name",
     "share",
     "whole",
@@ -161,6 +162,20 @@ class Endpoint(Transport):
     )
     max_tokens: int | None = option(
         "--max-tokens", type=whole, metavar="N", help="limit on one reply (default: the provider's)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifierOptions(Options):
+    """Who answers the frozen steps of a program, such as the verifiers of a generator."""
+
+    judge_model: str | None = option(
+        "--judge-model",
+        metavar="M",
+        help="who answers frozen steps, such as a generator's verifiers (default: --model at temperature 0)",
+    )
+    judge_api_base: str | None = option(
+        "--judge-api-base", metavar="URL", help="address of an OpenAI-compatible server for them"
     )
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import Common, Limits, ModelOptions, SamplingOptions, StrictnessOptions, share
+from .groups import Common, Limits, ModelOptions, SamplingOptions, StrictnessOptions, VerifierOptions, share
 from .options import flag, option, positional
 
 __all__ = ["RUN", "RunOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(ModelOptions, SamplingOptions, StrictnessOptions, Limits, Common):
+class RunOptions(ModelOptions, VerifierOptions, SamplingOptions, StrictnessOptions, Limits, Common):
     """Of ``jurist run``."""
 
     helps: ClassVar[Mapping[str, str]] = {

@@ -18,7 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from ..arguments.groups import Endpoint, Limits, SamplingOptions, StoreOptions
+from ..arguments.groups import Endpoint, Limits, SamplingOptions, StoreOptions, VerifierOptions
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError
@@ -37,6 +37,7 @@ __all__ = [
     "settings_of",
     "shares_of",
     "store_of",
+    "verifier_model",
     "write_text",
 ]
 
@@ -72,8 +73,23 @@ def model_of(options: Endpoint, name: str, seed: int) -> Model:
     )
 
 
+def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model | None:
+    """Return who answers frozen steps; ``None`` if nobody is named."""
+    if options.judge_model is None:
+        if options.judge_api_base is not None:
+            raise UsageError("--judge-api-base is the address of no model", hint="add --judge-model")
+        return None
+    return Model(name=options.judge_model, api_base=options.judge_api_base, timeout=timeout, seed=seed)
+
+
 def judge_of(
-    reference: str, options: SamplingOptions, store: Store, *, concurrency: int, strictness: str | None
+    reference: str,
+    options: SamplingOptions,
+    store: Store,
+    *,
+    concurrency: int,
+    strictness: str | None,
+    verifier: Model | None = None,
 ) -> LoadedJudge:
     """Return a judge, ready to be asked, with the samples of the options or those it was proven with."""
     return load_judge(
@@ -83,6 +99,7 @@ def judge_of(
         threshold=options.threshold,
         concurrency=concurrency,
         strictness=strictness,
+        verifier=verifier,
     )
 
 

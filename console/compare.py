@@ -13,7 +13,7 @@ from ..jobs.experiment import Answers, Experiment, Running, running
 from ..jobs.forecast import Forecast, foresee
 from ..keeping.artifacts import Store
 from .approving import Bill, approve
-from .common import budget_of, judge_of, model_of, progress, store_of, write_text
+from .common import budget_of, judge_of, model_of, progress, store_of, verifier_model, write_text
 from .compared import cost_line, sheets
 from .printing import Part, Result, remark
 from .strata import People
@@ -57,7 +57,14 @@ def asked(job: Running, forecast: Forecast, *, yes: bool) -> list[Answers]:
 def _experiment(options: CompareOptions, store: Store) -> Experiment:
     models = [model_of(options, name, options.seed) for name in options.names]
     loaded = [
-        judge_of(reference, options, store, concurrency=options.concurrency, strictness=options.strictness)
+        judge_of(
+            reference,
+            options,
+            store,
+            concurrency=options.concurrency,
+            strictness=options.strictness,
+            verifier=verifier_model(options, options.timeout, options.seed),
+        )
         for reference in options.judges
     ]
     contenders = [one for judge in loaded for one in judge.on(models, draws=options.repeats)]

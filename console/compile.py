@@ -20,7 +20,7 @@ from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
 from .approving import Bill, approve
-from .common import human, model_of, sampling_of, settings_of, shares_of, store_of
+from .common import human, model_of, sampling_of, settings_of, shares_of, store_of, verifier_model
 from .history import pareto_parts
 from .printing import Part, Result, remark
 from .proof import kept_line, proof_parts
@@ -108,6 +108,7 @@ def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
         options=settings_of(options.settings),
         model=model,
         prompt_model=proposer,
+        verifier=verifier_model(options, options.timeout, options.seed),
         budget=Budget(
             calls=_DEFAULT_CALLS if options.max_calls is None else options.max_calls,
             cost=options.max_cost,

@@ -18,7 +18,7 @@ from ..jobs.forecast import free
 from ..keeping.loading import LoadedJudge
 from ..runs.runner import Summary, run_cases
 from .approving import announce, approve, bill
-from .common import Bar, budget_of, judge_of, model_of, store_of
+from .common import Bar, budget_of, judge_of, model_of, store_of, verifier_model
 from .printing import Result, remark
 
 __all__ = ["run"]
@@ -63,7 +63,12 @@ def run(options: RunOptions) -> Result:
 def _loaded(options: RunOptions, budget: Budget) -> LoadedJudge:
     store = store_of(options)
     found = judge_of(
-        options.judge, options, store, concurrency=options.concurrency, strictness=options.strictness
+        options.judge,
+        options,
+        store,
+        concurrency=options.concurrency,
+        strictness=options.strictness,
+        verifier=verifier_model(options, options.timeout, options.seed),
     )
     model = model_of(options, options.model, options.seed)
     return replace(found.with_model(model), stopping=options.stopping, context=CallContext.fresh(budget))

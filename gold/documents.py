@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cases import text_hash
 from ..errors import GoldError
@@ -19,7 +19,10 @@ from ..text.wording import is_chinese
 from .readers import Reading, bundled_names, read
 from .rowfiles import text_of
 
-__all__ = ["Document", "document_rows", "read_documents"]
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
+
+__all__ = ["Document", "document_rows", "read_documents", "read_for"]
 
 _PLAIN = {".txt", ".md"}
 _TEXT = ("text", "reference")
@@ -55,6 +58,15 @@ class Document:
     def language(self) -> str:
         """``zh`` where half of the words are Chinese, else ``en``."""
         return "zh" if is_chinese(self.text) else "en"
+
+
+def read_for(judge: Judge, source: str | Path) -> Reading:
+    """Read rows for a judge: documents where it takes documents, else whatever the source holds.
+
+    Raises:
+        GoldError: the source cannot be used, with its place.
+    """
+    return document_rows(source, judge.document) if judge.document else read(source)
 
 
 def document_rows(source: str | Path, name: str) -> Reading:

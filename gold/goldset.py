@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..errors import GoldError
+from .documents import read_for
 from .expanding import expand_row, nothing_for
 from .goldrows import canonical_row, label_keys, make_case
 from .joining import joined
 from .leaks import check_leaks
 from .merging import Rule, merge_gold, named_ambiguity
-from .readers import Reading, bundled_names, read
+from .readers import Reading, bundled_names
 from .rowfiles import Row
 from .rows import GoldData
 from .sheets_in import answered, is_sheet
@@ -61,7 +62,7 @@ class Gold(GoldData):
             GoldError: the source or one of its rows cannot be used, with file, line and field.
         """
         sources = [source] if isinstance(source, str | Path) else list(source)
-        return _build([read(one) for one in sources], judge, " ".join(map(str, sources)), labelled)
+        return _build([read_for(judge, one) for one in sources], judge, " ".join(map(str, sources)), labelled)
 
     @classmethod
     def of(

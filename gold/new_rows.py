@@ -7,9 +7,9 @@ from pathlib import Path
 from ..cases import Case
 from ..errors import GoldError
 from ..programs.judge import Judge
+from .documents import read_for
 from .expanding import expand_row, nothing_for
 from .goldrows import make_case
-from .readers import read
 
 __all__ = ["read_rows"]
 
@@ -21,13 +21,13 @@ def read_rows(source: str | Path, judge: Judge) -> tuple[list[Case], int]:
         The cases, and the number of rows in which nothing concerns the judge.
 
     Args:
-        source: what :func:`jurist.gold.readers.read` takes.
+        source: what :func:`jurist.gold.documents.read_for` takes.
         judge: whose rows they are.
 
     Raises:
         GoldError: the source or one of its rows cannot be used, with file, line and field.
     """
-    reading = read(source)
+    reading = read_for(judge, source)
     if not reading.rows:
         raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
     held = [

@@ -28,6 +28,7 @@ from ..gold.leaks import check_leaks
 from ..gold.splits import Split
 from ..keeping.artifacts import Artifact, Store
 from ..keeping.checkpoints import Checkpoint
+from ..keeping.loading import verifier_of
 from ..optimizers.base import Event, Job, Result, Sink, optimize
 from ..optimizers.board import Board
 from ..optimizers.matrix import bounded
@@ -53,6 +54,7 @@ class Plan:
         options: the optimizer's settings.
         model: answers as the judge.
         prompt_model: writes prompts; default: the judge's own model.
+        verifier: answers the judge's frozen steps, where that is not ``model`` at temperature 0.
         budget: hard limits for the whole job, the proof included.
         seed: of the split and of every random choice.
         shares: of groups in train, dev and test.
@@ -68,6 +70,7 @@ class Plan:
     options: Mapping[str, Any] = field(default_factory=dict)
     model: Model = field(default_factory=Model)
     prompt_model: Model | None = None
+    verifier: Model | None = None
     budget: Budget = field(default_factory=Budget)
     seed: int = 0
     shares: tuple[float, float, float] = (0.5, 0.2, 0.3)
@@ -94,7 +97,18 @@ class Plan:
             "threshold": self.sampling.threshold,
             "adapter": self.adapter,
             **({"strictness": strictness} if strictness else {}),
+            **self._frozen_print(),
         }
+
+    def _frozen_print(self) -> dict[str, Any]:
+        if self.frozen_model is None:
+            return {}
+        return {"frozen": self.judge.frozen, "verifier": described(self.frozen_model)}
+
+    @property
+    def frozen_model(self) -> Model | None:
+        """The model that answers the judge's frozen steps; ``None`` without any."""
+        return verifier_of(self.judge, self.model, self.verifier)
 
     @property
     def proposer(self) -> Model:
@@ -289,7 +303,8 @@ def _job(plan: Plan, split: Split, context: CallContext, sink: Sink) -> Job:
         judge=plan.judge,
         train=split.train,
         dev=split.dev,
-        judge_lm=connect(plan.model, context, "judge"),
+        judge_lm=connect(plan.model, context, plan.judge.role),
+        frozen_lm=connect(plan.frozen_model, context, "judge") if plan.frozen_model else None,
         proposer_lm=connect(plan.proposer, context, "proposer"),
         context=context,
         seed=plan.seed,
@@ -298,7 +313,9 @@ def _job(plan: Plan, split: Split, context: CallContext, sink: Sink) -> Job:
         concurrency=plan.concurrency,
         own=Setting(model=plan.model.name, temperature=plan.model.temperature, adapter=plan.adapter),
         connected=cache(
-            lambda setting: connect(model_under(plan.model, setting, plan.sampling.samples), context, "judge")
+            lambda setting: connect(
+                model_under(plan.model, setting, plan.sampling.samples), context, plan.judge.role
+            )
         ),
         sink=sink,
     )
@@ -333,6 +350,7 @@ def _card(
         },
         "model": described(model_under(plan.model, setting, plan.sampling.samples)),
         "prompt_model": described(plan.proposer),
+        **({"verifier": described(plan.frozen_model)} if plan.frozen_model else {}),
         "adapter": setting.adapter or plan.adapter,
         "setting": setting.to_json(),
         "job": {

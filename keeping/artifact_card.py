@@ -152,7 +152,8 @@ def _identity(judge: Judge) -> dict[str, Any]:
 
 
 def _task(judge: Judge) -> dict[str, Any]:
-    return {"inputs": list(judge.input_fields), "output_field": judge.answer.field}
+    frozen = {"frozen": judge.frozen} if judge.frozen else {}  # other verifiers: another score
+    return {"inputs": list(judge.input_fields), "output_field": judge.answer.field, **frozen}
 
 
 def _now() -> str:

@@ -8,7 +8,7 @@ the prompt nobody tuned. A user's own judge is named by its file the first time
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.models import Model, connect
 from ..engines.nli import parted as nli_parted
-from ..errors import JudgeError
+from ..errors import JudgeError, UsageError
 from ..programs.asking import Asker, Sampling, Verdict
 from ..programs.catalogue import find
 from ..programs.judge import Judge
@@ -35,6 +35,7 @@ __all__ = [
     "locate",
     "resolve_sampling",
     "unique_names",
+    "verifier_of",
 ]
 
 _BASIC = ":basic"
@@ -56,6 +57,8 @@ class LoadedJudge:
         adapter: DSPy's prompt format.
         concurrency: cases in flight at once.
         context: the ledger of all its calls.
+        contexts: role -> what that role's calls share, where those who write and those who verify have their own.
+        verifier: who answers the program's frozen steps, where that is not ``model`` at temperature 0.
         stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
         note: what model and sampling do not allow together, in one line; empty if nothing.
         wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows; for
@@ -70,6 +73,8 @@ class LoadedJudge:
     adapter: str
     concurrency: int
     context: CallContext
+    contexts: Mapping[str, CallContext] = field(default_factory=dict)
+    verifier: Model | None = None
     stopping: Stopping = "settled"
     note: str = ""
     wanted: Sampling | None = None
@@ -101,15 +106,20 @@ class LoadedJudge:
 
     def asker(self) -> Asker:
         """Return what asks this judge."""
+        verifier = verifier_of(self.judge, self.model, self.verifier)
         return Asker(
             judge=self.judge,
             program=self.artifact.program(self.judge) if self.artifact else self.judge.basic(),
-            lm=connect(self.model, self.context),
+            lm=connect(self.model, self._context(self.judge.role), self.judge.role),
+            frozen_lm=connect(verifier, self._context("judge")) if verifier else None,
             sampling=self.sampling,
             adapter=self.adapter,
             concurrency=self.concurrency,
             stopping=self.stopping,
         )
+
+    def _context(self, role: str) -> CallContext:
+        return self.contexts.get(role, self.context)
 
     def with_model(self, model: Model, *, draws: int | None = None) -> LoadedJudge:
         """Return the same judge for another model, with as many samples as can differ there.
@@ -136,6 +146,29 @@ class LoadedJudge:
             return [self]
         return [self.with_model(model, draws=self.sampling.samples * max(1, draws)) for model in models]
 
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes its answers those of this judge, as JSON values."""
+        return {
+            **self.stamp(),
+            "prompt": self.state.id,
+            "adapter": self.adapter,
+            "api_base": self.model.public_base,
+            "max_tokens": self.model.max_tokens,
+            "seed": self.model.seed,
+            **self._frozen_print(),
+        }
+
+    def _frozen_print(self) -> dict[str, Any]:
+        verifier = verifier_of(self.judge, self.model, self.verifier)
+        if verifier is None:
+            return {}
+        return {
+            "frozen": self.judge.frozen,
+            "frozen_api_base": verifier.public_base,
+            "frozen_temperature": verifier.temperature,
+            "frozen_max_tokens": verifier.max_tokens,
+        }
+
     def stamp(self) -> dict[str, Any]:
         """Return what identifies the judge in its output."""
         strictness = self.judge.answer.strictness
@@ -143,6 +176,7 @@ class LoadedJudge:
             "judge": self.name,
             "artifact": self.artifact.sha256 if self.artifact else None,
             "model": self.model.name,
+            **({"judge_model": self.verifier.name} if self.verifier else {}),
             **({"strictness": strictness} if strictness else {}),
             "sampling": {
                 "samples": self.sampling.samples,
@@ -161,6 +195,7 @@ def load_judge(
     threshold: int | None = None,
     concurrency: int = 8,
     strictness: str | None = None,
+    verifier: Model | None = None,
 ) -> LoadedJudge:
     """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model, or ``nli:MODEL``, which is one itself.
 
@@ -194,6 +229,7 @@ def load_judge(
         samples = int(kept.get("samples", 1))
         if threshold is None and wanted == proven and judge.answer.uses_threshold:
             threshold = kept.get("threshold")
+    verifier_of(judge, Model(), verifier)  # a judge without frozen steps is said before anything is asked
     warm = _at(model or Model(), card)
     sampling = Sampling(samples=samples, threshold=threshold)
     fit = resolve_sampling(warm, sampling)
@@ -208,7 +244,25 @@ def load_judge(
         context=CallContext.fresh(),
         note=fit.note,
         wanted=sampling,
+        verifier=verifier,
     )
+
+
+def verifier_of(judge: Judge, model: Model, given: Model | None) -> Model | None:
+    """Return who answers the frozen steps of a judge: the given model, else its own at temperature 0.
+
+    Raises:
+        UsageError: a model is given and there is no frozen step.
+    """
+    if not judge.frozen:
+        if given is not None:
+            raise UsageError(
+                f"{judge.name} has no frozen steps for {given.name} to answer", hint="leave out --judge-model"
+            )
+        return None
+    if given is None:
+        given = model if model.fixed_temperature else replace(model, temperature=0.0)
+    return default_temperature(given, 1)
 
 
 def _at(model: Model, card: Mapping[str, Any]) -> Model:

@@ -68,6 +68,7 @@ class Job:
         dev: cases it chooses by; never shown to a proposer, never in a prompt.
         judge_lm: answers as the judge.
         proposer_lm: writes prompts.
+        frozen_lm: answers the program's frozen steps; ``None`` without any.
         context: the ledger, meter and journal of the job.
         seed: of every random choice.
         sampling: samples and votes per case.
@@ -85,6 +86,7 @@ class Job:
     judge_lm: dspy.LM
     proposer_lm: dspy.LM
     context: CallContext
+    frozen_lm: dspy.LM | None = None
     seed: int = 0
     sampling: Sampling = field(default_factory=Sampling)
     adapter: str = "chat"
@@ -104,6 +106,7 @@ class Job:
             judge=self.judge,
             program=program,
             lm=self._lm(setting),
+            frozen_lm=self.frozen_lm,
             sampling=self.sampling_under(setting),
             adapter=setting.adapter or self.adapter,
             concurrency=self.concurrency,

@@ -116,8 +116,8 @@ class Proposals:
 
 
 def passes(job: Job) -> int:
-    """Return the calls that one case takes: predictors x samples."""
-    return len(job.judge.basic().predictors()) * job.sampling.samples
+    """Return the calls that one case takes, those of frozen predictors too."""
+    return job.judge.calls * job.sampling.samples
 
 
 def labelled(cases: Sequence[Case]) -> list[Case]:

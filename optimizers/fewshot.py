@@ -126,8 +126,13 @@ def pool_of(job: Job) -> list[Case]:
     """Return the training cases that can be demonstrations.
 
     Raises:
-        OptimizerError: no training case has a label.
+        OptimizerError: no training case has a label, or gold makes no demonstrations.
     """
+    if not job.judge.answer.has_examples:
+        raise OptimizerError(
+            f"gold of {job.judge.name} makes no demonstrations: what passes is not known before it is written",
+            hint="use opro, or bootstrap, which shows what passed",
+        )
     pool = [case for case in job.train if case.known]
     if not pool:
         raise OptimizerError("no labelled training case", hint="give gold with more rows")

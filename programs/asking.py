@@ -23,6 +23,7 @@ from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
 from ..errors import JudgeError, UsageError
 from .answers.reading import Reading
+from .frozen import set_frozen_lm
 from .judge import Judge
 from .together import asking_of, collect, together
 from .verdicts import SampleLog, Status, Verdict
@@ -46,6 +47,7 @@ class Asker:
         judge: what the answers mean.
         program: the DSPy program, basic or compiled.
         lm: a connected language model.
+        frozen_lm: answers the program's frozen steps; default: ``lm``. The program is connected to it.
         sampling: samples and threshold.
         adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
         concurrency: cases in flight at once.
@@ -58,6 +60,7 @@ class Asker:
     judge: Judge
     program: dspy.Module
     lm: dspy.LM
+    frozen_lm: dspy.LM | None = None
     sampling: Sampling = field(default_factory=Sampling)
     adapter: str = "chat"
     concurrency: int = 8
@@ -68,6 +71,8 @@ class Asker:
         """Refuse a concurrency that would wait for ever, and a threshold that changes nothing."""
         if self.concurrency < 1:
             raise UsageError(f"a concurrency of {self.concurrency} asks nothing", hint="give 1 or more")
+        if self.frozen_lm is not None:
+            set_frozen_lm(self.program, self.frozen_lm)
         if self.sampling.threshold is not None and not self.judge.answer.uses_threshold:
             raise UsageError(
                 f"the answers of judge {self.judge.name} are not decided by a threshold of votes",
@@ -116,7 +121,7 @@ class Asker:
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
             if log.texts and self.stopping == "settled" and self._is_decided(log, units):
                 break
-            sample_number.set(draw)  # this task's own context; the program need not know of it
+            sample_number.set(case.draw + draw)  # this task's own context; the program need not know of it
             sample_draws.set(Counter())
             replies: list[str] = []
             sample_replies.set(replies)

@@ -1,7 +1,8 @@
-"""The built-in judges, those of plug-ins, and a user's own from a Python file.
+"""The built-in judges and generators, those of plug-ins, and a user's own from a Python file.
 
 ``find("fect")`` and ``find("path/to/file.py:judge")`` both return a
-:class:`~jurist.programs.judge.Judge`.
+:class:`~jurist.programs.judge.Judge`, ``find("dialogue")`` and ``find("path/to/file.py:generator")`` a
+:class:`~jurist.programs.generator.Generator`, which is one too.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from .cognibench import COGNIBENCH
 from .cognibench_tags import COGNIBENCH_TAGS
 from .detector import DETECTOR
 from .fect import FECT_JUDGES
+from .generator import Generator
 from .judge import Judge
 from .plugins import UNLOADABLE, Registry
 from .staged import COGNIBENCH_STAGED
 from .statements import FACTUAL, STATEMENT_TYPE
 from .tiers import TIER
 
-__all__ = ["CATALOGUE", "JUDGES", "find"]
+__all__ = ["CATALOGUE", "GENERATORS", "JUDGES", "find"]
 
 JUDGES: tuple[Judge, ...] = (
     COGNIBENCH,
@@ -42,10 +44,17 @@ CATALOGUE: Registry[Judge] = Registry(
     what="judge",
 )
 """Every judge by name, those of plug-ins too."""
+GENERATORS: Registry[Generator] = Registry(
+    {},
+    group="jurist.generators",
+    fits=lambda found: isinstance(found, Generator),
+    what="generator",
+)
+"""Every generator by name, those of plug-ins too."""
 
 
 def find(name: str) -> Judge:
-    """Return the judge called ``name``: a built-in one, a plug-in's, or ``FILE.py:ATTRIBUTE`` (default: ``judge``).
+    """Return a judge or generator by name: a built-in one, a plug-in's, or ``FILE.py:ATTRIBUTE`` (default: ``judge``).
 
     Raises:
         JudgeError: there is none, or its file cannot be used.
@@ -53,11 +62,11 @@ def find(name: str) -> Judge:
     head, _, tail = name.rpartition(":")
     if head.endswith(".py") or name.endswith(".py"):
         return _from_file(Path(head or name), tail if head else "judge")
-    if name in CATALOGUE:
-        return CATALOGUE[name]
-    raise JudgeError(
-        f"no judge is called {name!r}", hint=f"{choices(name, CATALOGUE)}, or path/to/file.py:judge"
-    )
+    for registry in (CATALOGUE, GENERATORS):
+        if name in registry:
+            return registry[name]
+    known = (*CATALOGUE, *GENERATORS)
+    raise JudgeError(f"no judge is called {name!r}", hint=f"{choices(name, known)}, or path/to/file.py:judge")
 
 
 def _from_file(path: Path, attribute: str) -> Judge:

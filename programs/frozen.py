@@ -7,14 +7,28 @@ a module of its own. What reaches a frozen step was often written by a model, so
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 from typing import Any
 
 import dspy
+from dspy.utils.exceptions import AdapterParseError
 
 from ..text.escaping import defuse
 from .state import jsonable
 
-__all__ = ["Frozen", "all_predictors", "frozen", "frozen_predictors", "set_frozen_lm"]
+__all__ = [
+    "Frozen",
+    "Verifier",
+    "all_predictors",
+    "frozen",
+    "frozen_id",
+    "frozen_predictors",
+    "set_frozen_lm",
+    "verifier",
+]
+
+_UNUSABLE = dspy.Prediction(verdict=None, reason="the verifier's reply could not be read")
 
 
 class Frozen(dspy.Module):
@@ -40,12 +54,40 @@ class Frozen(dspy.Module):
         return await asyncio.to_thread(self.module, **given)
 
 
+class Verifier(Frozen):
+    """A frozen step whose unusable replies are what a check cannot use, and not the end of the sample."""
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """Ask the module; a reply that cannot be parsed has no verdict."""
+        try:
+            return super().forward(**inputs)
+        except AdapterParseError:
+            return _UNUSABLE
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """Ask the module without blocking."""
+        try:
+            return await super().aforward(**inputs)
+        except AdapterParseError:
+            return _UNUSABLE
+
+
 def frozen(module: dspy.Module) -> Frozen:
-    """Return a step that asks ``module`` and is never tuned: a verifier inside a generator, for one.
+    """Return a step that asks ``module`` and is never tuned.
 
     Its calls are counted like all others. A model of its own answers it where one is named (``--judge-model``).
     """
     return Frozen(module)
+
+
+def verifier(module: dspy.Module) -> Verifier:
+    """Return a frozen step that checks what a generator wrote.
+
+    What it returns is given to :class:`~jurist.programs.answers.checks.Checked` as it is: ``verdict`` (yes, no or
+    uncertain) and ``reason``. A reply that cannot be parsed makes the check ``unusable``: it is counted, and the
+    item does not pass.
+    """
+    return Verifier(module)
 
 
 def all_predictors(program: dspy.Module) -> list[dspy.Predict]:
@@ -57,6 +99,16 @@ def frozen_predictors(program: dspy.Module) -> list[dspy.Predict]:
     """Return the predictors that no optimizer tunes."""
     tuned = {id(one) for one in program.predictors()}
     return [one for one in all_predictors(program) if id(one) not in tuned]
+
+
+def frozen_id(program: dspy.Module) -> str:
+    """Return 12 hex digits that equal frozen prompts share, in their order; empty without a frozen predictor."""
+    prompts = [
+        [one.signature.instructions, list(one.signature.fields), jsonable([dict(demo) for demo in one.demos])]
+        for one in frozen_predictors(program)
+    ]
+    text = json.dumps(prompts, ensure_ascii=False, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12] if prompts else ""
 
 
 def set_frozen_lm(program: dspy.Module, lm: dspy.LM) -> None:

@@ -19,13 +19,14 @@ import dspy
 import pydantic
 
 from ..cases import Case, Label
+from ..engines.ledger import Purpose
 from ..errors import GoldError, JudgeError
 from ..evaluation.comparisons import Comparison
 from ..text.escaping import defuse
 from .answers.infer import answer_for
 from .answers.protocol import Answer
 from .answers.reading import Reading
-from .frozen import all_predictors
+from .frozen import all_predictors, frozen_id
 from .state import Demo
 
 __all__ = ["Judge", "Metric"]
@@ -51,6 +52,10 @@ class Judge:
         rows: the pydantic model of a gold row; default: the signature's inputs and the answer.
         to_case: makes a case of such a row; needed with ``rows``.
         bundled: the bundled gold set that goes with it, if there is one.
+        document: the input field that holds a document: its rows are then those of
+            :func:`~jurist.gold.documents.document_rows`, read from texts, folders and rows alike.
+        most_calls: the most calls that one run of the program takes, where the program asks a predictor more than once;
+            default: each predictor once.
         expand: turns one row of another layout into this judge's own rows (a response into its sentences): none
             where the row says nothing that concerns this judge, and the row itself (the same object) where it is
             already its own. See :meth:`expanded`.
@@ -71,6 +76,8 @@ class Judge:
     rows: type[pydantic.BaseModel] | None = None
     to_case: Callable[[Any], Case] | None = field(default=None, repr=False)
     bundled: str = ""
+    document: str = ""
+    most_calls: int = 0
     expand: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = field(
         default=None, repr=False
     )
@@ -180,7 +187,17 @@ class Judge:
     @cached_property
     def calls(self) -> int:
         """The most calls that one sample takes, at least 1: each predictor, frozen ones too, for each presentation."""
-        return max(1, len(all_predictors(self.basic()))) * self.answer.presentations
+        return (self.most_calls or max(1, len(all_predictors(self.basic())))) * self.answer.presentations
+
+    @property
+    def role(self) -> Purpose:
+        """Under which the calls of its tuned predictors are counted; those of frozen ones are the judge's."""
+        return "judge"
+
+    @cached_property
+    def frozen(self) -> str:
+        """What tells its frozen predictors from others: a hash of their prompts, empty without any."""
+        return frozen_id(self.basic())
 
     def expanded(
         self, row: Mapping[str, Any], *, path: str = "", line: int | None = None
@@ -208,7 +225,7 @@ class Judge:
         except pydantic.ValidationError as error:
             raise _gold_error(error, row, path, line) from error
         case = self.to_case(parsed) if self.to_case else self._plain_case(parsed)
-        return replace(case, source=f"{path}:{line}" if line is not None else path)
+        return replace(case, source=case.source or (f"{path}:{line}" if line is not None else path))
 
     @cached_property
     def row_model(self) -> type[pydantic.BaseModel]:

@@ -8,7 +8,16 @@ import dspy
 import pytest
 from fakes import Scripted, context_with, lm_of, reply, user_of
 
-from jurist.programs.frozen import all_predictors, frozen, frozen_predictors, set_frozen_lm
+from jurist.engines.models import adapter
+from jurist.programs.answers.checks import Check
+from jurist.programs.frozen import (
+    all_predictors,
+    frozen,
+    frozen_id,
+    frozen_predictors,
+    set_frozen_lm,
+    verifier,
+)
 from jurist.programs.state import PromptState
 
 
@@ -69,3 +78,23 @@ def test_another_model_answers_the_frozen_steps_only() -> None:
         "generator": 1,
         "judge": 1,
     }
+
+
+def test_a_changed_verifier_is_another_program() -> None:
+    class Stricter(Checked):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = frozen(dspy.Predict(dspy.Signature("item -> verdict", "Say yes to nothing.")))
+
+    assert frozen_id(Checked()) == frozen_id(Checked()) != frozen_id(Stricter())
+    assert frozen_id(dspy.Predict("a -> b")) == ""
+
+
+@pytest.mark.parametrize("call", ["acall", "call"])
+def test_a_verifier_whose_reply_cannot_be_read_is_unusable(call: str) -> None:
+    import asyncio
+
+    step = verifier(dspy.Predict("item -> verdict: bool"))
+    with dspy.context(lm=lm_of(Scripted(["garbage"]), context_with(), "judge"), adapter=adapter("chat")):
+        found = step(item="x") if call == "call" else asyncio.run(step.acall(item="x"))
+    assert Check.of(found) == Check(verdict="unusable", reason="the verifier's reply could not be read")

@@ -31,6 +31,7 @@ class BaseAnswer:
     unit: str = ""
 
     noun: ClassVar[str] = "label"
+    has_examples: ClassVar[bool] = True
     presentations: ClassVar[int] = 1
     repeatable: ClassVar[bool] = False
     per_unit: ClassVar[bool] = False

@@ -50,6 +50,11 @@ class _Asked(Protocol):
         ...
 
     @property
+    def has_examples(self) -> bool:
+        """Whether gold makes demonstrations."""
+        ...
+
+    @property
     def presentations(self) -> int:
         """How many times one sample asks a case."""
         ...

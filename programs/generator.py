@@ -1,0 +1,121 @@
+"""A generator: a program that writes items from documents, and verifies them.
+
+It is a judge in everything that commands, optimizers and artifacts do with it: what it gives is a
+:class:`~jurist.programs.answers.checks.Checked` answer, and what is wanted of it needs no labels, so plain documents
+are its gold. Its program wires steps that write (and are tuned) with verifiers that are left as they are
+(:func:`~jurist.programs.frozen.frozen`) and checks by code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pydantic
+
+from ..cases import Case
+from ..engines.ledger import Purpose
+from ..errors import JudgeError, UsageError
+from .answers.checks import Checked, CheckedItem
+from .judge import Judge
+
+__all__ = ["Generator", "ToRow", "generator_of"]
+
+ToRow = Callable[[Case, CheckedItem, int], Mapping[str, Any]]
+"""As :meth:`Generator.row`; ``reasons`` and ``provenance`` in it are added to what the output says of those."""
+_KNOWN = ("title", "topic", "language")
+"""What is known of every document, and may be inputs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generator(Judge):
+    """A generator. ``name``, ``signature``, ``program`` and ``checks`` are needed for one's own.
+
+    Attributes:
+        checks: the names of the checks that the program gives for each item.
+        items: how many items it is to write from each document.
+        document: the input field that gets the document's text; default: the first. ``title``, ``topic`` and
+            ``language`` may be inputs too.
+        to_row: the row of an item in the output; default: the item's fields with ``id``, ``group`` and ``checks``.
+    """
+
+    checks: tuple[str, ...] = ()
+    items: int = 1
+    to_row: ToRow | None = field(default=None, repr=False)
+
+    def __post_init__(self, *given: Any) -> None:
+        """Fill in what makes it a generator."""
+        if self.program is None:
+            raise JudgeError(
+                f"generator {self.name} has no program",
+                hint="give program=, a dspy.Module that returns dspy.Prediction(items=[...], checks=[...])",
+            )
+        document = self.document or next(iter(self.signature.input_fields))
+        answer = Checked(field="items", unit=document, checks=tuple(self.checks), items=self.items)
+        made = {
+            "document": document,
+            "answer": self.answer or answer,
+            "rows": self.rows or self._rows(document),
+            "to_case": self.to_case or self._case,
+            "demonstrations": self.demonstrations or (lambda case: {}),
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
+        super().__post_init__(*given)
+
+    @property
+    def role(self) -> Purpose:
+        """Under which its writers' calls are counted; those of frozen verifiers are the judge's."""
+        return "generator"
+
+    @property
+    def checked(self) -> Checked:
+        """The answer as what it is."""
+        assert isinstance(self.answer, Checked)
+        return self.answer
+
+    def row(self, case: Case, item: CheckedItem, number: int) -> Mapping[str, Any]:
+        """Return the row of an item in the output of ``jurist generate``.
+
+        Args:
+            case: the document.
+            item: what was written.
+            number: from 1 among several items of the document; 0 for the only one.
+        """
+        if self.to_row is not None:
+            return self.to_row(case, item, number)
+        data = item.data if isinstance(item.data, dict) else {"item": item.data}
+        name = f"{case.group}-{number}" if number else case.group
+        return {"id": name, "group": case.group, **data}
+
+    def _rows(self, document: str) -> type[pydantic.BaseModel]:
+        fields: dict[str, Any] = {
+            name: (info.annotation, "" if name in _KNOWN else ...)
+            for name, info in self.signature.input_fields.items()
+        }
+        for name in ("group", "id", "source", *_KNOWN):
+            fields.setdefault(name, (str, ""))
+        return pydantic.create_model(
+            f"{self.signature.__name__}Row", __config__={"extra": "ignore"}, **fields
+        )
+
+    def _case(self, row: Any) -> Case:
+        inputs = {name: getattr(row, name) for name in self.input_fields}
+        return Case(
+            inputs=inputs, group=row.group or row.id, gold=(self.checked.expected,), source=row.source
+        )
+
+
+def generator_of(judge: Judge) -> Generator:
+    """Return a judge as the generator that it is.
+
+    Raises:
+        UsageError: it judges, and writes nothing.
+    """
+    if not isinstance(judge, Generator):
+        raise UsageError(
+            f"{judge.name} is a judge and writes nothing",
+            hint="name a generator: jurist judges lists them",
+        )
+    return judge
