@@ -11,9 +11,7 @@ request leaves for an endpoint.
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import time
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -22,6 +20,7 @@ from dspy.lm15 import Message, Request, Response, Usage
 from dspy.utils.exceptions import LMError
 
 from ..errors import BudgetExhausted, CheckpointError
+from .draws import current_draw
 from .failures import backoff, brief, fatal, retryable
 from .journal import Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
@@ -32,31 +31,9 @@ __all__ = [
     "CallContext",
     "Channel",
     "Inner",
-    "case_spend",
-    "sample_draws",
-    "sample_number",
-    "sample_replies",
     "without_seed",
 ]
 
-case_spend: contextvars.ContextVar[Spend | None] = contextvars.ContextVar("jurist_case_spend", default=None)
-"""Where the calls of the case in hand are counted too, if someone wants them apart."""
-
-sample_number: contextvars.ContextVar[int | None] = contextvars.ContextVar(
-    "jurist_sample_number", default=None
-)
-"""The sample number of the calls made in this context, for requests that do not carry one themselves."""
-
-
-sample_draws: contextvars.ContextVar[Counter[str] | None] = contextvars.ContextVar(
-    "jurist_sample_draws", default=None
-)
-"""How often the sample in hand has asked each thing, by request key."""
-
-sample_replies: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
-    "jurist_sample_replies", default=None
-)
-"""Where the texts that answer the sample in hand are kept, if someone wants to compare samples."""
 
 _STRIDE = 1_000_003  # apart from any sample number in use
 _POLL = 0.002  # seconds between two looks whether the calls in flight have left room for one more
@@ -161,7 +138,7 @@ class Channel:
         self.context.meter.replay(known, phase=past.mark.phase, calls=1 + past.retried)
         self._count(replayed=1, failed_before=past.retried)
         _heard(kept)
-        case = case_spend.get()
+        case = current_draw.get().spend
         if case is not None:  # a case takes what it takes, in whichever run it was paid
             case.add(
                 Spend(
@@ -241,7 +218,7 @@ class Channel:
 
     def _count(self, **counts: float) -> None:
         self.context.ledger.add(self.purpose, **counts)
-        case = case_spend.get()
+        case = current_draw.get().spend
         if case is not None:
             case.add(Spend(**counts))  # type: ignore[arg-type]
 
@@ -319,14 +296,14 @@ def _check_waiting(meter: Meter) -> None:
 
 
 def _numbered(request: Request) -> Request:
-    number = sample_number.get()
+    number = current_draw.get().sample
     if number is None or request.config.seed is not None:
         return request
     return replace(request, config=replace(request.config, seed=number))
 
 
 def _heard(answer: Answer) -> None:
-    replies = sample_replies.get()
+    replies = current_draw.get().replies
     if replies is not None:
         replies.append(answer.text)
 
@@ -337,7 +314,7 @@ def _draw(key: str, occurrence: int) -> int:
     Two cases may come to ask the same thing (a second stage that sees a summary only): that is no other draw,
     and must not depend on which of them was first.
     """
-    counter = sample_draws.get()
+    counter = current_draw.get().asked
     if counter is None:
         return occurrence
     counter[key] += 1

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ..engines.channel import case_spend
+from ..engines.draws import drawing
 from ..engines.ledger import Spend
 from ..programs.dialogue import rendered
 from .checks import complaints, coverage
@@ -103,7 +103,7 @@ def converse(
 
     async def one(plan: Plan) -> Dialogue:
         usage = Spend()
-        case_spend.set(usage)
+        drawing(spend=usage)
         turns: list[Turn] = []
         retried: list[str] = []
         for _ in range(plan.turns):

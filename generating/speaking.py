@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 
-from ..engines.channel import sample_draws, sample_number
+from ..engines.draws import drawing
 from ..engines.failures import brief, fatal, model_error, our_own
 from ..errors import UsageError
 from ..programs.together import asking_of, collect, together
@@ -113,8 +113,7 @@ def each(
     """
 
     async def one(item: Item) -> Found:
-        sample_number.set(draw(item))  # this task's own context
-        sample_draws.set(Counter())
+        drawing(sample=draw(item), asked=Counter())  # in this task's own context
         found = await work(item)
         on_done()
         return found

@@ -25,7 +25,7 @@ from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError,
 
 from ..cases import Case
 from ..engines.adapters import ChatAdapter
-from ..engines.channel import sample_number
+from ..engines.draws import current_draw, drawing
 from ..engines.failures import fatal, model_error
 from ..errors import BudgetExhausted, JuristError, OptimizerError
 from .base import Event, Job
@@ -253,12 +253,12 @@ def _lm_error(error: BaseException | None) -> LMError | None:
 
 @contextmanager
 def _settings(job: Job, recorder: Recorder, reserve: _Reserve) -> Iterator[None]:
-    drawn = sample_number.set(job.seed)  # of proposals: not all of DSPy's optimizers have a seed
+    drawn = drawing(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
     try:
         with _context(job, [reserve, Prefetch(recorder)]):
             yield
     finally:
-        sample_number.reset(drawn)
+        current_draw.reset(drawn)
 
 
 def _context(job: Job, callbacks: list[BaseCallback]) -> AbstractContextManager[None]:

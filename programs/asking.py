@@ -18,7 +18,7 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 
 from ..cases import Case, Values
-from ..engines.channel import case_spend, sample_draws, sample_number, sample_replies
+from ..engines.draws import drawing
 from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
 from ..errors import JudgeError, UsageError
@@ -107,7 +107,7 @@ class Asker:
         async def one(place: tuple[int, Case]) -> Verdict:
             index, case = place
             usage = Spend()
-            case_spend.set(usage)  # this task's own context
+            drawing(spend=usage)  # this task's own context
             verdict = replace(await self._judge(case), usage=usage)
             if on_verdict is not None:
                 on_verdict(index, verdict)
@@ -121,10 +121,8 @@ class Asker:
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
             if log.texts and self.stopping == "settled" and self._is_decided(log, units):
                 break
-            sample_number.set(case.draw + draw)  # this task's own context; the program need not know of it
-            sample_draws.set(Counter())
             replies: list[str] = []
-            sample_replies.set(replies)
+            drawing(sample=case.draw + draw, asked=Counter(), replies=replies)  # in this task's own context
             try:
                 log.take(await self._sample(case, log))
             except AdapterParseError as bad:

@@ -1,0 +1,39 @@
+"""What a call belongs to: a sample, a case. It travels beside the programs, which need not know of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from .ledger import Spend
+
+__all__ = ["Draw", "current_draw", "drawing"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw:
+    """What the calls made in a context belong to. Whoever asks sets it, so that no program has to pass it on.
+
+    Attributes:
+        sample: the number of the sample in hand, for requests that do not carry one themselves.
+        asked: how often this sample has asked each thing, by request key.
+        replies: where the texts that answer this sample are kept, if someone wants to compare samples.
+        spend: where the calls of the case in hand are counted too, if someone wants them apart.
+    """
+
+    sample: int | None = None
+    asked: Counter[str] | None = None
+    replies: list[str] | None = None
+    spend: Spend | None = None
+
+
+_NOBODY: Final = Draw()
+current_draw: ContextVar[Draw] = ContextVar("jurist_draw", default=_NOBODY)
+"""The draw of the calls made in this context."""
+
+
+def drawing(**changes: Any) -> Token[Draw]:
+    """Change what the calls of this context belong to; the token takes it back."""
+    return current_draw.set(replace(current_draw.get(), **changes))
