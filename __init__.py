@@ -1,6 +1,7 @@
 """jurist: the compiler for LLM judges.
 
-A judge is a DSPy program with a typed signature and a closed set of labels.
+A judge is a DSPy program with a typed signature and an answer: a label, a score,
+several labels, a set of objects, or a preference.
 jurist compiles its prompt against human labels, proves the result on rows that
 no optimizer saw, keeps it as a versioned artifact, and runs, compares and
 exports it.
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from .keeping.artifacts import Artifact, Store
     from .keeping.loading import LoadedJudge
     from .programs.answers.checks import Check
+    from .programs.answers.label_set import LabelSet
+    from .programs.answers.labels import OneLabel
+    from .programs.answers.object_set import ObjectSet
+    from .programs.answers.preference import Preference
+    from .programs.answers.score import Score
     from .programs.asking import Sampling, Verdict
     from .programs.frozen import frozen, verifier
     from .programs.generator import Generator
@@ -56,6 +62,11 @@ _HOMES = {
     "Proof": "evaluation.proof",
     "Gold": "gold.goldset",
     "LoadedJudge": "keeping.loading",
+    "LabelSet": "programs.answers.label_set",
+    "ObjectSet": "programs.answers.object_set",
+    "OneLabel": "programs.answers.labels",
+    "Preference": "programs.answers.preference",
+    "Score": "programs.answers.score",
     "Sampling": "programs.asking",
     "Verdict": "programs.asking",
     "Check": "programs.answers.checks",
@@ -77,10 +88,15 @@ __all__ = [
     "Interrupted",
     "Judge",
     "JuristError",
+    "LabelSet",
     "LoadedJudge",
     "Model",
+    "ObjectSet",
+    "OneLabel",
+    "Preference",
     "Proof",
     "Sampling",
+    "Score",
     "Store",
     "Verdict",
     "__version__",

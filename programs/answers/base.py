@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from ...cases import Case, Value, Values
@@ -202,18 +203,18 @@ class BaseAnswer:
             return None
         return sum(self.credit(value, one) * count for one, count in votes.items()) / cast
 
-    @property
-    def metric(self) -> str:
-        """The default of its kind."""
-        return self.comparison.default
-
-    @property
+    @cached_property
     def comparison(self) -> Comparison:
         """How values are held against gold."""
         raise NotImplementedError
 
+    @property
+    def metric(self) -> str:
+        """What the comparison says."""
+        return self.comparison.default
+
     def credit(self, gold: Value, value: Value | None) -> float:
-        """Return how similar a value is to gold, 0 to 1; an unusable one is 0."""
+        """Return how far the two are the same."""
         return 0.0 if value is None else self.comparison.similarity(gold, value)
 
 

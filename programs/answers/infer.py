@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin
 
 import annotated_types
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from ...cases import Label
@@ -14,6 +15,8 @@ from ...errors import JudgeError
 from .closed import ClosedLabel
 from .label_set import LabelSet
 from .labels import OneLabel
+from .object_set import ObjectSet
+from .preference import FIRST, SECOND, TIE, Preference
 from .protocol import Answer
 from .score import Score
 
@@ -21,7 +24,8 @@ __all__ = ["SUPPORTED", "answer_for", "closed"]
 
 SUPPORTED = (
     'bool or Literal["a", "b"] (a label), Literal[1, 2, 3] or an int or float with ge= and le= (a score), '
-    'list[Literal["a", "b"]] (several labels)'
+    'Literal["first", "second", "tie"] with inputs first and second (a preference), '
+    'list[Literal["a", "b"]] (several labels), or list[MODEL] with a pydantic model (a set of objects)'
 )
 """The annotations that are understood, in words."""
 
@@ -76,7 +80,9 @@ def _complete(judge: str, signature: Any, given: Answer | None, unit: str) -> An
         return given
     found = _of_signature(judge, signature, unit)
     if isinstance(given, OneLabel) and isinstance(found, OneLabel):
-        return replace(given, field=found.field, values=given.values or found.values)
+        return replace(given, field=found.field, unit=given.unit or unit, values=given.values or found.values)
+    if isinstance(given, ObjectSet) and isinstance(found, ObjectSet):
+        return replace(given, field=found.field, unit=given.unit or unit, model=found.model)
     if given is not None:
         raise JudgeError(
             f"judge {judge}: the output field {found.field} is of another kind than its answer",
@@ -94,7 +100,7 @@ def _of_signature(judge: str, signature: Any, unit: str) -> Answer:
     ]
     chosen = [kind for kind in found if isinstance(kind, OneLabel)] or found
     if len(chosen) == 1:
-        return chosen[0]
+        return _pairwise(chosen[0], signature)
     name = signature.__name__
     if chosen:
         fields = " and ".join(kind.field for kind in chosen)
@@ -107,6 +113,15 @@ def _of_signature(judge: str, signature: Any, unit: str) -> Answer:
         f"judge {judge}: no output field of {name} holds an answer ({fields})",
         hint=f"give one the type {SUPPORTED}",
     )
+
+
+def _pairwise(answer: Answer, signature: Any) -> Answer:
+    """Return labels first, second (and tie) of two inputs called so as the preference that they are."""
+    if not isinstance(answer, OneLabel) or not {FIRST, SECOND} <= set(answer.values) <= {FIRST, SECOND, TIE}:
+        return answer
+    if not {FIRST, SECOND} <= set(signature.input_fields):
+        return answer
+    return Preference(field=answer.field, values=answer.values)
 
 
 def _of_field(name: str, info: FieldInfo, unit: str) -> Answer | None:
@@ -124,6 +139,8 @@ def _of_field(name: str, info: FieldInfo, unit: str) -> Answer | None:
     inner = get_args(kind)[0] if get_origin(kind) is list and get_args(kind) else None
     if get_origin(inner) is Literal and all(isinstance(value, str) for value in get_args(inner)):
         return LabelSet(field=name, unit=unit, labels=get_args(inner))
+    if isinstance(inner, type) and issubclass(inner, BaseModel):
+        return ObjectSet(field=name, unit=unit, model=inner)
     return None
 
 

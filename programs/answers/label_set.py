@@ -45,7 +45,7 @@ class LabelSet(BaseAnswer):
 
     @cached_property
     def comparison(self) -> LabelSets:
-        """Sets of these labels."""
+        """How far two values are the same."""
         return LabelSets(self.labels)
 
     @property

@@ -208,7 +208,7 @@ class _Gold(Protocol):
 
 
 class _Compared(Protocol):
-    """What is right and wrong, for optimizers."""
+    """What is right and wrong, for scores and for optimizers."""
 
     @property
     def metric(self) -> str:

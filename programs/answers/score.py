@@ -53,8 +53,8 @@ class Score(BaseAnswer):
 
     @cached_property
     def comparison(self) -> Scores:
-        """Scores on this scale."""
-        return Scores(self.low, self.high, 1 if self.whole else None)
+        """How far two values are the same."""
+        return Scores(self.low, self.high, step=1 if self.whole else None)
 
     @property
     def row_type(self) -> Any:

@@ -1,0 +1,18 @@
+"""A judge that scores: how good is a drafted reply, from 1 to 5? See the README."""
+
+from typing import Literal
+
+import dspy
+
+import jurist
+
+
+class ScoreReply(dspy.Signature):
+    """Score how well a support reply answers the customer, from 1 (bad) to 5 (good)."""
+
+    question: str = dspy.InputField(desc="what the customer wrote")
+    reply: str = dspy.InputField(desc="the drafted reply")
+    score: Literal[1, 2, 3, 4, 5] = dspy.OutputField()
+
+
+judge = jurist.Judge(name="reply-score", signature=ScoreReply)

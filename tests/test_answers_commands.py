@@ -1,0 +1,129 @@
+"""Judges of one's own with any kind of answer work in every command, and are compiled on gold of that kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from own_kinds import KINDS, SOURCE, rows
+from small import FAST, cli, read_jsonl, write_jsonl
+
+import jurist
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    Path("own.py").write_text(SOURCE)
+    for kind in KINDS:
+        write_jsonl(Path(f"{kind}.jsonl"), rows(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_command(kind: str) -> None:
+    about, judge, gold = KINDS[kind], f"own.py:{kind}", f"{kind}.jsonl"
+    checked = cli("gold", "check", judge, gold, "--json")
+    assert (checked.code, checked.json["units"], checked.json["unlabelled"]) == (0, 54, 0)
+    assert cli("gold", "import", judge, gold, "--output", "again.jsonl").code == 0
+    assert cli("gold", "check", judge, "again.jsonl", "--json").json["sha256"] == checked.json["sha256"]
+    assert cli("gold", "split", judge, gold, "--output", "parts").code == 0
+    assert sum(len(read_jsonl(Path(f"parts/{part}.jsonl"))) for part in ("train", "dev", "test")) == 54
+
+    done = cli("compile", judge, "--gold", gold, *FAST, "--json", "--force")
+    assert done.code == 0, done.err
+    card = done.json
+    assert (card["answer"], card["output_field"]) == (about["answer"], about["field"])
+    assert card["decision"]["metric"] in card["scores"]["compiled"]
+    right_or_wrong = kind == "better"
+    assert (card["decision"]["b"] is not None) == right_or_wrong
+    assert ("position_bias" in card) == (kind == "better")
+    matrix = jurist.Store("compiled").load(f"{kind}@1").matrix()
+    assert all(json.loads(json.dumps(row["labels"])) == row["labels"] for row in matrix)
+
+    ran = cli("run", kind, "--input", gold, "--output", "out.jsonl", "--samples", "3", "--json")
+    assert ran.code == 0, ran.err
+    lines = read_jsonl(Path("out.jsonl"))
+    assert {line["status"] for line in lines} == {"verdict"}
+    name = "label" if kind == "better" else "value"
+    assert all(line[name] == line["units"][0][name] for line in lines)
+    assert all(0 <= line["units"][0]["agreement"] <= 1 for line in lines)
+
+    compared = cli("compare", kind, f"{kind}:basic", "--gold", gold)
+    assert compared.code == 0, compared.err
+    assert cli("compare", f"{kind}:basic", "--repeats", "2", "--gold", gold, "--json").code == 0
+    assert cli("compare", kind, f"{kind}:basic", "--repeats", "2", "--gold", gold).code == 0
+    for target in ("messages", "markdown"):
+        exported = cli("export", kind, "--to", target)
+        assert exported.code == 0, exported.err
+        assert about["field"] in exported.out
+    assert f"{kind}@1" in cli("artifacts", "show", kind).out
+    assert cli("artifacts", "show", kind, "--history").code == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_from_python(kind: str) -> None:
+    loaded = jurist.load(f"own.py:{kind}:basic")
+    row = rows(kind)[0]
+    verdict = loaded(**{name: row[name] for name in loaded.judge.input_fields})
+    assert verdict.status == "verdict"
+    assert loaded.judge.answer.of_json(loaded.judge.answer.to_json(verdict.value)) == verdict.value
+    measured = jurist.evaluate(loaded, f"{kind}.jsonl")
+    assert loaded.judge.metric in measured.scores
+
+
+@pytest.mark.parametrize("name", ["reply_score", "reply_preference"])
+def test_judges_of_the_readme_learn_the_house_style(name: str) -> None:
+    judge = jurist.judge(str(Path(jurist.__file__).parent / "docs" / f"{name}.py"))
+    source = Path(jurist.__file__).parent / "docs" / f"{name}.py"
+    assert len(source.read_text().splitlines()) < 25
+    compiled = jurist.compile(judge, gold=judge.name, optimizer="fewshot", shares=(0.4, 0.2, 0.4))
+    assert compiled.proof.decision.verdict == "better"
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        ("topics", lambda row: {**row, "topics": ["pink"]}, "topics"),
+        ("promises", lambda row: {**row, "promises": [{"figure": "3"}]}, "promises"),
+        ("share", lambda row: {**row, "share": 1.5}, "share"),
+        ("better", lambda row: {**row, "better": "both"}, "use one of: first, second, tie"),
+    ],
+)
+def test_wrong_gold_is_refused_in_one_line(kind: str, change: Callable[[Any], Any], words: str) -> None:
+    write_jsonl(Path("wrong.jsonl"), [change(rows(kind)[0]), *rows(kind)[1:]])
+    done = cli("gold", "check", f"own.py:{kind}", "wrong.jsonl")
+    assert done.code == 1
+    assert words in done.err
+    assert "wrong.jsonl:1" in done.err
+
+
+def test_gold_of_one_value_only_is_refused() -> None:
+    write_jsonl(Path("same.jsonl"), [{**row, "share": 0.5} for row in rows("share")])
+    done = cli("gold", "check", "own.py:share", "same.jsonl")
+    assert (done.code, "all scores are 0.5: there is no second one" in done.err) == (1, True)
+
+
+def test_a_threshold_is_refused_where_it_decides_nothing() -> None:
+    for kind, code in (("share", 2), ("topics", 0)):
+        done = cli(
+            *("run", f"own.py:{kind}:basic", "--input", f"{kind}.jsonl", "--output", f"{kind}.out"),
+            *("--samples", "3", "--threshold", "2"),
+        )
+        assert done.code == code, done.err
+
+
+def test_sheets_of_several_labels_come_back_as_gold() -> None:
+    bare = [{"message": row["message"], "group": row["group"]} for row in rows("topics")]
+    write_jsonl(Path("bare.jsonl"), bare)
+    done = cli(
+        "gold", "sheet", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.csv"
+    )
+    assert done.code == 0, done.err
+    refused = cli(
+        "gold", "sheet", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.json"
+    )
+    assert (refused.code, "CSV" in refused.err) == (2, True)

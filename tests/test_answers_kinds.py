@@ -1,0 +1,293 @@
+"""Kinds of answers: inferred from annotations, read without guessing, combined exactly, read back as written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+from typing import Annotated, Any, Literal
+
+import dspy
+import pydantic
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jurist import Judge
+from jurist.cases import Case
+from jurist.errors import JudgeError
+from jurist.programs.answers.label_set import LabelSet
+from jurist.programs.answers.labels import OneLabel
+from jurist.programs.answers.object_set import ObjectSet
+from jurist.programs.answers.preference import Preference
+from jurist.programs.answers.score import Score
+from jurist.programs.votes import Sampling
+
+
+class Claim(pydantic.BaseModel):
+    subject: str
+    amount: int = 0
+
+
+SCORE = Score(field="score", unit="text", low=1, high=5)
+SHARE = Score(field="share", unit="text", low=0, high=1, whole=False)
+SEVERAL = LabelSet(field="labels", unit="text", labels=("red", "green", "blue"))
+OBJECTS = ObjectSet(field="claims", unit="text", model=Claim)
+PAIR = Preference(field="better", values={name: name for name in ("first", "second", "tie")})
+KINDS = {"score": SCORE, "share": SHARE, "several": SEVERAL, "objects": OBJECTS, "pair": PAIR}
+VALUES: dict[str, tuple[Any, ...]] = {
+    "score": (1, 2, 4, 5),
+    "share": (0.0, 0.25, 1.0),
+    "several": ((), ("red",), ("blue", "red")),
+    "objects": tuple(
+        OBJECTS.of_json(data)
+        for data in ([], [{"subject": "a"}], [{"subject": "b", "amount": 2}, {"subject": "a"}])
+    ),
+    "pair": ("first", "second", "tie"),
+}
+
+
+def signature(annotation: Any, inputs: tuple[str, ...] = ("question", "text"), **constraints: Any) -> Any:
+    fields: dict[str, Any] = {name: (str, dspy.InputField()) for name in inputs}
+    return dspy.Signature({**fields, "answer": (annotation, dspy.OutputField(**constraints))}, "Judge it.")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "constraints", "kind", "about"),
+    [
+        (bool, {}, OneLabel, {"labels": ("true", "false")}),
+        (Literal["a", "b"], {}, OneLabel, {"labels": ("a", "b")}),
+        (Literal[1, 2, 3], {}, Score, {"low": 1, "high": 3, "whole": True}),
+        (int, {"ge": 0, "le": 10}, Score, {"low": 0, "high": 10, "whole": True}),
+        (float, {"ge": 0, "le": 1}, Score, {"low": 0, "high": 1, "whole": False}),
+        (Annotated[float, pydantic.Field(ge=-1, le=1)], {}, Score, {"low": -1, "high": 1, "whole": False}),
+        (list[Literal["a", "b"]], {}, LabelSet, {"labels": ("a", "b")}),
+        (list[Claim], {}, ObjectSet, {"model": Claim}),
+    ],
+)
+def test_the_kind_follows_from_the_annotation(
+    annotation: Any, constraints: dict[str, Any], kind: type, about: dict[str, Any]
+) -> None:
+    positive = {"positive": {"true" if annotation is bool else "a"}} if kind is OneLabel else {}
+    answer = Judge(name="own", signature=signature(annotation, **constraints), **positive).answer
+    assert type(answer) is kind
+    assert (answer.field, answer.unit) == ("answer", "text")
+    assert {name: getattr(answer, name) for name in about} == about
+
+
+def test_two_inputs_called_first_and_second_are_compared() -> None:
+    labels = Literal["first", "second", "tie"]
+    answer = Judge(name="own", signature=signature(labels, ("question", "first", "second"))).answer
+    assert isinstance(answer, Preference)
+    assert answer.unit_fields == ("first", "second")
+    given = Preference(first="left", second="right")
+    answer = Judge(name="own", signature=signature(labels, ("left", "right")), answer=given).answer
+    assert (answer.field, answer.unit_fields) == ("answer", ("left", "right"))
+    with pytest.raises(JudgeError, match="not two of its inputs"):
+        Judge(name="own", signature=signature(labels), answer=given)
+    with pytest.raises(JudgeError, match="does not split the labels"):
+        Judge(name="own", signature=signature(labels))  # labels like any other
+
+
+@pytest.mark.parametrize(
+    "annotation", [str, int, float, list[str], dict[str, int], Literal[1, 3], Literal[1, "a"]]
+)
+def test_what_is_not_supported_is_refused_with_what_is(annotation: Any) -> None:
+    with pytest.raises(JudgeError) as error:
+        Judge(name="own", signature=signature(annotation))
+    for word in ("bool", "Literal[1, 2, 3]", "ge= and le=", "list[Literal", "list[MODEL]", "preference"):
+        assert word in str(error.value)
+
+
+def test_positive_labels_go_with_closed_labels_only() -> None:
+    with pytest.raises(JudgeError, match="closed labels only"):
+        Judge(name="own", signature=signature(Literal[1, 2]), positive={"1"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "value"),
+    [
+        ("score", 4, 4),
+        ("score", "4", 4),
+        ("score", 4.0, 4),
+        ("score", 4.5, None),
+        ("score", 6, None),
+        ("score", True, None),
+        ("score", "four", None),
+        ("score", None, None),
+        ("score", float("nan"), None),
+        ("share", 1, 1.0),
+        ("share", 0.3, 0.3),
+        ("share", 1.01, None),
+        ("several", ["blue", "red", "red"], ("blue", "red")),
+        ("several", [], ()),
+        ("several", ["pink"], None),
+        ("several", "red", None),
+        ("several", None, None),
+        ("objects", [Claim(subject="a")], VALUES["objects"][1]),
+        ("objects", [{"subject": "a"}], VALUES["objects"][1]),
+        ("objects", [{"subject": "a"}, {"subject": "b", "amount": 2}], VALUES["objects"][2]),
+        ("objects", [{"amount": 2}], None),
+        ("objects", {"subject": "a"}, None),
+        ("pair", "first", "first"),
+        ("pair", "both", None),
+    ],
+)
+def test_a_reply_is_read_or_gives_nothing(kind: str, said: Any, value: Any) -> None:
+    answer = KINDS[kind]
+    assert answer.read({answer.field: said}, 1).values == (value,)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_reads_back(kind: str) -> None:
+    answer = KINDS[kind]
+    model = pydantic.TypeAdapter(answer.row_type)
+    for value in VALUES[kind]:
+        assert hash(value) is not None
+        assert answer.read({answer.field: answer.example((value,))}, 1).values == (value,)
+        assert answer.of_json(answer.to_json(value)) == value
+        assert answer.of_json(model.validate_python(answer.to_json(value))) == value
+        assert answer.of_json(answer.cell(answer.text(value))) == value
+        assert answer.unit_value(answer.unit_parts(value)) == value
+        assert answer.credit(value, value) == 1.0
+        assert answer.credit(value, None) == 0.0
+        assert "unusable" in answer.feedback("x", value, None)
+    assert len({answer.text(value) for value in VALUES[kind]}) == len(VALUES[kind])
+    assert answer.cell("no such thing") is None
+    assert answer.unit_value(answer.unit_parts(None)) is None
+
+
+def outcomes(kind: str, votes: Counter[Any], left: int, sampling: Sampling) -> set[Any]:
+    """Return what all possible further samples, unusable ones included, can lead to."""
+    answer = KINDS[kind]
+    every: Iterator[tuple[Any, ...]] = product((None, *WHOLE[kind]), repeat=left)
+    return {
+        answer.combine(votes + Counter(value for value in more if value is not None), sampling)
+        for more in every
+    }
+
+
+WHOLE: dict[str, tuple[Any, ...]] = {
+    **VALUES,
+    "score": (1, 2, 3, 4, 5),
+    "several": tuple(
+        tuple(sorted(label for label, on in zip(SEVERAL.labels, flags, strict=True) if on))
+        for flags in product((0, 1), repeat=3)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_drawing_ends_only_when_nothing_can_change(kind: str, data: st.DataObject) -> None:
+    samples = data.draw(st.integers(1, 5))
+    drawn = data.draw(st.lists(st.sampled_from((None, *WHOLE[kind])), max_size=samples))
+    votes = Counter(value for value in drawn if value is not None)
+    left = min(samples - len(drawn), 2)
+    sampling = Sampling(samples=len(drawn) + left) if len(drawn) + left else Sampling()
+    found = outcomes(kind, votes, left, sampling)
+    decided = KINDS[kind].is_decided(votes, left, sampling)
+    assert not (decided and len(found) > 1)
+    if kind in ("score", "several", "pair"):  # exact, not only safe
+        assert decided == (len(found) == 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "combined"),
+    [
+        ("score", [1, 5, 4], 4),
+        ("score", [1, 5], 1),
+        ("score", [2], None),
+        ("several", [("red",), ("red", "blue"), ("blue",)], ("blue", "red")),
+        ("several", [(), (), ("red",)], ()),
+        ("pair", ["first", "first", "second"], "first"),
+        ("pair", ["first", "second"], "tie"),
+        ("pair", ["tie"], None),
+    ],
+)
+def test_samples_combine(kind: str, given: list[Any], combined: Any) -> None:
+    votes = Counter(tuple(sorted(one)) if isinstance(one, tuple) else one for one in given)
+    assert KINDS[kind].combine(votes, Sampling(samples=3)) == combined
+
+
+def test_the_medoid_of_sets_is_the_one_most_like_the_others() -> None:
+    one, two, three = (
+        OBJECTS.of_json([{"subject": name} for name in names]) for names in ("ab", "abc", "xyz")
+    )
+    assert OBJECTS.combine(Counter([one, two, three]), Sampling(samples=3)) in (one, two)
+    assert OBJECTS.combine(Counter([three, three, one]), Sampling(samples=3)) == three
+
+
+@given(st.sampled_from(["first", "second", "tie", "?"]), st.sampled_from(["first", "second", "tie", "?"]))
+def test_both_orders_must_agree(said: str, exchanged: str) -> None:
+    other = {"first": "second", "second": "first", "tie": "tie", "?": "?"}
+    joined = PAIR.join([PAIR.read({"better": one}, 1) for one in (said, exchanged)])
+    swapped = PAIR.join([PAIR.read({"better": one}, 1) for one in (exchanged, said)])
+    value = joined.values[0]
+    assert swapped.values[0] == (None if value is None else other[value])
+    if "?" in (said, exchanged):
+        assert value is None
+    else:
+        assert value == (said if said == other[exchanged] else "tie")
+        assert joined.inconsistent == (said != other[exchanged]) == bool(joined.counts["contradictions"])
+    assert joined.counts["first_place"] == [said, exchanged].count("first")
+    assert joined.counts["places"] == 2 - [said, exchanged].count("tie") - [said, exchanged].count("?")
+
+
+def test_the_two_orders_exchange_the_two_inputs_only() -> None:
+    row = {"question": "q", "first": "a", "second": "b"}
+    one, two = PAIR.asks(row)
+    assert one == row
+    assert two == {"question": "q", "first": "b", "second": "a"}
+
+
+def cases(*gold: Any) -> list[Case]:
+    return [Case(inputs={"text": str(number)}, gold=(value,)) for number, value in enumerate(gold)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_part_of_one_value_only_is_refused(kind: str) -> None:
+    answer, (first, second, *_) = KINDS[kind], VALUES[kind]
+    assert answer.check_part(cases(first, second)) is None
+    lack = answer.check_part(cases(first, first))
+    assert lack is not None
+    assert lack.said.endswith(f"are {answer.text(first)}")
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=30))
+def test_scores_are_drawn_from_both_halves(scores: list[int]) -> None:
+    found = cases(*scores)
+    sides = SCORE.sides(found)
+    assert any(sides)
+    assert all(sides) == (len(set(scores)) == 1)
+    for one, upper in zip(scores, sides, strict=True):
+        assert all(two <= one for two, other in zip(scores, sides, strict=True) if upper > other)
+
+
+def test_strata_of_a_fine_scale_are_quarters_of_the_scores() -> None:
+    values = [number / 100 for number in range(100)]
+    strata = SHARE.strata(cases(*values))
+    assert set(strata) == {"0", "1", "2", "3"}
+    assert all(24 <= strata.count(name) <= 26 for name in set(strata))
+    assert strata == sorted(strata)
+
+
+def test_sums_of_a_run() -> None:
+    sums: Counter[str] = Counter()
+    for values, counts in (
+        (("first",), {"first_place": 2, "places": 2, "contradictions": 0}),
+        (("tie",), {"first_place": 2, "places": 2, "contradictions": 1}),
+        ((None,), {}),
+    ):
+        sums.update(PAIR.tally(values, counts))
+    assert PAIR.totals(sums) == {
+        "first": 1,
+        "second": 0,
+        "tie": 1,
+        "position_bias": 1.0,
+        "contradictions": 1,
+    }
+    assert SCORE.totals(Counter({"scored": 2, "score_sum": 7})) == {"mean_score": 3.5}
+    assert SCORE.totals({}) == {"mean_score": None}
