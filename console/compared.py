@@ -100,7 +100,7 @@ def _answer_row(one: Contender) -> list[str]:
 
 
 def _decisions(comparison: Comparison) -> Table:
-    single = comparison.repeats == 1
+    counted = comparison.tests[0].mcnemar is not None
     columns = ["first", "against", "decision", f"{comparison.metric}", "difference", "95 %"]
     rows = []
     for one in comparison.tests:
@@ -118,7 +118,7 @@ def _decisions(comparison: Comparison) -> Table:
     test, count = comparison.tests[0].test, f"{len(rows)} test{'s' if len(rows) > 1 else ''}"
     return table(
         f"decisions: {test} on the same cases, {count}, Holm; unanswered units count as wrong",
-        [*columns, *(["units only one has right"] if single else []), "p", "p after Holm"],
+        [*columns, *(["units only one has right"] if counted else []), "p", "p after Holm"],
         rows,
     )
 
