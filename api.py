@@ -10,16 +10,15 @@ from typing import Any
 
 from .engines.meter import Budget
 from .engines.models import Model
-from .evaluation.measured import Measured, measure
 from .gold.goldset import Gold
 from .jobs.comparing import Comparison, Pairs
 from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, Plan, compile_judge
+from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment, running
 from .keeping.artifacts import Store
 from .keeping.loading import LoadedJudge, find_judge, load_judge, locate, resolve_sampling
 from .optimizers.base import Sink
-from .optimizers.objective import row_of
 from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
 from .programs.judge import Judge
@@ -150,24 +149,46 @@ def compile(
 
 
 def evaluate(
-    judge: str | LoadedJudge, gold: str | os.PathLike[str] | Gold, *, seed: int = 0, **options: Any
-) -> Measured:
-    """Score a judge on gold: every metric with its 95 % interval, and what was not answered.
+    judge: str | LoadedJudge,
+    gold: str | os.PathLike[str] | Gold,
+    *,
+    model: str | Model = "offline",
+    budget: Budget | None = None,
+    seed: int = 0,
+    store: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    fresh: bool = False,
+    **options: Any,
+) -> Evaluation:
+    """Score a judge on gold: every metric with its 95 % interval, scores by class, and what to read first.
 
     Args:
         judge: a reference as for :func:`load`, or a loaded judge.
-        gold: a bundled name, a path, ``hf:org/name``, or a :class:`~jurist.Gold`. All rows are used; scores on
-            rows that the judge was compiled on say nothing about new data.
+        gold: a bundled name, a path, ``hf:org/name``, or a :class:`~jurist.Gold`. Rows that the judge was compiled
+            on are left out, and counted.
+        model: who answers; a loaded judge has its own.
+        budget: hard limits.
         seed: of the bootstrap.
-        options: passed to :func:`load`.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        resume: continue an interrupted run of the same evaluation; nothing is paid twice.
+        fresh: forget an interrupted run of the same evaluation.
+        options: ``samples``, ``threshold``, ``concurrency`` and ``strictness``, as for :func:`load`.
 
     Raises:
-        What :func:`load` raises; GoldError: the gold cannot be used.
+        What :func:`load` and :func:`compare` raise; GoldError: the gold cannot be used.
     """
-    loaded = load(judge, **options) if isinstance(judge, str) else judge
-    cases = (gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), loaded.judge)).cases
-    rows = [row_of(case, verdict) for case, verdict in zip(cases, loaded.ask(cases), strict=True)]
-    return measure(rows, loaded.judge.metric, loaded.judge.comparison, seed=seed)
+    place = _store(store)
+    loaded = (
+        load_judge(judge, store=place, **options).with_model(_model(model))
+        if isinstance(judge, str)
+        else judge
+    )
+    _warn(loaded.note)
+    given = gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), loaded.judge)
+    work = Evaluating(contenders=(loaded,), gold=given, budget=budget or Budget())
+    with running(work, place.checkpoints, resume=resume, fresh=fresh) as job:
+        (answers,) = job.ask()
+    return evaluation_of(work, answers, seed=seed)
 
 
 def compare(

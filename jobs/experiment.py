@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..cases import Case
 from ..engines.ledger import Spend
@@ -25,6 +25,7 @@ from ..keeping.checkpoints import Checkpoint
 from ..keeping.loading import LoadedJudge, unique_names
 from ..keeping.paying import Paying, paying
 from ..optimizers.objective import row_of
+from ..programs.asking import Verdict
 
 __all__ = ["Answers", "Experiment", "Running", "running"]
 
@@ -43,6 +44,9 @@ class Experiment:
         UsageError: nothing to compare, different labels, positive labels or inputs, or no row is left.
     """
 
+    fewest: ClassVar[int] = 2
+    """Judges times repeats without which there is nothing to compare."""
+
     contenders: tuple[LoadedJudge, ...]
     gold: Gold
     repeats: int = 1
@@ -50,7 +54,7 @@ class Experiment:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be compared."""
-        if not self.contenders or len(self.contenders) * self.repeats < 2 or self.repeats < 1:
+        if not self.contenders or len(self.contenders) * self.repeats < self.fewest or self.repeats < 1:
             raise UsageError(
                 "a comparison needs two judges and one repeat, or one judge and two repeats",
                 hint="name at least two, for example fect fect:basic, or add --repeats 10",
@@ -138,6 +142,7 @@ class Answers:
         name: its name in the experiment.
         judge: the contender.
         repeats: the rows of each repeat, in the order of the cases.
+        verdicts: of the first repeat, in the order of the cases.
         ambiguous: rows of the cases whose raters did not agree, asked once; they are in no score.
         spend: calls, tokens and cost of all repeats; answers paid by an earlier run count as ``replayed``.
     """
@@ -145,6 +150,7 @@ class Answers:
     name: str
     judge: LoadedJudge
     repeats: tuple[tuple[Row, ...], ...]
+    verdicts: tuple[Verdict, ...] = ()
     ambiguous: tuple[Row, ...] = ()
     spend: Spend
 
@@ -170,14 +176,16 @@ class Running(Paying):
         named = zip(experiment.names, experiment.contenders, self.contexts, strict=True)
         for name, contender, context in named:
             judge = dataclasses.replace(contender, context=context)
-            repeats = [_rows(judge, experiment.cases, n, on_case) for n in range(experiment.repeats)]
-            ambiguous = _rows(judge, experiment.gold.ambiguous, 0, on_case)
+            cases, aside = experiment.cases, experiment.gold.ambiguous
+            repeats = [_verdicts(judge, cases, number, on_case) for number in range(experiment.repeats)]
+            ambiguous = _verdicts(judge, aside, 0, on_case)
             found.append(
                 Answers(
                     name=name,
                     judge=judge,
-                    repeats=tuple(repeats),
-                    ambiguous=ambiguous,
+                    repeats=tuple(_rows(cases, verdicts) for verdicts in repeats),
+                    verdicts=repeats[0],
+                    ambiguous=_rows(aside, ambiguous),
                     spend=context.ledger.spend(),
                 )
             )
@@ -197,9 +205,12 @@ def running(
         yield run
 
 
-def _rows(
+def _verdicts(
     judge: LoadedJudge, cases: Sequence[Case], repeat: int, on_case: Callable[[], None]
-) -> tuple[Row, ...]:
+) -> tuple[Verdict, ...]:
     asker = dataclasses.replace(judge.asker(), first_draw=repeat * judge.sampling.samples)
-    verdicts = asker.ask_all(cases, lambda index, verdict: on_case())
+    return tuple(asker.ask_all(cases, lambda index, verdict: on_case()))
+
+
+def _rows(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> tuple[Row, ...]:
     return tuple(row_of(case, verdict) for case, verdict in zip(cases, verdicts, strict=True))

@@ -35,8 +35,8 @@ def as_text(table: Table, width: int | None = None) -> str:
         width: columns of the terminal; ``None`` for a file or a pipe, where every row stays on one line.
     """
     head = [*folded(table.title, width), ""] if table.title else []
-    widths = _widths(table, width)
-    body = _records(table, width or 0) if widths is None else _lines(table, widths)
+    widths = _widths(table, width) if table.layout == "columns" else None
+    body = _records(table, width) if widths is None else _lines(table, widths)
     return "\n".join([*(line for line in head if line), *body]) + "\n"
 
 
@@ -116,11 +116,11 @@ def _aligned(text: str, column: Column, width: int) -> str:
     return space + text if column.kind == "number" else text + space
 
 
-def _records(table: Table, width: int) -> Iterator[str]:
+def _records(table: Table, width: int | None) -> Iterator[str]:
     for row in table.rows:
         for place, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
             before = _GAP if place else ""
-            lines = folded(f"{column.name}: {cell}", width - len(before), _INDENT)
+            lines = folded(f"{column.name}: {cell}", None if width is None else width - len(before), _INDENT)
             yield from (before + line for line in lines)
     if not table.rows:
         yield from folded(", ".join(column.name for column in table.columns), width)

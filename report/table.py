@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Column", "Kind", "Table", "table"]
+__all__ = ["Column", "Kind", "Layout", "Table", "table"]
 
 Kind: TypeAlias = Literal["text", "number"]
+Layout: TypeAlias = Literal["columns", "records"]
 
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?%?")
 _EMPTY = ("", "-")
@@ -31,11 +32,13 @@ class Table:
         title: one line above it; may be empty.
         columns: at least one.
         rows: each with one cell a column, white space folded into single spaces.
+        layout: how it is read as text: in columns where they fit, or always as records, a line for each cell.
     """
 
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
+    layout: Layout = "columns"
 
     def __post_init__(self) -> None:
         """Refuse a row of another length.
@@ -52,13 +55,16 @@ class Table:
         yield from (row[place] for row in self.rows)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], layout: Layout = "columns"
+) -> Table:
     """Return a table of any values; a column whose cells are all numbers is one of numbers.
 
     Args:
         title: one line above it; may be empty.
         columns: their names.
         rows: cells in the order of the columns; each is shown as ``str`` shows it, on one line.
+        layout: how it is read as text.
 
     Raises:
         ValueError: a row has more or fewer cells than there are columns.
@@ -70,6 +76,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
         title=_cell(title),
         columns=tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True)),
         rows=cells,
+        layout=layout,
     )
 
 

@@ -1,0 +1,107 @@
+"""``jurist evaluate``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..arguments.compare import EvaluateOptions
+from ..evaluation.measured import Score
+from ..gold.goldset import Gold
+from ..jobs.evaluating import Disagreement, Evaluating, Evaluation, evaluation_of
+from ..jobs.experiment import running
+from ..jobs.forecast import foresee
+from ..report.table import Table, table
+from .common import budget_of, judge_of, model_of, store_of, write_text
+from .compare import asked
+from .printing import Part, Result
+from .tables import OFFLINE, counts_line, metric_cell, scores_table, spend_line
+
+__all__ = ["run"]
+
+_SHOWN = 240
+"""Letters of an input or of a reasoning that a disagreement shows; ``--json`` has all of it."""
+
+
+def run(options: EvaluateOptions) -> Result:
+    """Score one judge on gold."""
+    store = store_of(options)
+    loaded = judge_of(
+        options.judge, options, store, concurrency=options.concurrency, strictness=options.strictness
+    ).with_model(model_of(options, options.model, options.seed))
+    gold = Gold.load(options.gold, loaded.judge)
+    work = Evaluating(contenders=(loaded,), gold=gold, budget=budget_of(options))
+    root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
+    with running(work, root, resume=options.resume, fresh=options.fresh) as job:
+        forecast = foresee(work)
+        (answers,) = asked(job, forecast, yes=options.yes)
+        found = evaluation_of(work, answers, seed=options.seed)
+        data = {**found.to_json(), "forecast": forecast.to_json()}
+        if options.output:
+            write_text(json.dumps(data, ensure_ascii=False, indent=2), options.output)
+    return Result(data=data, body=_body(found, options.worst))
+
+
+def _body(found: Evaluation, worst: int) -> list[Part]:
+    card = found.measured.to_card()
+    left = f", {found.left_out} left out because the judge was compiled on them" if found.left_out else ""
+    title = f"{found.judge} on {found.gold}: {found.cases} cases{left}"
+    shown = found.disagreements[: max(0, worst)]
+    return [
+        scores_table(title, {found.judge: card["scores"]}, found.measured.metric),
+        *([_classes(found)] if found.classes else []),
+        *([_confusion(found.confusion)] if found.confusion else []),
+        *([_disagreements(found, shown)] if shown else []),
+        counts_line(found.judge, card["counts"]),
+        f"{len(found.disagreements)} of {found.cases} cases are not judged as people judged them",
+        spend_line(found.spend),
+        *([OFFLINE] if found.model == "offline" else []),
+    ]
+
+
+def _classes(found: Evaluation) -> Table:
+    rows = [
+        [one.label, one.gold, *(_cell(score) for score in (one.precision, one.recall, one.f1))]
+        for one in found.classes
+    ]
+    columns = ["class", "in gold", "precision [95 % interval]", "recall", "f1"]
+    return table("each class against the rest", columns, rows)
+
+
+def _cell(score: Score) -> str:
+    return metric_cell(score.to_json())
+
+
+def _confusion(counts: Mapping[str, Mapping[str, int]]) -> Table:
+    columns = list(next(iter(counts.values())))
+    rows = [[gold, *judged.values()] for gold, judged in counts.items()]
+    return table("what people said (rows) and what the judge said (columns)", ["gold", *columns], rows)
+
+
+def _disagreements(found: Evaluation, shown: tuple[Disagreement, ...]) -> Table:
+    rows = [[one.source or one.id, _short(one.wrong), _said(one), _inputs(one.inputs)] for one in shown]
+    return table(
+        f"the worst disagreements, {len(shown)} of {len(found.disagreements)}",
+        ["row", "difference", "reasoning", "inputs"],
+        rows,
+        layout="records",
+    )
+
+
+def _said(one: Disagreement) -> str:
+    return _short(one.reasoning or one.error) or "-"
+
+
+def _inputs(inputs: Mapping[str, Any]) -> str:
+    texts = (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for value in inputs.values()
+    )
+    return "; ".join(f"{name}: {_short(text)}" for name, text in zip(inputs, texts, strict=True))
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _SHOWN else flat[: _SHOWN - 3].rstrip() + "..."

@@ -1,0 +1,179 @@
+"""One judge on gold: every metric with its interval, scores by class, what was taken for what, and what to read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from ..cases import Case
+from ..evaluation.classes import ClassScores, class_scores
+from ..evaluation.measured import Measured, Score, measure
+from ..optimizers.objective import Objective
+from ..programs.answers.protocol import Answer
+from ..programs.asking import Verdict
+from .experiment import Answers, Experiment
+
+__all__ = ["UNANSWERED", "Disagreement", "Evaluating", "Evaluation", "evaluation_of"]
+
+UNANSWERED = "no answer"
+"""What a missing answer is called in :attr:`Evaluation.confusion`."""
+_FEW = 12
+"""Gold or judged values above which nobody would read a table of what was taken for what."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluating(Experiment):
+    """One judge, asked once about every row that it was not compiled on."""
+
+    fewest: ClassVar[int] = 1
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same evaluation when it is started again, as JSON values."""
+        return {**super().fingerprint(), "experiment": "evaluate"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disagreement:
+    """A case that the judge did not judge as people did.
+
+    Attributes:
+        id, source: the case, and where it was read.
+        inputs: what was judged.
+        score: how near the answer is to gold, 0 to 1 (below 1).
+        status: ``verdict``, ``abstained`` or ``failed``.
+        wrong: in words, what people said and what the judge did.
+        reasoning: the judge's, empty if it gives none.
+        error: why there is no usable answer, empty if there is one.
+    """
+
+    id: str
+    source: str
+    inputs: Mapping[str, Any]
+    score: float
+    status: str
+    wrong: str
+    reasoning: str
+    error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """How good one judge is.
+
+    Attributes:
+        judge: ``JUDGE@VERSION`` or ``JUDGE:basic``.
+        model: the model's name.
+        gold: the gold's name.
+        cases: rows judged.
+        left_out: rows left out because the artifact was compiled on them.
+        measured: every metric with its interval and bounds, and what was not answered.
+        classes: each class against the rest; empty for answers without classes.
+        confusion: gold -> judged -> units, :data:`UNANSWERED` among the judged; empty for answers of many values.
+        disagreements: the worst first; of equals, those that the judge's own samples agreed on most.
+        spend: calls, tokens and cost.
+    """
+
+    judge: str
+    model: str
+    gold: str
+    cases: int
+    left_out: int
+    measured: Measured
+    classes: tuple[ClassScores, ...]
+    confusion: Mapping[str, Mapping[str, int]]
+    disagreements: tuple[Disagreement, ...]
+    spend: Mapping[str, Any]
+
+    def __getitem__(self, metric: str) -> Score:
+        """Return the score of a metric.
+
+        Raises:
+            KeyError: it was not measured.
+        """
+        return self.measured[metric]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return {
+            "judge": self.judge,
+            "model": self.model,
+            "gold": self.gold,
+            "cases": self.cases,
+            "left_out": self.left_out,
+            "metric": self.measured.metric,
+            **self.measured.to_card(),
+            "classes": [one.to_json() for one in self.classes],
+            "confusion": {gold: dict(judged) for gold, judged in self.confusion.items()},
+            "disagreements": [asdict(one) for one in self.disagreements],
+            "spend": dict(self.spend),
+        }
+
+
+def evaluation_of(work: Evaluating, answers: Answers, *, seed: int = 0) -> Evaluation:
+    """Score what the judge of an evaluation said.
+
+    Args:
+        work: what was asked.
+        answers: what its one judge said.
+        seed: of the bootstrap.
+
+    Raises:
+        JuristError: nothing is labelled.
+    """
+    judge, rows = answers.judge.judge, answers.repeats[0]
+    return Evaluation(
+        judge=answers.judge.name,
+        model=answers.judge.model.name,
+        gold=work.gold.name,
+        cases=len(rows),
+        left_out=work.left_out,
+        measured=measure(rows, judge.metric, judge.comparison, seed=seed),
+        classes=class_scores(rows, judge.comparison, seed=seed),
+        confusion=_confusion(judge.answer, [(row.gold, row.predicted) for row in rows]),
+        disagreements=_disagreements(Objective(judge=judge), work.cases, answers.verdicts),
+        spend=answers.spend.to_json(),
+    )
+
+
+def _confusion(
+    answer: Answer, rows: Sequence[tuple[Sequence[Any], Sequence[Any]]]
+) -> dict[str, dict[str, int]]:
+    """Count what gold was taken for; both sides in the order of the answer's own values, then by name."""
+    pairs = [pair for gold, judged in rows for pair in zip(gold, judged, strict=True) if pair[0] is not None]
+    counts = Counter(
+        (answer.category(gold), UNANSWERED if judged is None else answer.category(judged))
+        for gold, judged in pairs
+    )
+    values = {value for pair in pairs for value in pair if value is not None}
+    own = [answer.category(value) for value in answer.comparison.domain]
+    names = list(dict.fromkeys([*own, *sorted({answer.category(value) for value in values})]))
+    if len(names) > _FEW:
+        return {}
+    golds = {gold for gold, _ in counts}
+    columns = [*names, *([UNANSWERED] if any(judged == UNANSWERED for _, judged in counts) else [])]
+    return {gold: {judged: counts[gold, judged] for judged in columns} for gold in names if gold in golds}
+
+
+def _disagreements(
+    objective: Objective, cases: Sequence[Case], verdicts: Sequence[Verdict]
+) -> tuple[Disagreement, ...]:
+    found: list[tuple[float, float, int, Disagreement]] = []
+    for case, verdict in zip(cases, verdicts, strict=True):
+        outcome = objective.outcome(case, verdict)
+        if not outcome.labelled or outcome.score >= 1:
+            continue
+        sure = [share for share in verdict.agreement if share is not None]
+        one = Disagreement(
+            id=case.id,
+            source=case.source,
+            inputs=case.inputs,
+            score=outcome.score,
+            status=verdict.status,
+            wrong=outcome.feedback.split("\nreason given: ")[0],
+            reasoning=verdict.reasoning,
+            error=verdict.error,
+        )
+        found.append((outcome.score, -min(sure, default=0.0), len(found), one))
+    return tuple(one for *_, one in sorted(found))
