@@ -76,7 +76,7 @@ def _loaded(options: RunOptions, budget: Budget) -> LoadedJudge:
 
 def _ask(loaded: LoadedJudge, todo: Sequence[Case], budget: Budget, *, yes: bool) -> None:
     """Say what is about to be spent on a real model, and ask above the limits."""
-    if free(loaded.model) or not todo:
+    if all(map(free, loaded.models)) or not todo:
         return
     sampling = loaded.sampling
     least = sampling.fewest if loaded.stopping == "settled" else sampling.samples
@@ -85,7 +85,7 @@ def _ask(loaded: LoadedJudge, todo: Sequence[Case], budget: Budget, *, yes: bool
         [Questions(asker=loaded.asker, model=loaded.model, cases=todo, number=number)], f"{len(todo)} rows"
     )
     announce(seen, budget, 0)
-    approve(bill(seen, budget, 0, [loaded.model]), yes=yes)
+    approve(bill(seen, budget, 0, loaded.models), yes=yes)
 
 
 def _ended(options: RunOptions, summary: Summary) -> tuple[int, list[str]]:

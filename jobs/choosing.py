@@ -193,7 +193,8 @@ def _pair(choosing: Choosing, work: _Work) -> _Pair:
     basic = Asker(
         judge=judge,
         program=judge.basic(),
-        lm=connect(own, work.context),
+        lm=connect(own, work.context, judge.role),
+        frozen_lm=connect(_model(card["verifier"], choosing), work.context) if card.get("verifier") else None,
         sampling=sampling,
         adapter=job["adapter"],
         concurrency=choosing.concurrency,
@@ -201,7 +202,7 @@ def _pair(choosing: Choosing, work: _Work) -> _Pair:
     chosen = dataclasses.replace(
         basic,
         program=work.state.apply(judge.basic()),
-        lm=basic.lm if model == own else connect(model, work.context),
+        lm=basic.lm if model == own else connect(model, work.context, judge.role),
         sampling=voting,
         adapter=setting.adapter or job["adapter"],
     )

@@ -200,7 +200,8 @@ def rate(asker: Callable[[], Asker], cases: Sequence[Case]) -> Rate:
         cases: the questions, at least one.
     """
     context = CallContext.fresh()
-    dry = dataclasses.replace(asker(), lm=connect(Model(temperature=0.0), context), sampling=Sampling())
+    offline = connect(Model(temperature=0.0), context)
+    dry = dataclasses.replace(asker(), lm=offline, frozen_lm=None, sampling=Sampling())
     try:
         dry.ask_all(cases)
     except JuristError:  # a program that cannot take the offline engine's answers is still worth counting

@@ -129,7 +129,8 @@ def models_of(plan: Plan) -> tuple[Model, ...]:
         name for part in getattr(optimizer, "parts", (optimizer,)) for name in getattr(part, "models", ())
     ]
     tried = [model_under(plan.model, Setting(model=name), plan.sampling.samples) for name in names]
-    return tuple(dict.fromkeys((plan.model, plan.proposer, *tried)))
+    frozen = () if plan.frozen_model is None else (plan.frozen_model,)
+    return tuple(dict.fromkeys((plan.model, *frozen, plan.proposer, *tried)))
 
 
 def _dry(plan: Plan, split: Split) -> Job:

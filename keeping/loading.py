@@ -121,6 +121,12 @@ class LoadedJudge:
     def _context(self, role: str) -> CallContext:
         return self.contexts.get(role, self.context)
 
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """All models that are asked: who answers, and who answers the frozen steps."""
+        verifier = verifier_of(self.judge, self.model, self.verifier)
+        return (self.model,) if verifier is None else (self.model, verifier)
+
     def with_model(self, model: Model, *, draws: int | None = None) -> LoadedJudge:
         """Return the same judge for another model, with as many samples as can differ there.
 

@@ -23,7 +23,7 @@ from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
 from ..errors import JudgeError, UsageError
 from .answers.reading import Reading
-from .frozen import set_frozen_lm
+from .frozen import frozen_steps_by
 from .judge import Judge
 from .together import asking_of, collect, together
 from .verdicts import SampleLog, Status, Verdict
@@ -47,7 +47,7 @@ class Asker:
         judge: what the answers mean.
         program: the DSPy program, basic or compiled.
         lm: a connected language model.
-        frozen_lm: answers the program's frozen steps; default: ``lm``. The program is connected to it.
+        frozen_lm: answers the program's frozen steps; default: ``lm``.
         sampling: samples and threshold.
         adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
         concurrency: cases in flight at once.
@@ -71,8 +71,6 @@ class Asker:
         """Refuse a concurrency that would wait for ever, and a threshold that changes nothing."""
         if self.concurrency < 1:
             raise UsageError(f"a concurrency of {self.concurrency} asks nothing", hint="give 1 or more")
-        if self.frozen_lm is not None:
-            set_frozen_lm(self.program, self.frozen_lm)
         if self.sampling.threshold is not None and not self.judge.answer.uses_threshold:
             raise UsageError(
                 f"the answers of judge {self.judge.name} are not decided by a threshold of votes",
@@ -113,7 +111,7 @@ class Asker:
                 on_verdict(index, verdict)
             return verdict
 
-        with asking_of(self.lm, self.adapter):
+        with asking_of(self.lm, self.adapter), frozen_steps_by(self.frozen_lm):
             return await together(list(enumerate(cases)), one, concurrency=self.concurrency)
 
     async def _judge(self, case: Case) -> Verdict:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 import dspy
@@ -24,10 +27,11 @@ __all__ = [
     "frozen",
     "frozen_id",
     "frozen_predictors",
-    "set_frozen_lm",
+    "frozen_steps_by",
     "verifier",
 ]
 
+_LM: ContextVar[dspy.LM | None] = ContextVar("jurist_frozen_lm", default=None)
 _UNUSABLE = dspy.Prediction(verdict=None, reason="the verifier's reply could not be read")
 
 
@@ -44,14 +48,16 @@ class Frozen(dspy.Module):
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Ask the module."""
-        return self.module(**defuse(jsonable(inputs), self._markers))
+        with _asked():
+            return self.module(**defuse(jsonable(inputs), self._markers))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Ask the module without blocking."""
         given = defuse(jsonable(inputs), self._markers)
-        if hasattr(self.module, "aforward"):
-            return await self.module.acall(**given)
-        return await asyncio.to_thread(self.module, **given)
+        with _asked():
+            if hasattr(self.module, "aforward"):
+                return await self.module.acall(**given)
+            return await asyncio.to_thread(self.module, **given)
 
 
 class Verifier(Frozen):
@@ -111,7 +117,17 @@ def frozen_id(program: dspy.Module) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12] if prompts else ""
 
 
-def set_frozen_lm(program: dspy.Module, lm: dspy.LM) -> None:
-    """Let ``lm`` answer the frozen predictors of a program."""
-    for predictor in frozen_predictors(program):
-        predictor.lm = lm
+@contextmanager
+def frozen_steps_by(lm: dspy.LM | None) -> Iterator[None]:
+    """Let ``lm`` answer the frozen steps of whatever is asked in the block; ``None`` leaves it to whoever answers."""
+    token = _LM.set(lm)
+    try:
+        yield
+    finally:
+        _LM.reset(token)
+
+
+def _asked() -> AbstractContextManager[None]:
+    lm = _LM.get()
+    context: AbstractContextManager[None] = nullcontext() if lm is None else dspy.context(lm=lm)
+    return context

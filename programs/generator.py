@@ -18,6 +18,7 @@ from ..cases import Case
 from ..engines.ledger import Purpose
 from ..errors import JudgeError, UsageError
 from .answers.checks import Checked, CheckedItem
+from .answers.protocol import Answer
 from .judge import Judge
 
 __all__ = ["Generator", "ToRow", "generator_of"]
@@ -52,7 +53,7 @@ class Generator(Judge):
                 hint="give program=, a dspy.Module that returns dspy.Prediction(items=[...], checks=[...])",
             )
         document = self.document or next(iter(self.signature.input_fields))
-        answer = Checked(field="items", unit=document, checks=tuple(self.checks), items=self.items)
+        answer: Answer = Checked(field="items", unit=document, checks=tuple(self.checks), items=self.items)
         made = {
             "document": document,
             "answer": self.answer or answer,

@@ -7,13 +7,19 @@ from typing import Any
 
 import dspy
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from jurist.errors import JudgeError
-from jurist.programs.answers.checks import Check, Checked
+from jurist.errors import JudgeError, JuristError
+from jurist.evaluation.checked_items import CheckedItems
+from jurist.evaluation.rows import Row
+from jurist.evaluation.units import encode
+from jurist.programs.answers.checks import Check, Checked, CheckedItem
 from jurist.programs.votes import Sampling
 
 ONE = Checked(field="items", unit="document", checks=("true", "short"))
 TWO = Checked(field="items", unit="document", checks=("true", "short"), items=2)
+WORDS = st.sampled_from(["yes", "no", "uncertain", "unusable"])
 
 
 def read(answer: Checked, *items: tuple[Any, Any, Any]) -> Any:
@@ -87,8 +93,8 @@ def test_of_several_samples_the_first_that_passes_counts_and_ends_them() -> None
     assert ONE.combine({bad: 1, good: 1, other: 1}, three) == good
     assert ONE.combine({bad: 1}, three) == bad
     assert ONE.combine({}, three) is None
-    assert not ONE.decided({bad: 1}, 1, three)
-    assert ONE.decided({bad: 1, good: 1}, 1, three)
+    assert not ONE.is_decided({bad: 1}, 1, three)
+    assert ONE.is_decided({bad: 1, good: 1}, 1, three)
 
 
 @pytest.mark.parametrize(
@@ -98,3 +104,45 @@ def test_settings_that_cannot_work_are_refused(changes: dict[str, Any]) -> None:
     settings = {"field": "items", "unit": "document", "checks": ("a",), **changes}
     with pytest.raises(JudgeError):
         Checked(**settings).check("quiz", ("document",))
+
+
+def items_of(rows: list[tuple[str, str]]) -> tuple[CheckedItem, ...]:
+    return tuple(
+        CheckedItem(content=str(n), checks=(Check(verdict=true), Check(verdict=short)))
+        for n, (true, short) in enumerate(rows)
+    )
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.none() | st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=3), min_size=1, max_size=8)
+)
+def test_rates_are_shares_of_the_wanted_items(documents: list[list[tuple[str, str]] | None]) -> None:
+    """Counted here by hand; a document without an answer has none of its items."""
+    kind = CheckedItems(TWO.checks)
+    rows = [
+        Row(
+            id=str(n),
+            group=str(n),
+            gold=(TWO.expected,),
+            predicted=(None if found is None else items_of(found),),
+        )
+        for n, found in enumerate(documents)
+    ]
+    units = encode(kind, rows)
+    metrics = kind.metrics
+    written = [found or [] for found in documents]
+    wanted = sum(max(2, len(found)) for found in written)
+    passed = sum(one == ("yes", "yes") for found in written for one in found)
+    short = sum(one[1] == "yes" for found in written for one in found)
+    worst = metrics["validation_rate"].worst(units)
+    assert metrics["validation_rate"].of(worst) == pytest.approx(passed / wanted)
+    assert metrics["short_rate"].of(worst) == pytest.approx(short / wanted)
+    right = [kind.right(TWO.expected, items_of(found)) for found in written]
+    assert right == [len(found) >= 2 and all(one == ("yes", "yes") for one in found) for found in written]
+
+
+def test_items_with_other_checks_are_no_answer_of_this_kind() -> None:
+    row = Row(id="a", group="a", gold=(ONE.expected,), predicted=(items_of([("yes", "yes")]),))
+    with pytest.raises(JuristError, match="does not have the checks"):
+        encode(CheckedItems(("true",)), [row])

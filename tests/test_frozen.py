@@ -15,7 +15,7 @@ from jurist.programs.frozen import (
     frozen,
     frozen_id,
     frozen_predictors,
-    set_frozen_lm,
+    frozen_steps_by,
     verifier,
 )
 from jurist.programs.state import PromptState
@@ -67,10 +67,10 @@ def test_another_model_answers_the_frozen_steps_only() -> None:
     import asyncio
 
     context = context_with()
-    writer, verifier = Scripted([reply("chat", item="it")]), Scripted([reply("chat", verdict="yes")])
+    writer, verifier_model = Scripted([reply("chat", item="it")]), Scripted([reply("chat", verdict="yes")])
     program = Checked()
-    set_frozen_lm(program, lm_of(verifier, context, "judge"))
-    with dspy.context(lm=lm_of(writer, context, "generator")):
+    judge = lm_of(verifier_model, context, "judge")
+    with dspy.context(lm=lm_of(writer, context, "generator")), frozen_steps_by(judge):
         found = asyncio.run(program.acall(document="d"))
     assert (found.item, found.verdict) == ("it", "yes")
     assert {name: spend["calls"] for name, spend in context.ledger.to_json().items()} == {

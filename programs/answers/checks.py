@@ -18,6 +18,7 @@ import pydantic
 
 from ...cases import Case, Value, Values
 from ...errors import JudgeError
+from ...evaluation.checked_items import CheckedItems
 from ..state import jsonable
 from ..votes import Sampling
 from .base import SHOWN, BaseAnswer
@@ -103,7 +104,6 @@ class Checked(BaseAnswer):
     items: int = 1
 
     noun: ClassVar[str] = "checks"
-    metric: ClassVar[str] = "validation_rate"
     has_examples: ClassVar[bool] = False
     _combining: ClassVar[str] = "the first whose items all pass counts, else the one with the most that do"
 
@@ -117,6 +117,11 @@ class Checked(BaseAnswer):
             )
         if self.items < 1:
             raise JudgeError(f"generator {judge}: {self.items} items are none", hint="give items=1 or more")
+
+    @property
+    def comparison(self) -> CheckedItems:
+        """The share of the wanted items that pass, and the rate of each check."""
+        return CheckedItems(self.checks)
 
     @property
     def expected(self) -> tuple[CheckedItem, ...]:
@@ -173,7 +178,7 @@ class Checked(BaseAnswer):
         """Return the first sample whose items all pass, else the first of those with the most that do."""
         return max(votes, key=lambda value: self.credit(self.expected, value), default=None)
 
-    def decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
+    def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Return whether a sample passes: no further one is better."""
         return any(self.credit(self.expected, value) == 1 for value in votes)
 
@@ -246,7 +251,7 @@ class Checked(BaseAnswer):
         """Return one stratum: nothing is known of a document beforehand."""
         return ["document"] * len(cases)
 
-    def found(self, cases: Sequence[Case]) -> list[bool]:
+    def sides(self, cases: Sequence[Case]) -> list[bool]:
         """Return one side."""
         return [False] * len(cases)
 
