@@ -15,6 +15,7 @@ from ..errors import JudgeError, choices
 from .cognibench import COGNIBENCH
 from .cognibench_tags import COGNIBENCH_TAGS
 from .detector import DETECTOR
+from .faithqa.judges import FAITHQA_JUDGES
 from .fect import FECT_JUDGES
 from .generator import Generator
 from .judge import Judge
@@ -34,6 +35,7 @@ JUDGES: tuple[Judge, ...] = (
     TIER,
     DETECTOR,
     *FECT_JUDGES,
+    *FAITHQA_JUDGES,
 )
 """Every built-in judge."""
 

@@ -27,6 +27,7 @@ __all__ = [
     "Mark",
     "MissingInputs",
     "SatisfiedConstraints",
+    "ScoreResponse",
     "WriteAnalysisQuery",
     "WriteCreativeQuery",
     "WriteEvaluationQuery",
@@ -145,12 +146,20 @@ class SatisfiedConstraints(dspy.Signature):
     """
 
     query: str = dspy.InputField(desc="the query with all that was sent with it")
-    constraints: list[str] = dspy.InputField(desc="what a response has to do, numbered")
+    constraints: str = dspy.InputField(desc="what a response has to do, one condition to a line, numbered")
     response: str = dspy.InputField(desc="the response that is judged")
     marks: list[Judgement] = dspy.OutputField(
         desc="one for each constraint: its number n; as evidence the words of the response that show it, or what is "
         "absent; its label, one of: satisfied; omitted; misinterpreted"
     )
+
+
+class ScoreResponse(dspy.Signature):
+    """Score how far a response does what its query asks, from 0 to 10."""
+
+    query: str = dspy.InputField(desc="the query with all that was sent with it")
+    response: str = dspy.InputField(desc="the response that is scored")
+    score: float = dspy.OutputField(desc="a number from 0 to 10")
 
 
 class IntentRating(dspy.Signature):
@@ -163,7 +172,7 @@ class IntentRating(dspy.Signature):
 
     query: str = dspy.InputField(desc="the query with all that was sent with it")
     response: str = dspy.InputField(desc="the response that is rated")
-    rating: Annotated[int, pydantic.Field(ge=1, le=10)] = dspy.OutputField(desc="a whole number from 1 to 10")
+    score: Annotated[int, pydantic.Field(ge=1, le=10)] = dspy.OutputField(desc="a whole number from 1 to 10")
 
 
 class CheckFacts(dspy.Signature):

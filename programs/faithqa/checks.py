@@ -32,10 +32,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found: whether the text meets it (``None``: the check cannot see it), and by what evidence."""
+    """What a check found.
+
+    Attributes:
+        holds: whether the text meets it; ``None`` if the check cannot see it.
+        evidence: what was counted or found.
+        lacking: not met because there is less than was asked, rather than something else.
+    """
 
     holds: bool | None
     evidence: str
+    lacking: bool = False
 
 
 class Check(Protocol):
@@ -60,7 +67,7 @@ class Counted:
         if self.unit == "item" and not count:
             return Finding(None, "no list")
         holds = self.low <= count and (self.high is None or count <= self.high)
-        return Finding(holds, f"{count} {self.unit}{'' if count == 1 else 's'}")
+        return Finding(holds, f"{count} {self.unit}{'' if count == 1 else 's'}", lacking=count < self.low)
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ class Mentions:
         """Look for each of them."""
         held = [word for word in self.words if _occurs(word, text)]
         holds = len(held) == len(self.words) if self.wanted else not held
-        return Finding(holds, f"found: {', '.join(held) or 'none'}")
+        return Finding(holds, f"found: {', '.join(held) or 'none'}", lacking=self.wanted)
 
 
 def _occurs(word: str, text: str) -> bool:
@@ -135,12 +142,12 @@ class Within:
         """Verify the units; the evidence names the first that fails. A text without any does not meet it."""
         units = parts(text, self.unit)
         if not units:
-            return Finding(False, f"no {self.unit}")
+            return Finding(False, f"no {self.unit}", lacking=True)
         chosen = {"each": units, "first": units[:1], "last": units[-1:]}[self.which]
         for part in chosen:
             found = self.check.verify(part)
             if not found.holds:
-                return Finding(found.holds, f"{self.unit} {part[:60]!r}: {found.evidence}")
+                return Finding(found.holds, f"{self.unit} {part[:60]!r}: {found.evidence}", found.lacking)
         return Finding(True, f"{len(chosen)} of {len(chosen)} {self.unit}s; the last: {found.evidence}")
 
 
@@ -189,7 +196,7 @@ class Formed:
     def verify(self, text: str) -> Finding:
         """Look at the whole text."""
         holds = FORMS[self.form](text)
-        return Finding(holds, self.form if holds else f"not: {self.form}")
+        return Finding(holds, self.form if holds else f"not: {self.form}", lacking="list" in self.form)
 
 
 SCRIPTS: Final[Mapping[str, str]] = {

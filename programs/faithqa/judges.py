@@ -1,0 +1,199 @@
+"""The judges of FAITHQA: constraints, satisfaction, Constraint Score and its baseline (sections 4, 6 and A.4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import dspy
+
+from ...cases import Case
+from ...errors import UsageError
+from ...signatures.faithqa import IntentRating, MapConstraints, SatisfiedConstraints, ScoreResponse
+from ...text.escaping import defuse
+from ..answers.base import member
+from ..answers.score import Score
+from ..judge import Judge
+from ..state import Demo
+from .constraints import Item, constraints_of, lines_of, missing_of
+from .mapping import ConstraintSet, MapBySteps, demonstrations, items_of
+from .rows import ForResponses, MarkRow, QueryRow, ScoreRow, case_of
+from .satisfaction import Marks, Satisfaction
+from .scoring import DEFAULT_WEIGHTS, MARKS, PRIORITY, Weights, band, constraint_score
+from .steps import Steps, Stepwise
+
+__all__ = [
+    "CONSTRAINTS",
+    "CONSTRAINTS_STEPS",
+    "CONSTRAINT_SCORE",
+    "FAITHQA_JUDGES",
+    "INTENT_BASELINE",
+    "MOST_RATINGS",
+    "SATISFACTION",
+    "AgreeingRating",
+    "MapAndScore",
+    "constraint_score_judge",
+]
+
+MOST_RATINGS: Final = 5
+"""How often the baseline rates a response before it gives up."""
+_GOLD: Final = "faithqa-mini"
+_ITEMS: Final = ConstraintSet(field="constraints", unit="query", model=Item)
+_SCALE: Final = Score(field="score", unit="response", low=0, high=10, whole=False)
+
+
+class MapAndScore(Stepwise):
+    """Maps the query (``map``), marks its constraints (``satisfaction``), and computes the score by code.
+
+    Its prediction has ``score`` (``None`` if a step could not be read) and ``reasoning``: what is missing, then a
+    line for each constraint with its priority, mark and evidence, then the band.
+
+    Args:
+        weights: of the priorities.
+    """
+
+    def __init__(self, weights: Weights = DEFAULT_WEIGHTS) -> None:
+        super().__init__()
+        self.map = dspy.Predict(MapConstraints)
+        self.satisfaction = Satisfaction()
+        self._weights = weights
+
+    def steps(self, **inputs: Any) -> Steps:
+        """Ask at most twice: what code can check is not asked."""
+        query = inputs["query"]
+        items, rejected = items_of((yield self.map, {"query": query}), query)
+        constraints = constraints_of(items or ())
+        if not constraints:
+            return dspy.Prediction(score=None, reasoning="no constraint that the query supports")
+        # What a model wrote goes into the next prompt: it must not look like a field of it.
+        lines = defuse(lines_of(constraints), tuple(SatisfiedConstraints.fields))
+        marked = yield self.satisfaction, {**inputs, "constraints": lines}
+        marks = _by_number(marked.get("marks"))
+        if set(marks) != set(range(1, len(constraints) + 1)):
+            return dspy.Prediction(score=None, reasoning="not every constraint was marked")
+        satisfied = [marks[number][0] == "satisfied" for number in sorted(marks)]
+        score = constraint_score([one.category for one in constraints], satisfied, self._weights)
+        shown = [f"missing: {', '.join(missing_of(items or ()))}"] if missing_of(items or ()) else []
+        for number, one in enumerate(constraints, 1):
+            label, evidence = marks[number]
+            shown.append(f"{PRIORITY[one.category]} {one.category} ({one.text}): {label}: {evidence}")
+        shown += [f"{rejected} constraints rejected"] if rejected else []
+        return dspy.Prediction(score=score, reasoning="\n".join([*shown, f"{score:.2f}: {band(score)}"]))
+
+
+def _by_number(items: Any) -> dict[int, tuple[str, str]]:
+    """Return number -> mark and evidence; a number that got two marks has none."""
+    said: dict[int, set[str]] = {}
+    evidence: dict[int, str] = {}
+    for item in items if isinstance(items, list | tuple) else ():
+        number, label = member(item, "n"), member(item, "label")
+        if isinstance(number, int) and label in MARKS:
+            said.setdefault(number, set()).add(label)
+            evidence[number] = str(member(item, "evidence") or "")
+    return {number: (labels.pop(), evidence[number]) for number, labels in said.items() if len(labels) == 1}
+
+
+class AgreeingRating(Stepwise):
+    """Asks for a rating until two agree (appendix A.4): at least twice, at most ``most`` times.
+
+    Its prediction has ``score``, ``None`` if no two agreed, and ``reasoning``: the ratings.
+    """
+
+    def __init__(self, most: int = MOST_RATINGS) -> None:
+        super().__init__()
+        if most < 2:
+            raise UsageError(f"no two of {most} ratings can agree", hint="give at least 2")
+        self.rate = dspy.Predict(IntentRating)
+        self._most = most
+
+    def steps(self, **inputs: Any) -> Steps:
+        """Rate again as long as no rating came twice."""
+        given: Counter[Any] = Counter()
+        agreed = None
+        while agreed is None and given.total() < self._most:
+            said = (yield self.rate, inputs).get("score")
+            given[said] += 1
+            agreed = said if said is not None and given[said] > 1 else None
+        words = ", ".join(map(str, given.elements()))
+        return dspy.Prediction(score=agreed, reasoning=f"ratings: {words}")
+
+
+def _mapping_demos(case: Case) -> Mapping[str, Demo]:
+    return demonstrations(case, "self")
+
+
+CONSTRAINTS: Final = Judge(
+    name="constraints",
+    description="FAITHQA: the intent constraints of a query, or what it lacks",
+    signature=MapConstraints,
+    answer=_ITEMS,
+    rows=QueryRow,
+    to_case=case_of("constraints", ["query"], lambda said: (_ITEMS.of_json(said),)),
+    demonstrations=_mapping_demos,
+    bundled=_GOLD,
+)
+CONSTRAINTS_STEPS: Final = replace(
+    CONSTRAINTS,
+    name="constraints-steps",
+    variant="steps",
+    description="FAITHQA: the same in three calls: what is missing, the core elements, the constraints",
+    program=MapBySteps,
+    demonstrations=lambda case: {},
+)
+SATISFACTION: Final = Judge(
+    name="satisfaction",
+    description="FAITHQA: which constraints of a query a response satisfies, omits or misinterprets",
+    signature=SatisfiedConstraints,
+    answer=Marks(field="marks", unit="constraints", labels=MARKS, positive=frozenset(MARKS[1:])),
+    program=Satisfaction,
+    rows=MarkRow,
+    to_case=case_of("marks", ["query", "constraints", "response"], tuple),
+    expand=ForResponses(field="marks"),
+    bundled=_GOLD,
+)
+CONSTRAINT_SCORE: Final = Judge(
+    name="constraint-score",
+    description="FAITHQA: how much of a query's weight a response satisfies, 0 to 10",
+    signature=ScoreResponse,
+    answer=_SCALE,
+    metric="mse",
+    program=MapAndScore,
+    rows=ScoreRow,
+    to_case=case_of("score", ["query", "response"], lambda score: (score,)),
+    expand=ForResponses(field="score"),
+    demonstrations=lambda case: {},  # a score says nothing of the constraints behind it
+    bundled=_GOLD,
+)
+INTENT_BASELINE: Final = replace(
+    CONSTRAINT_SCORE,
+    name="intent-baseline",
+    description="FAITHQA's baseline: one rating from 1 to 10, given twice and again until two agree",
+    signature=IntentRating,
+    program=AgreeingRating,
+    most_calls=MOST_RATINGS,
+    demonstrations=None,
+)
+FAITHQA_JUDGES: Final = (CONSTRAINTS, CONSTRAINTS_STEPS, SATISFACTION, CONSTRAINT_SCORE, INTENT_BASELINE)
+"""The judges of intent hallucination."""
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """Makes the program of other weights; a frozen value, so that equal judges are equal."""
+
+    weights: Weights
+
+    def __call__(self) -> MapAndScore:
+        return MapAndScore(self.weights)
+
+
+def constraint_score_judge(weights: Weights) -> Judge:
+    """Return ``constraint-score`` with other weights, under a name of its own: ``constraint-score-5-3-1``.
+
+    In every command: a file with ``judge = constraint_score_judge(Weights(mandatory=5, important=3, optional=1))``.
+    """
+    values = (weights.mandatory, weights.important, weights.optional)
+    name = "-".join(["constraint-score", *(f"{value:g}".replace(".", "p") for value in values)])
+    return replace(CONSTRAINT_SCORE, name=name, variant="weighted", program=_Weighted(weights))

@@ -1,0 +1,86 @@
+"""Which constraints of a query a response satisfies: by code where a program can see it, by a model otherwise.
+
+What code has decided is never asked for, and is marked so in the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import dspy
+
+from ...signatures.faithqa import Constraint, Judgement, Mark, SatisfiedConstraints
+from ..answers.base import member
+from ..answers.reading import Reading
+from ..answers.sentences import Sentences
+from .constraints import parse_lines
+from .reading import check_of
+from .steps import Steps, Stepwise
+
+__all__ = ["BY_CODE", "Marks", "Satisfaction", "checked"]
+
+BY_CODE: Final = "counted by a program: "
+"""How the evidence of a mark begins that no model gave."""
+
+
+def checked(constraint: Constraint, response: str) -> tuple[Mark, str] | None:
+    """Return the mark that code gives and its evidence, or ``None`` where it cannot see it.
+
+    Less than was asked is omitted, anything else that is not met is misinterpreted.
+    """
+    check = check_of(constraint.text, constraint.anchor)
+    found = check.verify(response) if check else None
+    if found is None or found.holds is None:
+        return None
+    mark: Mark = "satisfied" if found.holds else "omitted" if found.lacking else "misinterpreted"
+    return mark, BY_CODE + found.evidence
+
+
+class Satisfaction(Stepwise):
+    """Marks each constraint: one call (``judge``), or none if code can see all of them.
+
+    Its prediction has ``marks``: an item with ``n``, ``evidence`` and ``label`` for each constraint.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.judge = dspy.Predict(SatisfiedConstraints)
+
+    def steps(self, **inputs: Any) -> Steps:
+        """Check by code, then ask for the rest under their own numbers."""
+        lines = str(inputs["constraints"])
+        marks = {
+            number: Judgement(n=number, evidence=found[1], label=found[0])
+            for number, one in parse_lines(lines).items()
+            if (found := checked(one, str(inputs["response"])))
+        }
+        rest = "\n".join(line for line in lines.splitlines() if _number(line) not in marks)
+        if not rest:
+            return dspy.Prediction(marks=list(marks.values()))
+        said = (yield self.judge, {**inputs, "constraints": rest}).get("marks")
+        items = said if isinstance(said, list | tuple) else ()
+        return dspy.Prediction(
+            marks=[*marks.values(), *(item for item in items if member(item, "n") not in marks)]
+        )
+
+
+def _number(line: str) -> int:
+    head = line.strip().partition(".")[0]
+    return int(head) if head.isdecimal() else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marks(Sentences):
+    """A mark for each constraint, by its number; the evidence is kept as the reasoning."""
+
+    def read_partial(self, reply: Mapping[str, Any], count: int, places: Sequence[int]) -> Reading:
+        """Return the marks, and a line of evidence for each."""
+        reading = super().read_partial(reply, count, places)
+        items = reply.get(self.field)
+        lines = [
+            f"{member(item, 'n')}. {member(item, 'label')}: {member(item, 'evidence') or 'no evidence'}"
+            for item in (items if isinstance(items, list | tuple) else ())
+        ]
+        return replace(reading, reasoning="\n".join(lines))

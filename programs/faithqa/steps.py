@@ -1,0 +1,43 @@
+"""Programs of several calls whose order is written once, for blocking and for asynchronous use."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any, TypeAlias
+
+import dspy
+
+__all__ = ["Step", "Steps", "Stepwise"]
+
+Step: TypeAlias = tuple[dspy.Module, Mapping[str, Any]]
+"""What is asked, and with which inputs."""
+Steps: TypeAlias = Generator[Step, dspy.Prediction, dspy.Prediction]
+"""Yields each step, is sent its prediction, and returns the program's own."""
+
+
+class Stepwise(dspy.Module):
+    """A program whose :meth:`steps` say what is asked in which order."""
+
+    def steps(self, **inputs: Any) -> Steps:
+        """Yield what is asked, and return the prediction."""
+        raise NotImplementedError
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """Ask with blocking calls."""
+        steps, said = self.steps(**inputs), None
+        while True:
+            try:
+                module, given = steps.send(said)  # type: ignore[arg-type]  # the first is sent None
+            except StopIteration as done:
+                return done.value
+            said = module(**given)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """Ask without blocking."""
+        steps, said = self.steps(**inputs), None
+        while True:
+            try:
+                module, given = steps.send(said)  # type: ignore[arg-type]
+            except StopIteration as done:
+                return done.value
+            said = await module.acall(**given)

@@ -1,0 +1,323 @@
+"""The judges of intent hallucination: what is asked, what is not, and how replies become constraints and scores."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, get_args
+
+import dspy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jurist.errors import GoldError, UsageError
+from jurist.gold.goldset import Gold
+from jurist.programs.catalogue import find
+from jurist.programs.faithqa.constraints import (
+    Item,
+    anchored,
+    constraints_of,
+    lines_of,
+    parse_lines,
+    similarity,
+)
+from jurist.programs.faithqa.judges import (
+    CONSTRAINT_SCORE,
+    CONSTRAINTS,
+    INTENT_BASELINE,
+    SATISFACTION,
+    AgreeingRating,
+    MapAndScore,
+    constraint_score_judge,
+)
+from jurist.programs.faithqa.mapping import MapBySteps
+from jurist.programs.faithqa.satisfaction import BY_CODE, Satisfaction
+from jurist.programs.faithqa.scoring import Weights
+from jurist.programs.votes import Sampling
+from jurist.signatures.faithqa import Category, Constraint
+
+QUERY = "Name three rivers in Peru in at most 12 words."
+NAME = {"category": "action", "anchor": "Name", "text": "it names something"}
+THREE = {"category": "quantity", "anchor": "three", "text": "three are named"}
+PERU = {"category": "location", "anchor": "in Peru", "text": "they are in Peru"}
+SHORT = {"category": "quantity", "anchor": "at most 12 words", "text": "the answer has at most 12 words"}
+ALIEN = {"category": "time", "anchor": "in 1950", "text": "they were found in 1950"}
+
+
+class Scripted(dspy.Module):
+    """Gives the scripted predictions in turn and keeps what it was asked; one too many fails."""
+
+    def __init__(self, *replies: dict[str, Any]) -> None:
+        super().__init__()
+        self.replies = list(replies)
+        self.asked: list[dict[str, Any]] = []
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        self.asked.append(inputs)
+        return dspy.Prediction(**self.replies.pop(0))
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        return self.forward(**inputs)
+
+
+def blocking(program: dspy.Module, **inputs: Any) -> Any:
+    return program(**inputs)
+
+
+def waiting(program: dspy.Module, **inputs: Any) -> Any:
+    return asyncio.run(program.acall(**inputs))
+
+
+def read(judge: Any, reply: dict[str, Any], inputs: dict[str, Any]) -> Any:
+    return judge.read(dspy.Prediction(**reply), inputs)
+
+
+def test_constraints_without_words_of_the_query_are_rejected_and_counted() -> None:
+    found = read(CONSTRAINTS, {"missing": [], "constraints": [NAME, PERU, ALIEN]}, {"query": QUERY})
+    kept = CONSTRAINTS.answer.to_json(found.values[0])
+    assert [one["anchor"] for one in kept] == ["Name", "in Peru"]
+    assert found.counts == {"unanchored": 1}
+
+
+def test_a_query_that_lacks_its_article_is_refused_and_the_part_named() -> None:
+    reply = {"missing": ["Article "], "constraints": [NAME]}
+    found = read(CONSTRAINTS, reply, {"query": "Name the point of the article.\n\nArticle:"})
+    assert CONSTRAINTS.answer.to_json(found.values[0]) == [
+        {"category": "missing", "anchor": "", "text": "article"}
+    ]
+    assert CONSTRAINTS.answer.row_parts(found.values)["missing"] == ["article"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {},
+        {"constraints": "Name"},
+        {"constraints": [{"category": "mood"}]},
+        {"constraints": None, "missing": []},
+    ],
+)
+def test_an_unreadable_mapping_is_an_abstention(reply: dict[str, Any]) -> None:
+    assert read(CONSTRAINTS, reply, {"query": QUERY}).values == (None,)
+
+
+def test_several_samples_combine_to_their_medoid() -> None:
+    values = [
+        read(CONSTRAINTS, {"constraints": some}, {"query": QUERY}).values[0]
+        for some in ([NAME, THREE, PERU], [NAME, PERU], [SHORT])
+    ]
+    votes = dict.fromkeys(values, 1)
+    assert CONSTRAINTS.answer.combine(votes, Sampling(samples=3)) == values[0]
+
+
+@pytest.mark.parametrize("call", [blocking, waiting])
+def test_what_code_can_check_is_not_asked(call: Callable[..., Any]) -> None:
+    program = Satisfaction()
+    program.judge = Scripted({"marks": [{"n": 2, "evidence": "Lima", "label": "omitted"}]})
+    lines = lines_of([Constraint(**SHORT), Constraint(**PERU)])
+    said = call(program, query=QUERY, constraints=lines, response="Amazon, Rimac and Mantaro.")
+    (asked,) = program.judge.asked
+    assert asked["constraints"] == "2. location: they are in Peru [in Peru]"
+    reading = read(
+        SATISFACTION, {"marks": said.marks}, {"query": QUERY, "constraints": ["a", "b"], "response": ""}
+    )
+    assert reading.values == ("satisfied", "omitted")
+    assert BY_CODE + "4 words" in reading.reasoning
+
+
+def test_nothing_is_asked_where_code_sees_all() -> None:
+    program = Satisfaction()
+    program.judge = Scripted()
+    lines = lines_of([Constraint(**SHORT)])
+    said = program(query=QUERY, constraints=lines, response="word " * 13)
+    assert [one.label for one in said.marks] == ["misinterpreted"]
+
+
+def scored(
+    mapped: dict[str, Any], marks: list[Any], response: str, call: Callable[..., Any] = blocking
+) -> Any:
+    program = MapAndScore()
+    program.map = Scripted(mapped)
+    program.satisfaction.judge = Scripted({"marks": marks})
+    return call(program, query=QUERY, response=response)
+
+
+@pytest.mark.parametrize("call", [blocking, waiting])
+def test_the_score_is_computed_from_marks_and_weights(call: Callable[..., Any]) -> None:
+    marks = [{"n": n, "evidence": "", "label": "satisfied"} for n in (1, 3)]
+    marks.insert(1, {"n": 2, "evidence": "two", "label": "omitted"})
+    said = scored({"constraints": [NAME, THREE, PERU, SHORT]}, marks, "Amazon and Rimac", call)
+    assert said.score == pytest.approx(80 / 10)  # 3 + 3 + 2 of 3 + 2 + 3 + 2
+    assert "important quantity (three are named): omitted: two" in said.reasoning
+    assert said.reasoning.endswith("8.00: partial")
+
+
+@pytest.mark.parametrize(
+    ("mapped", "marks"),
+    [
+        ({"constraints": [ALIEN]}, []),  # nothing that the query supports
+        ({"constraints": None}, []),
+        ({"constraints": [NAME, PERU]}, [{"n": 1, "label": "satisfied"}]),  # one is not marked
+        ({"constraints": [NAME]}, [{"n": 1, "label": "satisfied"}, {"n": 1, "label": "omitted"}]),
+        ({"constraints": [NAME]}, "all satisfied"),
+    ],
+)
+def test_a_score_without_all_marks_is_an_abstention(mapped: dict[str, Any], marks: Any) -> None:
+    said = scored(mapped, marks, "Amazon")
+    assert read(CONSTRAINT_SCORE, said.toDict(), {"query": QUERY, "response": "Amazon"}).values == (None,)
+
+
+def test_a_response_to_an_incomplete_query_must_say_so() -> None:
+    marks = [
+        {"n": n, "evidence": "", "label": label}
+        for n, label in enumerate(["satisfied", "omitted", "satisfied"], 1)
+    ]
+    said = scored({"missing": ["article"], "constraints": []}, marks, "There is no article.")
+    assert said.score == pytest.approx(40 / 7)
+    assert "missing: article" in said.reasoning
+
+
+@pytest.mark.parametrize(
+    ("given", "score", "calls"),
+    [
+        ([7, 7], 7, 2),
+        ([7, 8, 7], 7, 3),
+        ([7, 8, 8], 8, 3),
+        ([None, None, 6, 6], 6, 4),
+        ([1, 2, 3, 4, 5], None, 5),
+    ],
+)
+@pytest.mark.parametrize("call", [blocking, waiting])
+def test_the_baseline_rates_until_two_agree(
+    given: list[int | None], score: int | None, calls: int, call: Callable[..., Any]
+) -> None:
+    program = AgreeingRating()
+    program.rate = Scripted(*({"score": one} for one in given))
+    assert call(program, query=QUERY, response="Amazon").score == score
+    assert len(program.rate.asked) == calls
+    assert INTENT_BASELINE.calls == 5
+
+
+def test_one_rating_cannot_agree() -> None:
+    with pytest.raises(UsageError, match="can agree"):
+        AgreeingRating(most=1)
+
+
+def test_the_steps_stop_where_something_is_missing() -> None:
+    program = MapBySteps()
+    program.missing, program.core, program.extract = (
+        Scripted({"missing": ["response"]}),
+        Scripted(),
+        Scripted(),
+    )
+    assert program(query=QUERY).missing == ["response"]
+
+
+def test_the_steps_hand_on_what_they_found() -> None:
+    program = MapBySteps()
+    program.missing = Scripted({"missing": []})
+    program.core = Scripted({"subject": ["rivers"], "action": ["name"], "context": None})
+    program.extract = Scripted({"constraints": [NAME]})
+    assert program(query=QUERY).constraints == [NAME]
+    assert program.extract.asked == [
+        {"query": QUERY, "subject": ["rivers"], "action": ["name"], "context": []}
+    ]
+
+
+ROW = {
+    "group": "g",
+    "query": QUERY,
+    "constraints": [NAME, PERU],
+    "responses": [
+        {"response": "Amazon", "marks": ["satisfied", "omitted"], "score": 5.5},
+        {"response": "Rimac", "marks": ["satisfied", "satisfied"], "score": 10},
+    ],
+}
+
+
+def test_a_row_of_a_query_serves_every_judge() -> None:
+    other = {**ROW, "query": "Name it.", "group": "h"}
+    (first, _) = Gold.of([ROW, {**other, "constraints": [NAME]}], CONSTRAINTS).cases
+    assert len(first.gold[0]) == 2
+    marks = Gold.of([ROW], SATISFACTION).cases
+    assert [case.gold for case in marks] == [("satisfied", "omitted"), ("satisfied", "satisfied")]
+    assert marks[0].inputs["constraints"][1] == "location: they are in Peru [in Peru]"
+    scores = Gold.of([ROW], CONSTRAINT_SCORE).cases
+    assert [case.gold for case in scores] == [(5.5,), (10.0,)]
+    assert {case.group for case in (*marks, *scores)} == {"g"}
+
+
+@pytest.mark.parametrize(
+    ("change", "judge"),
+    [
+        ({"responses": [{"response": "a", "score": 11}]}, CONSTRAINT_SCORE),
+        ({"responses": [{"response": "a", "marks": ["satisfied"]}]}, SATISFACTION),
+        ({"responses": [{"response": "a", "marks": ["good", "bad"]}]}, SATISFACTION),
+        ({"constraints": [{"category": "mood", "text": "glad"}]}, CONSTRAINTS),
+    ],
+)
+def test_a_wrong_row_is_refused(change: dict[str, Any], judge: Any) -> None:
+    with pytest.raises(GoldError):
+        Gold.of([{**ROW, **change}], judge)
+
+
+def test_other_weights_have_a_name_of_their_own() -> None:
+    judge = constraint_score_judge(Weights(mandatory=5, important=2.5, optional=1))
+    assert judge.name == "constraint-score-5-2p5-1"
+    program = judge.basic()
+    program.map = Scripted({"constraints": [NAME, THREE]})
+    program.satisfaction.judge = Scripted(
+        {"marks": [{"n": 1, "label": "satisfied"}, {"n": 2, "label": "omitted"}]}
+    )
+    assert program(query=QUERY, response="x").score == pytest.approx(50 / 7.5)
+
+
+@pytest.mark.parametrize(
+    "name", ["constraints", "constraints-steps", "satisfaction", "constraint-score", "intent-baseline"]
+)
+def test_the_catalogue_has_them(name: str) -> None:
+    assert find(name).name == name
+    assert find(name).bundled == "faithqa-mini"
+
+
+ANCHORS = st.sampled_from(["Name", "three rivers", "rivers in Peru", "at most 12 words", "三条", ""])
+ITEMS = st.builds(
+    Item, category=st.sampled_from(get_args(Category)), anchor=ANCHORS, text=st.just("x")
+) | st.builds(Item, category=st.just("missing"), text=st.sampled_from(["article", "query"]))
+
+
+@given(ITEMS, ITEMS)
+def test_laws_of_similarity(one: Item, other: Item) -> None:
+    assert 0 <= similarity(one, other) <= 1
+    assert similarity(one, other) == similarity(other, one)
+    assert similarity(one, one) == 1
+
+
+LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=40)
+
+
+@given(
+    st.lists(
+        st.builds(Constraint, category=st.sampled_from(get_args(Category)), anchor=LINES, text=LINES),
+        max_size=5,
+    )
+)
+def test_lines_keep_number_category_and_order(constraints: list[Constraint]) -> None:
+    found = parse_lines(lines_of(constraints))
+    assert list(found) == list(range(1, len(constraints) + 1))
+    assert [one.category for one in found.values()] == [one.category for one in constraints]
+
+
+@given(
+    st.lists(st.builds(Constraint, category=st.just("subject"), anchor=LINES, text=LINES), max_size=5), LINES
+)
+def test_only_words_of_the_query_anchor(constraints: list[Constraint], query: str) -> None:
+    for one in anchored(constraints, query):
+        assert "".join(one.anchor.casefold().split()) in "".join(query.casefold().split())
+
+
+def test_an_incomplete_query_sets_three_conditions() -> None:
+    found = constraints_of([Item(category="missing", text="article 2")])
+    assert [one.category for one in found] == ["subject", "action", "other"]
+    assert all("article 2" in one.text for one in found)
