@@ -27,7 +27,7 @@ class Stepwise(dspy.Module):
         steps, said = self.steps(**inputs), None
         while True:
             try:
-                module, given = steps.send(said)  # type: ignore[arg-type]  # the first is sent None
+                module, given = steps.send(said)
             except StopIteration as done:
                 return done.value
             said = module(**given)
@@ -37,7 +37,7 @@ class Stepwise(dspy.Module):
         steps, said = self.steps(**inputs), None
         while True:
             try:
-                module, given = steps.send(said)  # type: ignore[arg-type]
+                module, given = steps.send(said)
             except StopIteration as done:
                 return done.value
             said = await module.acall(**given)
