@@ -9,6 +9,7 @@ never used for a model's unusable reply, which is an abstention and is counted.
 from __future__ import annotations
 
 import difflib
+import signal
 from collections.abc import Iterable
 
 __all__ = [
@@ -21,8 +22,11 @@ __all__ = [
     "ModelError",
     "OptimizerError",
     "PluginError",
+    "StopRequested",
+    "StoppedError",
     "UsageError",
     "choices",
+    "signal_name",
 ]
 
 
@@ -92,6 +96,21 @@ class ArtifactError(JuristError):
     """An artifact is missing, damaged, or does not fit this judge."""
 
 
+class StoppedError(JuristError):
+    """The work was stopped before its end, by a limit or by a signal; what was paid is kept.
+
+    Args:
+        message: why, and where what was paid is kept.
+        hint: how to go on.
+        signal: the number of the signal that stopped it: the exit code is then 128 more (130 after Ctrl-C).
+    """
+
+    def __init__(self, message: str, *, hint: str = "", signal: int | None = None) -> None:
+        self.signal = signal
+        self.exit_code = 1 if signal is None else 128 + signal
+        super().__init__(message, hint=hint)
+
+
 class BudgetExhausted(BaseException):
     """A hard limit on calls, tokens, cost or seconds was reached before the next call was made.
 
@@ -103,6 +122,24 @@ class BudgetExhausted(BaseException):
     def __init__(self, limit: str, allowed: float) -> None:
         self.limit, self.allowed = limit, allowed
         super().__init__(f"the budget of {allowed:g} {limit} is spent")
+
+
+class StopRequested(BudgetExhausted):
+    """A signal has asked the work to stop: no further call is made, as if a limit were reached.
+
+    Args:
+        signal: its number.
+    """
+
+    def __init__(self, signal: int) -> None:
+        self.signal = signal
+        super().__init__("signal", signal)
+        self.args = (f"stopped by {signal_name(signal)}",)
+
+
+def signal_name(number: int) -> str:
+    """Return what people call a signal: ``Ctrl-C``, ``SIGTERM``."""
+    return "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
 
 
 def choices(name: str, names: Iterable[str]) -> str:

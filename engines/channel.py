@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -36,7 +37,12 @@ __all__ = [
 
 
 _STRIDE = 1_000_003  # apart from any sample number in use
+_STEP = 0.1  # seconds; longer waits are made of such steps
 _POLL = 0.002  # seconds between two looks whether the calls in flight have left room for one more
+
+
+Steps = Generator["Request | float", "tuple[Response, float | None] | None", Response]
+"""A call on its way: what it yields is to be sent or, a number, waited for."""
 
 
 class Inner(Protocol):
@@ -96,30 +102,87 @@ class Channel:
         """Answer a request, from the journal if it was paid before.
 
         Raises:
-            BudgetExhausted: the next attempt would go over a limit.
+            BudgetExhausted: the next attempt would go over a limit, or a signal has stopped the work.
             LMError: the endpoint failed for good.
         """
+        # Waiting inside an event loop would stop the very calls that are waited for.
+        steps = self._steps(request, may_wait=not _looping())
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    if isinstance(step, float):
+                        done = None
+                        time.sleep(step)
+                    else:
+                        done = self.inner.complete(step)
+                except BaseException as error:  # noqa: BLE001 - the steps decide what becomes of it
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(done)
+        except StopIteration as end:
+            return end.value
+
+    async def acomplete(self, request: Request) -> Response:
+        """Do the same without blocking."""
+        steps = self._steps(request, may_wait=True)
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    if isinstance(step, float):
+                        done = None
+                        await asyncio.sleep(step)
+                    else:
+                        done = await self.inner.acomplete(step)
+                except BaseException as error:  # noqa: BLE001 - as above
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(done)
+        except StopIteration as end:
+            return end.value
+
+    def _steps(self, request: Request, *, may_wait: bool) -> Steps:
+        """Go through one call, yielding what is to be sent, and seconds to wait; return the response."""
         request = _numbered(request)
-        call = self._begin(request)
+        call, meter = self._begin(request), self.context.meter
         if call.kept:
             return _response(call.kept, request)
         for attempt in self._attempts_left(call):
-            replay_wait = ReplayWait(self.context.meter)
+            replay_wait = ReplayWait(meter)
             while not self._reserve(
-                call, reservation := self._reservation(request), not _looping() and replay_wait.left()
+                call, reservation := self._reservation(request), may_wait and replay_wait.left()
             ):
-                _check_waiting(self.context.meter)
-                time.sleep(_POLL)
+                if not may_wait:
+                    raise BudgetExhausted(*meter.tightest)
+                yield _POLL
+            self._leave(call, reservation)
             try:
-                answered = self.inner.complete(_drawn(request, call.draw))
+                answered = yield _drawn(request, call.draw)
             except LMError as error:
-                time.sleep(self._wait(call, request, error, attempt, reservation))
+                pause = self._wait(call, request, error, attempt, reservation)
             except BaseException:
                 self._dropped(call, request, reservation)
                 raise
             else:
+                assert answered is not None
                 return self._paid(call, request, reservation, *answered)
+            yield from self._paused(pause)
         raise AssertionError("the last attempt returns or raises")
+
+    def _paused(self, seconds: float) -> Generator[float, Any, None]:
+        """Wait in short steps: whoever stops the work must not wait for a server that asked for a minute."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and not self.context.meter.stopped:
+            yield min(left, _STEP)
+
+    def _leave(self, call: _Call, reservation: Reservation | None) -> None:
+        """Write down that an attempt is sent, before it is."""
+        try:
+            self.context.journal.keep_sent(call.key, call.occurrence, Mark(phase=self.context.meter.phase))
+        except CheckpointError:
+            self.context.meter.settle(tokens=0, cost=0.0, reservation=reservation)
+            raise
 
     def _begin(self, request: Request) -> _Call:
         key = request_key(_content(request))
@@ -248,37 +311,10 @@ class Channel:
 
 
 class AsyncChannel:
-    """The asynchronous face of a :class:`Channel`."""
+    """What DSPy calls where it awaits: :meth:`Channel.acomplete`, under the name that it looks for."""
 
     def __init__(self, channel: Channel) -> None:
-        self.channel = channel
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> AsyncChannel:
-        """Return itself: copies of a program share one meter."""
-        return self
-
-    async def complete(self, request: Request) -> Response:
-        """Answer a request; see :meth:`Channel.complete`."""
-        channel, request = self.channel, _numbered(request)
-        call = channel._begin(request)
-        if call.kept:
-            return _response(call.kept, request)
-        for attempt in channel._attempts_left(call):
-            replay_wait = ReplayWait(channel.context.meter)
-            while not channel._reserve(
-                call, reservation := channel._reservation(request), replay_wait.left()
-            ):
-                await asyncio.sleep(_POLL)
-            try:
-                answered = await channel.inner.acomplete(_drawn(request, call.draw))
-            except LMError as error:
-                await asyncio.sleep(channel._wait(call, request, error, attempt, reservation))
-            except BaseException:
-                channel._dropped(call, request, reservation)
-                raise
-            else:
-                return channel._paid(call, request, reservation, *answered)
-        raise AssertionError("the last attempt returns or raises")
+        self.complete = channel.acomplete
 
 
 def _looping() -> bool:
@@ -287,12 +323,6 @@ def _looping() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def _check_waiting(meter: Meter) -> None:
-    """Refuse to wait where waiting would stop the very calls that are waited for."""
-    if _looping():
-        raise BudgetExhausted(*meter.tightest)
 
 
 def _numbered(request: Request) -> Request:

@@ -6,8 +6,14 @@ started again asks the same questions in the same order, is answered from the
 file as far as the file goes, and then goes on for real. A line torn by a kill
 is dropped when the file is read. Keys and addresses are never part of a request.
 
-Attempts that failed are kept too, in lines of their own: they took their part of
-the budget, and a job that goes on has to stand where it stood.
+A call has a line before it leaves, which says that it was sent, and another one
+when it is answered or has failed: all of them took their part of the budget, and a
+job that goes on has to stand where it stood. What was sent and has no second line
+when the file is read was in flight when the process was killed; it counts as spent.
+
+Each line is handed to the operating system before the work goes on, so that a
+killed process loses none. It is not forced onto the disk (no ``fsync``, which would
+cost milliseconds a call): a machine that loses its power may lose the last seconds.
 """
 
 from __future__ import annotations
@@ -82,6 +88,7 @@ class Past:
         over: attempts of the latest series that ended without an answer, if nothing came after it.
         error: the last words of that series.
         lost: all other attempts, which no answer follows.
+        unanswered: attempts that were sent, and of which nothing more is known: in flight at a kill.
     """
 
     mark: Mark = Mark()
@@ -89,11 +96,12 @@ class Past:
     over: int = 0
     error: str = ""
     lost: int = 0
+    unanswered: int = 0
 
     @property
     def attempts(self) -> int:
-        """All attempts that failed."""
-        return self.retried + self.over + self.lost
+        """All attempts that gave no answer."""
+        return self.retried + self.over + self.lost + self.unanswered
 
     def prior_spend(self, answer: Answer | None) -> PriorSpend:
         """Return what the call took of the budget, with its answer if there is one."""
@@ -102,15 +110,19 @@ class Past:
         tokens = answer.input_tokens + answer.output_tokens
         return PriorSpend(calls=1 + self.attempts, tokens=tokens, cost=answer.cost or 0.0)
 
+    def sent(self, mark: Mark) -> Past:
+        """Return what it is after one more attempt has left."""
+        return replace(self, mark=mark, unanswered=self.unanswered + 1)
+
     def after(self, failed: Failed | None, mark: Mark, error: str = "") -> Past:
-        """Return what it is after one more line: an attempt that failed, or an answer."""
+        """Return what it is after an attempt that failed, or an answer."""
+        waiting = max(0, self.unanswered - 1)  # journals of earlier versions do not say what was sent
         if failed == "dropped":
-            return replace(self, mark=mark, lost=self.lost + 1)
+            return replace(self, mark=mark, lost=self.lost + 1, unanswered=waiting)
+        lost = self.lost + self.over
         if failed == "over":
-            ended = self.retried + 1
-            return Past(mark=mark, over=ended, error=error, lost=self.lost + self.over)
-        again = self.retried + (failed == "again")
-        return Past(mark=mark, retried=again, lost=self.lost + self.over)
+            return Past(mark=mark, over=self.retried + 1, error=error, lost=lost, unanswered=waiting)
+        return Past(mark=mark, retried=self.retried + (failed == "again"), lost=lost, unanswered=waiting)
 
 
 _NOTHING = Past()
@@ -133,6 +145,7 @@ class Journal:
         self.path = path
         self._lock = threading.Lock()
         self._seen: Counter[str] = Counter()
+        self._new, self._sent = 0, False
         self._answers: dict[tuple[str, int], Answer] = {}
         self._pasts: dict[tuple[str, int], Past] = {}
         self._file = None
@@ -143,7 +156,12 @@ class Journal:
 
     def __len__(self) -> int:
         """Return the number of answers kept."""
-        return len(self._answers)
+        return len(self._answers) + self._new
+
+    @property
+    def begun(self) -> bool:
+        """Whether it holds any call, answered or not."""
+        return self._sent or bool(self._pasts)
 
     def ask(self, key: str) -> tuple[int, Answer | None]:
         """Count one more occurrence of ``key`` and return its number with the kept answer, if there is one."""
@@ -161,11 +179,18 @@ class Journal:
         for place, past in self._pasts.items():
             yield past, self._answers.get(place)
 
+    def keep_sent(self, key: str, occurrence: int, mark: Mark | None = None) -> None:
+        """Append that an attempt is about to leave; an answer, or how it failed, comes in another line."""
+        if self._file is not None:
+            with self._lock:
+                self._sent = True
+                self._write({"key": key, "n": occurrence, "phase": mark.phase if mark else 0, "sent": True})
+
     def keep(self, key: str, occurrence: int, answer: Answer, mark: Mark | None = None) -> None:
         """Append an answer; it is on its way to the disk when this returns."""
         if self._file is not None:
             with self._lock:
-                self._answers[key, occurrence] = answer
+                self._new += 1  # the answer itself is not asked for again in this process
                 self._write({"key": key, "n": occurrence, **_plain(mark), **answer.to_json()})
 
     def keep_failed(
@@ -215,6 +240,11 @@ class Journal:
     def _take(self, row: dict[str, Any]) -> None:
         place = row.pop("key"), row.pop("n")
         mark = _mark(row)
+        if "sent" in row:
+            if row != {"sent": True}:
+                raise TypeError("not a call that was sent")
+            self._pasts[place] = self._pasts.get(place, _NOTHING).sent(mark)
+            return
         if "failed" not in row:
             self._answers[place] = Answer.of(row)
             self._pasts[place] = self._pasts.get(place, _NOTHING).after(None, mark)

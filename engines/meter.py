@@ -33,7 +33,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import BudgetExhausted, ModelError, UsageError
+from ..errors import BudgetExhausted, ModelError, StopRequested, UsageError
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request
@@ -107,6 +107,7 @@ class Meter:
         self._held, self._spare = 0, 0
         self._phase, self._prior, self._replays = 0, dict[int, PriorSpend](), 0
         self._sent, self._warm = 0, 0.0
+        self._signal: int | None = None
         self._lock, self._start = threading.Lock(), time.monotonic()
 
     @property
@@ -118,6 +119,24 @@ class Meter:
     def phase(self) -> int:
         """How often it was said what to keep back: the parts of a job, as far as the budget sees them."""
         return self._phase
+
+    @property
+    def in_flight(self) -> int:
+        """The calls that were sent and are not answered yet."""
+        return self._in_flight
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal has asked the work to stop."""
+        return self._signal is not None
+
+    def stop(self, signal: int) -> None:
+        """Let no further call begin. Takes no lock, as a signal's handler may interrupt whoever holds it."""
+        self._signal = signal
+
+    def _check_stopped(self) -> None:
+        if self._signal is not None:
+            raise StopRequested(self._signal)
 
     @property
     def replays(self) -> int:
@@ -160,8 +179,10 @@ class Meter:
 
         Raises:
             BudgetExhausted: the call would go over a limit.
+            StopRequested: the work is to stop.
         """
         with self._lock:
+            self._check_stopped()
             now = self._outstanding(self._phase)
             try:
                 self._check_begun(now.calls)
@@ -197,8 +218,10 @@ class Meter:
 
         Raises:
             BudgetExhausted: it goes over a limit.
+            StopRequested: the work is to stop.
         """
         with self._lock:
+            self._check_stopped()
             # What was paid in a later phase found no room in this one, or was not asked for in it.
             early = self._outstanding(self._phase).calls if phase > self._phase else 0
             self._check_begun(early, calls)

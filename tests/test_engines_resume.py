@@ -20,7 +20,7 @@ from jurist.engines.channel import CallContext
 from jurist.engines.journal import Answer, Journal, Mark, Past
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Budget, Meter, PriorSpend, Reservation
-from jurist.errors import BudgetExhausted, CheckpointError
+from jurist.errors import BudgetExhausted, CheckpointError, StopRequested
 from jurist.programs.asking import Asker, Sampling, Verdict
 from jurist.programs.catalogue import find
 
@@ -57,6 +57,22 @@ class Failing(Scripted):
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         for _ in range(self.random.randrange(4)):
             await asyncio.sleep(0)
+        return await super().acomplete(request)
+
+
+class Killed(Failing):
+    """A request number ``stop`` that leaves is the last: the journal stays as a SIGKILL would leave it then."""
+
+    def __init__(self, sent: Counter[str], journal: Path, *, stop: int = 0, seed: int = 0) -> None:
+        super().__init__(sent, seed=seed)
+        self.journal, self.last, self.arrived = journal, stop, 0
+        self.left: bytes | None = None
+
+    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+        self.arrived += 1
+        if self.arrived == self.last:
+            self.left = self.journal.read_bytes()
+            raise KeyboardInterrupt
         return await super().acomplete(request)
 
 
@@ -116,6 +132,32 @@ def test_the_limit_holds_over_all_processes(
         assert context.meter.calls == booked(context)
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    limit=st.integers(3, 60),
+    kills=st.lists(st.integers(1, 20), min_size=1, max_size=5),
+    samples=st.sampled_from([1, 3]),
+    concurrency=st.sampled_from([1, 3, 8]),
+    seed=st.integers(0, 99),
+)
+def test_not_one_request_more_leaves_however_often_it_is_killed(
+    tmp_path_factory: pytest.TempPathFactory,
+    limit: int,
+    kills: list[int],
+    samples: int,
+    concurrency: int,
+    seed: int,
+) -> None:
+    path, sent, arrived = tmp_path_factory.mktemp("j") / "j.jsonl", Counter[str](), 0
+    for number, stop in enumerate([*kills, 0, 0]):
+        inner = Killed(sent, path, stop=stop, seed=seed + number)
+        ask(inner, context_with(Budget(calls=limit), Journal(path)), samples=samples, concurrency=concurrency)
+        arrived += inner.arrived
+        assert arrived <= limit
+        if inner.left is not None:
+            path.write_bytes(inner.left)
+
+
 @settings(max_examples=20, deadline=None)
 @given(limit=st.integers(3, 60), stop=st.integers(1, 40), samples=st.sampled_from([1, 3]), torn=st.booleans())
 def test_a_killed_job_ends_where_it_would_have(
@@ -124,7 +166,8 @@ def test_a_killed_job_ends_where_it_would_have(
     path = tmp_path_factory.mktemp("j") / "j.jsonl"
     plain, sent = context_with(Budget(calls=limit), Journal(path)), Counter[str]()
     whole = ask(Failing(sent), plain, samples=samples)
-    lines = path.read_bytes().splitlines(keepends=True)
+    rows = path.read_bytes().splitlines(keepends=True)
+    lines = [b"".join(pair) for pair in zip(rows[::2], rows[1::2], strict=True)]  # sent, and what came of it
     assert len(lines) == plain.meter.calls
     path.write_bytes(b"".join(lines[:stop]) + (lines[stop][:9] if torn and stop < len(lines) else b""))
     after: Counter[str] = Counter()
@@ -168,7 +211,8 @@ def test_failed_attempts_are_kept_and_booked_with_their_answer(tmp_path: Path) -
     first = context_with(journal=Journal(path))
     ask(Scripted([LMRateLimitError("slow"), LMServerError("down"), YES]), first, cases=1)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [row.get("failed") for row in rows] == ["again", "again", None]
+    assert [row.get("sent") for row in rows] == [True, None] * 3
+    assert [row.get("failed") for row in rows if "sent" not in row] == ["again", "again", None]
     context = context_with(journal=Journal(path))
     assert (len(context.journal), context.meter.calls) == (1, 0)
     assert ask(Scripted([]), context, cases=1)[0].label == "factual"
@@ -309,10 +353,12 @@ def test_the_journals_of_earlier_versions_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [{"failed": "never"}, {"failed": "over", "error": 5}, {"phase": "x"}, {"size": None}]
+    "more",
+    [{"failed": "never"}, {"failed": "over", "error": 5}, {"phase": "x"}, {"size": None}]
+    + [{"sent": False}, {"sent": True, "text": "a"}],
 )
 def test_a_damaged_line_of_a_failed_attempt_is_refused(tmp_path: Path, more: dict[str, object]) -> None:
-    text = {} if "failed" in more else {"text": "a"}
+    text = {} if "failed" in more or "sent" in more else {"text": "a"}
     (tmp_path / "j").write_text(json.dumps({"key": "k", "n": 1, **text, **more}) + "\n")
     with pytest.raises(CheckpointError, match="1: not a journal line"):
         Journal(tmp_path / "j")
@@ -338,3 +384,42 @@ def test_a_new_call_is_measured_by_what_was_answered_before(tmp_path: Path) -> N
     context = context_with(Budget(tokens=61), Journal(tmp_path / "j"))  # 60 were paid
     with pytest.raises(BudgetExhausted):
         lm_of(Scripted([]), context)("another question")
+
+
+@pytest.mark.parametrize(("limit", "calls"), [(3, 0), (4, 1)])
+def test_what_was_sent_and_never_answered_counts_as_spent(tmp_path: Path, limit: int, calls: int) -> None:
+    journal = Journal(tmp_path / "j")
+    for number in (1, 2, 3):
+        journal.keep_sent("k", number, Mark())
+    journal.close()
+    assert Journal(tmp_path / "j").begun
+    context = context_with(Budget(calls=limit), Journal(tmp_path / "j"))
+    inner = Scripted([YES] * calls)
+    found = ask(inner, context, cases=2)
+    assert (len(found), len(inner.requests)) == (calls, calls)
+
+
+def test_a_call_is_written_down_before_it_leaves(tmp_path: Path) -> None:
+    def said(request: Request) -> str:
+        (line,) = (tmp_path / "j").read_text().splitlines()
+        assert json.loads(line)["sent"] is True
+        return YES
+
+    assert ask(Scripted(said), context_with(journal=Journal(tmp_path / "j")), cases=1)[0].label == "factual"
+
+
+def test_a_stop_begins_nothing_and_lets_what_is_in_flight_arrive(tmp_path: Path) -> None:
+    context = context_with(journal=Journal(tmp_path / "j"))
+
+    class Stopping(Failing):
+        def said(self, request: Request) -> str | BaseException:
+            context.meter.stop(15)
+            return YES
+
+    inner = Stopping(Counter())
+    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context), concurrency=3)
+    with pytest.raises(StopRequested, match="stopped by SIGTERM"):
+        asker.ask_all(CASES)
+    assert 1 <= len(inner.requests) <= 3
+    assert len(context.journal) == len(inner.requests)
+    assert context.meter.in_flight == 0
