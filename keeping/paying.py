@@ -11,16 +11,12 @@ from ..engines.channel import CallContext
 from ..engines.journal import Journal
 from ..engines.ledger import Ledger
 from ..engines.meter import Budget, Meter
-from ..errors import BudgetExhausted, JuristError
+from ..errors import BudgetExhausted, StoppedError
 from .checkpoints import Checkpoint
 
-__all__ = ["Paying", "StoppedError", "Work", "paying"]
+__all__ = ["Paying", "Work", "paying"]
 
 P = TypeVar("P", bound="Paying")
-
-
-class StoppedError(JuristError):
-    """Ctrl-C, or a limit was reached: what was paid is kept in the checkpoint."""
 
 
 class Work(Protocol):

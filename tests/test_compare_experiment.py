@@ -17,9 +17,8 @@ from small import claims, cli, start, write_jsonl
 
 import jurist
 from jurist.engines.models import Model
-from jurist.errors import CheckpointError, UsageError
+from jurist.errors import CheckpointError, StoppedError, UsageError
 from jurist.jobs.forecast import price_of
-from jurist.keeping.paying import StoppedError
 
 CASES, REPEATS = 21, 3
 WHOLE = 2 * CASES * REPEATS
