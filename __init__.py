@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from .cases import Case
     from .engines.meter import Budget
     from .engines.models import Model
-    from .errors import JuristError
+    from .errors import JuristError, StoppedError
     from .evaluation.proof import Proof
     from .gold.goldset import Gold
     from .jobs.comparing import Comparison
-    from .jobs.compiling import Compiled, Interrupted
+    from .jobs.compiling import Compiled
     from .keeping.artifacts import Artifact, Store
     from .keeping.loading import LoadedJudge
     from .programs.answers.checks import Check
@@ -55,10 +55,10 @@ _HOMES = {
     "Case": "cases",
     "Comparison": "jobs.comparing",
     "Compiled": "jobs.compiling",
-    "Interrupted": "jobs.compiling",
     "Budget": "engines.meter",
     "Model": "engines.models",
     "JuristError": "errors",
+    "StoppedError": "errors",
     "Proof": "evaluation.proof",
     "Gold": "gold.goldset",
     "LoadedJudge": "keeping.loading",
@@ -85,7 +85,6 @@ __all__ = [
     "Compiled",
     "Generator",
     "Gold",
-    "Interrupted",
     "Judge",
     "JuristError",
     "LabelSet",
@@ -97,6 +96,7 @@ __all__ = [
     "Proof",
     "Sampling",
     "Score",
+    "StoppedError",
     "Store",
     "Verdict",
     "__version__",

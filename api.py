@@ -15,9 +15,10 @@ from .jobs.comparing import Comparison, Pairs
 from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, Plan, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
-from .jobs.experiment import Experiment, running
+from .jobs.experiment import Experiment
 from .keeping.artifacts import Store
 from .keeping.loading import LoadedJudge, find_judge, load_judge, locate, resolve_sampling
+from .keeping.paying import Start, paying
 from .optimizers.base import Sink
 from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
@@ -123,7 +124,7 @@ def compile(
 
     Raises:
         GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
-        ModelError: the model cannot be used at all. Interrupted: on Ctrl-C.
+        ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
     place = _store(store)
     found, reference = (judge, "") if isinstance(judge, Judge) else locate(judge, place)
@@ -233,8 +234,8 @@ def compare(
         _warn(note)
     given = gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), contenders[0].judge)
     experiment = Experiment(contenders=contenders, gold=given, repeats=repeats, budget=budget or Budget())
-    with running(experiment, place.checkpoints, resume=resume, fresh=fresh) as job:
-        answers = job.ask()
+    with paying(experiment, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
+        answers = experiment.ask(job)
     return compared(answers, gold=given.name, left_out=experiment.left_out, pairs=pairs, seed=seed)
 
 

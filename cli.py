@@ -4,7 +4,8 @@ Every command is one function in :mod:`jurist.console`, imported when it is
 called, so that ``jurist --help`` is immediate. Results go to standard output,
 progress, remarks and errors to standard error. Exit codes: 0 done; 1 the work
 could not be done (one line says why and what to do next); 2 wrong usage; 3 done,
-but more rows failed or abstained than allowed; 130 ended by Ctrl-C.
+but more rows failed or abstained than allowed; 130 ended by Ctrl-C
+(143 by SIGTERM, 129 by SIGHUP).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from .arguments.command import Parser, add_commands
 from .arguments.commands import COMMANDS, GROUPS
-from .errors import JuristError
+from .errors import JuristError, StoppedError
 
 __all__ = ["build_parser", "main"]
 
@@ -45,11 +46,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     try:
         return int(arguments.command.run(arguments))
+    except StoppedError as stop:
+        _say(str(stop) if stop.signal else f"error: {stop}")
+        return stop.exit_code
     except JuristError as error:
         _say(f"error: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        _say("stopped by Ctrl-C; what was written is kept, and --resume continues where the command has it")
+        _say("stopped by Ctrl-C")
         return _INTERRUPTED
     except BrokenPipeError:
         # The reader of our output (head, less) went away; say nothing, and keep Python from saying it at exit.

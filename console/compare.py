@@ -9,9 +9,10 @@ from pathlib import Path
 from ..arguments.compare import CompareOptions
 from ..gold.goldset import Gold
 from ..jobs.comparing import Comparison, compare
-from ..jobs.experiment import Answers, Experiment, Running, running
+from ..jobs.experiment import Answers, Experiment
 from ..jobs.forecast import Forecast, foresee
 from ..keeping.artifacts import Store
+from ..keeping.paying import PaidJob, Start, paying
 from .approving import Bill, approve
 from .common import budget_of, judge_of, model_of, progress, store_of, verifier_model, write_text
 from .compared import cost_line, sheets
@@ -27,9 +28,9 @@ def run(options: CompareOptions) -> Result:
     store = store_of(options)
     experiment = _experiment(options, store)
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
-    with running(experiment, root, resume=options.resume, fresh=options.fresh) as job:
+    with paying(experiment, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
         forecast = foresee(experiment)
-        answers = asked(job, forecast, yes=options.yes)
+        answers = asked(experiment, job, forecast, yes=options.yes)
         comparison = compare(
             answers,
             gold=experiment.gold.name,
@@ -44,14 +45,13 @@ def run(options: CompareOptions) -> Result:
     return Result(data=found, body=_body(comparison, people))
 
 
-def asked(job: Running, forecast: Forecast, *, yes: bool) -> list[Answers]:
+def asked(experiment: Experiment, job: PaidJob, forecast: Forecast, *, yes: bool) -> list[Answers]:
     """Say what is about to be spent, ask a person where that is much, then ask the judges."""
-    _announce(forecast, job)
-    approve(_bill(forecast, job), yes=yes)
-    experiment = job.experiment
+    _announce(forecast, experiment, job.kept)
+    approve(_bill(forecast, experiment, job.kept), yes=yes)
     rows = len(experiment.cases) * experiment.repeats + len(experiment.gold.ambiguous)
     with progress(rows * len(experiment.contenders), "asking") as bar:
-        return job.ask(lambda: bar.advance(bar.task_ids[0]))
+        return experiment.ask(job, lambda: bar.advance(bar.task_ids[0]))
 
 
 def _experiment(options: CompareOptions, store: Store) -> Experiment:
@@ -76,22 +76,22 @@ def _experiment(options: CompareOptions, store: Store) -> Experiment:
     )
 
 
-def _announce(forecast: Forecast, job: Running) -> None:
-    kept = f"; {job.paid_before} answers are paid already" if job.paid_before else ""
+def _announce(forecast: Forecast, experiment: Experiment, paid: int) -> None:
+    kept = f"; {paid} answers are paid already" if paid else ""
     remark(f"before: {forecast.words}{kept}")
-    limit = job.experiment.budget.calls
+    limit = experiment.budget.calls
     if limit is not None and limit < forecast.calls:
         remark(f"--max-calls {limit} will stop it before the end; --resume continues from there")
-    for note in dict.fromkeys(one.note for one in job.experiment.contenders if one.note):
+    for note in dict.fromkeys(one.note for one in experiment.contenders if one.note):
         remark(note)
-    if job.experiment.repeats > 1 and any(one.model.temperature == 0 for one in job.experiment.contenders):
+    if experiment.repeats > 1 and any(one.model.temperature == 0 for one in experiment.contenders):
         remark("at temperature 0, repeats differ only by what the model itself still varies")
 
 
-def _bill(forecast: Forecast, job: Running) -> Bill:
-    budget, contenders = job.experiment.budget, job.experiment.contenders
+def _bill(forecast: Forecast, experiment: Experiment, paid: int) -> Bill:
+    budget, contenders = experiment.budget, experiment.contenders
     calls = forecast.billed if budget.calls is None else min(forecast.billed, budget.calls)
-    calls = max(0, calls - job.paid_before)
+    calls = max(0, calls - paid)
     cost = None if forecast.unpriced else forecast.cost * calls / max(1, forecast.billed)
     if cost is not None and budget.cost is not None:
         cost = min(cost, budget.cost)

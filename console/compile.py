@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +13,8 @@ from ..errors import UsageError
 from ..evaluation.ceiling import Ceiling
 from ..gold.goldset import Gold
 from ..gold.strata import Strata, ceiling_of, strata
-from ..jobs.compiling import Compiled, Interrupted, Plan, compile_judge
+from ..jobs.compiling import Compiled, Plan, compile_judge
 from ..jobs.outlook import Outlook, models_of, outlook
-from ..keeping.artifacts import Store
-from ..keeping.checkpoints import Checkpoint
 from ..keeping.loading import default_temperature, locate, resolve_sampling
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
@@ -46,30 +46,36 @@ def run(options: CompileOptions) -> Result:
     plan = _plan(options, judge, reference)
     remark(f"{judge.name} on {plan.gold.name}: {len(plan.gold.cases)} cases, optimizer {plan.optimizer}")
     seen = outlook(plan)
-    paid = _paid(plan, store) if options.resume else 0
-    kept = f"; {paid} answers are paid already" if paid else ""
-    if seen.payable:  # else nothing will be sent: the compilation says what the budget lacks
-        remark(f"before: {seen.words}{kept}")
-        approve(_bill(plan, seen, paid, bounded=options.max_calls is not None), yes=options.yes)
-    try:
-        with Watch(human(), f"{judge.name} on {plan.gold.name}, {plan.optimizer}") as watch:
-            compiled = compile_judge(
-                plan,
-                store=store,
-                resume=options.resume,
-                fresh=options.fresh,
-                force=options.force,
-                sink=watch.event,
-            )
-    except Interrupted as stop:
-        _interrupted(stop)
-        return Result(data={"interrupted": str(stop)}, code=1)
+    with ExitStack() as shown:
+        watch = Watch(human(), f"{judge.name} on {plan.gold.name}, {plan.optimizer}")
+
+        def opened(paid: Mapping[str, int]) -> None:
+            _agree(options, plan, seen, sum(paid.values()))
+            shown.enter_context(watch)
+
+        compiled = compile_judge(
+            plan,
+            store=store,
+            resume=options.resume,
+            fresh=options.fresh,
+            force=options.force,
+            sink=watch.event,
+            on_open=opened,
+        )
     raters = _Raters.of(plan)
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
     return Result(
         data={**about, **compiled.artifact.card, **raters.to_json(), "forecast": seen.to_json()},
         body=_body(compiled, plan, raters),
     )
+
+
+def _agree(options: CompileOptions, plan: Plan, seen: Outlook, paid: int) -> None:
+    """Say what is about to be spent, and ask above the limits."""
+    if seen.payable:  # else nothing will be sent: the compilation says what the budget lacks
+        kept = f"; {paid} answers are paid already" if paid else ""
+        remark(f"before: {seen.words}{kept}")
+        approve(_bill(plan, seen, paid, bounded=options.max_calls is not None), yes=options.yes)
 
 
 def _check_reference(reference: str) -> None:
@@ -145,23 +151,6 @@ def _bill(plan: Plan, seen: Outlook, paid: int, *, bounded: bool) -> Bill:
     )
 
 
-def _paid(plan: Plan, store: Store) -> int:
-    """Return how many answers an interrupted run of the plan has paid."""
-    journal = Checkpoint.at(store.checkpoints, plan.fingerprint()).journal
-    if not journal.exists():
-        return 0
-    # Only read, as another process may be writing it. Failed attempts are lines too; within a text, quotes are escaped.
-    lines = journal.read_bytes().splitlines(keepends=True)
-    return sum(line.endswith(b"\n") and b'"failed":' not in line for line in lines)
-
-
-def _interrupted(stop: Interrupted) -> None:
-    board, best = stop.result.board, stop.result.best
-    remark(str(stop))
-    remark(f"best so far: {best.id} ({best.source}), of {len(board.candidates)} candidates")
-    remark("run the same command with --resume to continue without paying again")
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Raters:
     """How far people agree on the rows of the proof, to stand beside its scores."""
@@ -171,7 +160,7 @@ class _Raters:
 
     @classmethod
     def of(cls, plan: Plan) -> _Raters:
-        test = {case.id for case in plan.gold.split(plan.seed, plan.shares).test}
+        test = {case.id for case in plan.split.test}
         ceiling = ceiling_of(plan.gold, only=test, seed=plan.seed)
         return cls(strata=strata(plan.gold, only=test), ceiling=ceiling)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, default_temperature, find_judge
-from ..keeping.paying import Paying, paying
+from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.base import Event
 from ..papers.cognibench.ablation import Ablation
 from ..papers.cognibench.detectors import Detectors
@@ -88,11 +87,10 @@ def five(options: AblationOptions) -> Result:
 
 def _made(options: TableOptions, work: Detectors | Ablation, models: Collection[Model]) -> Result:
     root = Path(options.checkpoint) if options.checkpoint else store_of(options).checkpoints
-    contexts = partial(Paying, work)
-    with paying(work, root, contexts, resume=options.resume, fresh=options.fresh) as job:
-        forecast = work.forecast()
-        announce(forecast, work.budget, job.paid_before)
-        approve(bill(forecast, work.budget, job.paid_before, models), yes=options.yes)
+    with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
+        forecast, paid = work.forecast(), job.kept
+        announce(forecast, work.budget, paid)
+        approve(bill(forecast, work.budget, paid, models), yes=options.yes)
         with progress(work.questions, "asking") as bar:
             table = work.table(job, lambda: bar.advance(bar.task_ids[0]))
         found = {**table.to_json(), "forecast": forecast.to_json(), "spent": _spent(job)}
@@ -113,13 +111,13 @@ def _body(table: Table, spent: Mapping[str, Any]) -> Sequence[Part]:
     ]
 
 
-def _spent(job: Paying) -> dict[str, Any]:
-    spends = [context.ledger.spend() for context in job.contexts]
+def _spent(job: PaidJob) -> dict[str, Any]:
+    spend = job.ledger.spend()
     return {
-        "calls": sum(one.calls for one in spends),
-        "tokens": sum(one.input_tokens + one.output_tokens for one in spends),
-        "cost": round(sum(one.cost for one in spends), 6),
-        "replayed": sum(one.replayed for one in spends),
+        "calls": spend.calls,
+        "tokens": spend.input_tokens + spend.output_tokens,
+        "cost": round(spend.cost, 6),
+        "replayed": spend.replayed,
     }
 
 

@@ -9,14 +9,13 @@ from pathlib import Path
 
 from ..arguments.run import RunOptions
 from ..cases import Case
-from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..gold.new_rows import read_rows
 from ..jobs.estimate import Questions, estimate
 from ..jobs.forecast import free
 from ..keeping.loading import LoadedJudge
-from ..runs.runner import Summary, run_cases
+from ..runs.runner import Summary, run_judge
 from .approving import announce, approve, bill
 from .common import Bar, budget_of, judge_of, model_of, store_of, verifier_model
 from .printing import Result, remark
@@ -32,7 +31,7 @@ def run(options: RunOptions) -> Result:
             hint="name a file with --output",
         )
     budget = budget_of(options)
-    loaded = _loaded(options, budget)
+    loaded = _loaded(options)
     cases, beside = read_rows(options.input, loaded.judge)
     if loaded.proven_for not in ("", loaded.judge.answer.strictness):
         remark(
@@ -48,11 +47,11 @@ def run(options: RunOptions) -> Result:
             _ask(loaded, todo, budget, yes=options.yes)
             bar.begin(f"judging with {loaded.name}", len(cases), len(cases) - len(todo))
 
-        summary = run_cases(
-            loaded.asker(),
+        summary = run_judge(
+            loaded,
             cases,
             output,
-            stamp=loaded.stamp(),
+            budget=budget,
             resume=options.resume,
             on_begin=begin,
             on_row=lambda verdict: bar.step(),
@@ -60,7 +59,7 @@ def run(options: RunOptions) -> Result:
     return _result(options, loaded, summary, beside)
 
 
-def _loaded(options: RunOptions, budget: Budget) -> LoadedJudge:
+def _loaded(options: RunOptions) -> LoadedJudge:
     store = store_of(options)
     found = judge_of(
         options.judge,
@@ -71,7 +70,7 @@ def _loaded(options: RunOptions, budget: Budget) -> LoadedJudge:
         verifier=verifier_model(options, options.timeout, options.seed),
     )
     model = model_of(options, options.model, options.seed)
-    return replace(found.with_model(model), stopping=options.stopping, context=CallContext.fresh(budget))
+    return replace(found.with_model(model), stopping=options.stopping)
 
 
 def _ask(loaded: LoadedJudge, todo: Sequence[Case], budget: Budget, *, yes: bool) -> None:
@@ -94,7 +93,9 @@ def _ended(options: RunOptions, summary: Summary) -> tuple[int, list[str]]:
         again = (
             "start again with a new --output for them" if options.output == "-" else "--resume judges them"
         )
-        return 1, [f"stopped: {summary.stopped}; {summary.left} rows are left, {again}"]
+        why = summary.stopped if summary.signal else f"stopped: {summary.stopped}"
+        code = 128 + summary.signal if summary.signal else 1
+        return code, [f"{why}; {summary.left} rows are left, {again}"]
     if summary.unusable <= options.max_unusable:
         return 0, []
     failed = summary.verdicts.get("failed", 0) > 0 and options.output != "-"
@@ -106,7 +107,7 @@ def _ended(options: RunOptions, summary: Summary) -> tuple[int, list[str]]:
 
 
 def _result(options: RunOptions, loaded: LoadedJudge, summary: Summary, beside: int) -> Result:
-    counts, spend = summary.to_json(), loaded.context.ledger.to_json()["total"]
+    counts, spend = summary.to_json(), summary.spend
     abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
     parts = (
         f"{counts['rows']} rows ({counts['resumed']} done before{abstained})",

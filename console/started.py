@@ -9,7 +9,7 @@ from ..arguments.groups import PaidOptions
 from ..engines.models import Model
 from ..jobs.estimates import Estimate
 from ..jobs.forecast import free
-from ..keeping.paid import Start
+from ..keeping.paying import Start
 from .approving import Bill, approve
 from .common import Bar, store_of
 from .printing import remark

@@ -173,7 +173,7 @@ class Channel:
     def _paused(self, seconds: float) -> Generator[float, Any, None]:
         """Wait in short steps: whoever stops the work must not wait for a server that asked for a minute."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not self.context.meter.stopped:
+        while (left := end - time.monotonic()) > 0 and self.context.meter.signal is None:
             yield min(left, _STEP)
 
     def _leave(self, call: _Call, reservation: Reservation | None) -> None:

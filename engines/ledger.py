@@ -7,6 +7,7 @@ off in long runs; a ledger counts under a lock, by purpose.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -62,6 +63,16 @@ class Ledger:
         """Add to the counts of one purpose; the names are those of :class:`Spend`."""
         with self._lock:
             self._spend.setdefault(purpose, Spend()).add(Spend(**counts))  # type: ignore[arg-type]
+
+    @classmethod
+    def merged(cls, ledgers: Iterable[Ledger]) -> Ledger:
+        """Return the sum of several."""
+        total = cls()
+        for one in ledgers:
+            with one._lock:
+                for purpose, spend in one._spend.items():
+                    total._spend.setdefault(purpose, Spend()).add(spend)
+        return total
 
     def spend(self, purpose: Purpose | None = None) -> Spend:
         """Return a copy of one purpose's counts, or of the sum over all."""

@@ -126,9 +126,9 @@ class Meter:
         return self._in_flight
 
     @property
-    def stopped(self) -> bool:
-        """Whether a signal has asked the work to stop."""
-        return self._signal is not None
+    def signal(self) -> int | None:
+        """The number of the signal that has asked the work to stop; ``None`` if there was none."""
+        return self._signal
 
     def stop(self, signal: int) -> None:
         """Let no further call begin. Takes no lock, as a signal's handler may interrupt whoever holds it."""
@@ -137,6 +137,12 @@ class Meter:
     def _check_stopped(self) -> None:
         if self._signal is not None:
             raise StopRequested(self._signal)
+
+    @property
+    def outstanding(self) -> PriorSpend:
+        """What earlier processes took of the budget, and this one has not come to."""
+        with self._lock:
+            return self._outstanding()
 
     @property
     def replays(self) -> int:

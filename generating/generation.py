@@ -54,6 +54,11 @@ class Generation:
         """The dialogues to make, in the order of the documents."""
         return plans(self.documents, self.spec, self.seed)
 
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Who has a journal."""
+        return ("generator",)
+
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
         return {

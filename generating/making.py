@@ -6,7 +6,6 @@ user's artifacts, and writes its output only when all of it is there: it is the 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +14,8 @@ from typing import Any
 from ..engines.models import connect
 from ..errors import CheckpointError, UsageError
 from ..gold.writing import write_jsonl
-from ..keeping.paid import Job, Roles, Start, working
+from ..keeping.checkpoints import Checkpoint
+from ..keeping.paying import PaidJob, Start, paying
 from ..programs.dialogue import Converse
 from .dialogues import converse
 from .generation import Generation, Made, job_id
@@ -48,7 +48,7 @@ def make_dialogues(job: Generation, output: Path, start: Start, *, on_dialogue: 
     fingerprint = job.fingerprint()
     if already_made(output, fingerprint, start):
         return Made(before=True)
-    with working(Roles(names=("generator",), budget=job.budget, print=fingerprint), start) as work:
+    with paying(job, start) as work:
         check_writable(output.parent)
         made = generate(job, work, on_dialogue)
         write_dialogues(job, made, output, rejects_path(output))
@@ -56,11 +56,11 @@ def make_dialogues(job: Generation, output: Path, start: Start, *, on_dialogue: 
     return made
 
 
-def generate(job: Generation, work: Job, on_dialogue: Step) -> Made:
+def generate(job: Generation, work: PaidJob, on_dialogue: Step) -> Made:
     """Generate the dialogues of a job, in the order of its plans."""
     speaker = Speaker(
         program=Converse(),
-        lm=connect(job.model, work.context("generator"), "generator"),
+        lm=connect(job.model, work.contexts["generator"], "generator"),
         adapter=job.adapter,
         concurrency=job.concurrency,
     )
@@ -93,12 +93,8 @@ def already_made(output: Path, fingerprint: Mapping[str, Any], start: Start) -> 
         raise UsageError(f"{output} exists", hint="add --resume to continue it, or name another output")
     if _job_of(output) != job_id(fingerprint):
         raise CheckpointError(f"{output} is the output of another job", hint="name another output")
-    return not start.fresh and not _checkpoint(start.root, fingerprint).exists()
-
-
-def _checkpoint(root: Path, fingerprint: Mapping[str, Any]) -> Path:
-    text = json.dumps(fingerprint, sort_keys=True, ensure_ascii=False, indent=2)
-    return root / hashlib.sha256(text.encode()).hexdigest()[:16]
+    unfinished = start.root is not None and Checkpoint.at(start.root, fingerprint).folder.exists()
+    return not start.fresh and not unfinished
 
 
 def _job_of(output: Path) -> str | None:

@@ -7,8 +7,8 @@ the set says alike (a policy, a rule) belongs to the task and gives nothing away
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..cases import Case
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MIN_CHARACTERS",
     "check_leaks",
+    "leaks_of",
 ]
 
 MIN_CHARACTERS = 40
@@ -48,19 +49,34 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
     seen = (*split.train, *split.dev)
     _check_identity(split, seen)
     units = split.judge.answer.unit_fields
-    constant = _constants((*seen, *split.test), units)
-    _check_cases(split.test, seen, units, constant)
+    _check_cases(split.test, seen, units, _constants((*seen, *split.test), units))
+    for leak in leaks_of(split, states).values():
+        raise leak
+
+
+def leaks_of(split: Split, states: Iterable[PromptState]) -> dict[str, GoldError]:
+    """Return, by the id of its state, the first leak of each prompt that shows something of the test part.
+
+    Args:
+        split: the parts, which are not looked at among themselves.
+        states: as for :func:`check_leaks`.
+    """
+    found: dict[str, GoldError] = {}
     states = tuple(states)
     if states:
-        _check_prompts(split, seen, states, constant)
+        for ids, leak in _prompt_leaks(split, states):
+            for id_ in ids:
+                found.setdefault(id_, leak)
+    return found
 
 
 @dataclass(frozen=True)
 class _Hit:
-    """A place in a prompt, for messages."""
+    """A place in prompts: for messages, and the ids of their states."""
 
     where: str
     demo: bool
+    states: frozenset[str]
 
 
 class _Index(Generic[P]):
@@ -153,19 +169,19 @@ def _check_cases(
                     raise _leak(f"{places} share {_shown(text)}", field=name, hint=hint)
 
 
-def _check_prompts(
-    split: Split, seen: Iterable[Case], states: Iterable[PromptState], constant: frozenset[str]
-) -> None:
+def _prompt_leaks(split: Split, states: Sequence[PromptState]) -> Iterator[tuple[frozenset[str], GoldError]]:
+    """Yield the ids of the states that share a leak, and the leak."""
     judge, hint = split.judge, "compile again on this split: the prompt was made with test rows in sight"
-    fields = judge.answer.unit_fields
+    seen, fields = (*split.train, *split.dev), judge.answer.unit_fields
+    constant = _constants((*seen, *split.test), fields)
     known = _unit_texts(seen, fields) | constant
     prompts, demos = _prompt_texts(states)
     index = _Index(prompts)
     for case in split.test:
         values = judge.values(case.inputs)
-        for where, demo in demos:
+        for hit, demo in demos:
             if all(demo.get(name) == value for name, value in values.items()):
-                raise _leak(f"{where} is the test case {case.source}", hint=hint)
+                yield hit.states, _leak(f"{hit.where} is the test case {case.source}", hint=hint)
         evidence = {
             text for inputs in (case.inputs, values) for text, _ in _texts(inputs, without=fields)
         } - constant
@@ -174,23 +190,32 @@ def _check_prompts(
             for hit in index.holding(text):
                 # a claim may repeat across conversations, so a demonstration may hold it
                 if text in evidence or not hit.demo:
-                    raise _leak(f"{hit.where} holds {_shown(text)} of the test case {case.source}", hint=hint)
+                    message = f"{hit.where} holds {_shown(text)} of the test case {case.source}"
+                    yield hit.states, _leak(message, hint=hint)
 
 
 def _prompt_texts(
-    states: Iterable[PromptState],
-) -> tuple[list[tuple[str, _Hit]], list[tuple[str, Mapping[str, Any]]]]:
-    texts: dict[tuple[str, bool], str] = {}
-    demos: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    states: Sequence[PromptState],
+) -> tuple[list[tuple[str, _Hit]], list[tuple[_Hit, Mapping[str, Any]]]]:
+    """Return the texts of prompts and their demonstrations, each once, with all the prompts that have it."""
+    texts: dict[tuple[str, bool], _Hit] = {}
+    demos: dict[str, tuple[_Hit, Mapping[str, Any]]] = {}
     for state in states:
+        own = frozenset({state.id})
+
+        def also(before: _Hit | None, where: str, demo: bool, own: frozenset[str] = own) -> _Hit:
+            return replace(before, states=before.states | own) if before else _Hit(where, demo, own)
+
         for name, prompt in state.predictors.items():
-            texts.setdefault((normalised(prompt.instructions), False), f"the instruction of {name!r}")
+            place = normalised(prompt.instructions), False
+            texts[place] = also(texts.get(place), f"the instruction of {name!r}", demo=False)
             for number, demo in enumerate(prompt.demos, 1):
-                where = f"demonstration {number} of {name!r}"
-                demos.setdefault(repr(sorted(demo.items())), (where, demo))
+                where, key = f"demonstration {number} of {name!r}", repr(sorted(demo.items()))
+                before = demos[key][0] if key in demos else None
+                demos[key] = also(before, where, demo=True), demo
                 for text, _ in _texts(demo):
-                    texts.setdefault((text, True), where)
-    return [(text, _Hit(where, demo)) for (text, demo), where in texts.items()], list(demos.values())
+                    texts[text, True] = also(texts.get((text, True)), where, demo=True)
+    return [(text, hit) for (text, _), hit in texts.items()], list(demos.values())
 
 
 def _shown(text: str) -> str:

@@ -16,18 +16,16 @@ from functools import partial
 from typing import Any
 
 from ..engines.channel import CallContext
-from ..engines.journal import Journal
-from ..engines.ledger import Ledger
-from ..engines.meter import Budget, Meter
+from ..engines.meter import Budget
 from ..engines.models import Model, connect
-from ..errors import ArtifactError, BudgetExhausted, GoldError
+from ..errors import ArtifactError, GoldError
 from ..evaluation.proof import Proof
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.splits import Split
 from ..keeping.artifacts import Artifact, Store
-from ..keeping.checkpoints import Checkpoint
 from ..keeping.loading import find_judge, resolve_sampling
+from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.setting import Setting
 from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge
@@ -108,7 +106,7 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
         ArtifactError: there is no such artifact or candidate, or its history is not the one that was sealed.
         GoldError: the gold set does not give the same sealed test or has other labels, or the candidate's prompt
             holds something of that test.
-        BudgetExhausted: as a ``JuristError``'s line by the command; what was paid is kept for ``resume``.
+        StoppedError: a signal or a limit; what was paid is kept for ``resume``.
         ModelError: the model cannot be used at all.
     """
     artifact = store.load(choosing.ref)
@@ -117,27 +115,12 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
     split = _split(artifact, judge, choosing)
     check_leaks(split, [PromptState.from_json(row["prompt"])])
     opened = openings(store, judge.name, split.test_hash, artifact.path) + 1
-    job = {"choose": artifact.sha256, "candidate": row["candidate"]}
-    checkpoint = Checkpoint.open(store.checkpoints, job, resume=choosing.resume, fresh=choosing.fresh)
-    context = CallContext(ledger=Ledger(), meter=Meter(choosing.budget), journal=Journal(checkpoint.journal))
-    work = _Work(artifact=artifact, judge=judge, row=row, split=split, context=context)
-    ended = False
-    try:
-        pair = _pair(choosing, work)
-        choosing.begin(_opening(work, pair, opened))
-        chosen = _proven(choosing, store, work, pair, opened)
-        ended = True
-    except BudgetExhausted as stop:
-        raise ArtifactError(
-            f"no proof: {stop}; all paid answers are kept in {checkpoint.folder}",
-            hint="raise the limit and start again with --resume",
-        ) from stop
-    finally:
-        context.journal.close()
-        if ended or not len(context.journal):
-            checkpoint.remove()
-        checkpoint.release()
-    return chosen
+    work = _Work(artifact=artifact, judge=judge, row=row, split=split, budget=choosing.budget)
+    start = Start(root=store.checkpoints, resume=choosing.resume, fresh=choosing.fresh)
+    with paying(work, start) as job:
+        pair = _pair(choosing, work, job.contexts["judge"])
+        choosing.begin(_opening(work, pair, opened, job.kept))
+        return _proven(choosing, store, work, job, pair, opened)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +129,11 @@ class _Work:
     judge: Judge
     row: Mapping[str, Any]
     split: Split
-    context: CallContext
+    budget: Budget
+    roles: tuple[str, ...] = ("judge",)
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {"choose": self.artifact.sha256, "candidate": self.row["candidate"]}
 
     @property
     def state(self) -> PromptState:
@@ -176,7 +163,7 @@ class _Pair:
         return alike and PromptState.of(chosen.program).id == PromptState.of(basic.program).id
 
 
-def _pair(choosing: Choosing, work: _Work) -> _Pair:
+def _pair(choosing: Choosing, work: _Work, context: CallContext) -> _Pair:
     card, judge, setting = work.artifact.card, work.judge, work.setting
     job = card.get("job") or {
         "model": card["model"],
@@ -193,8 +180,8 @@ def _pair(choosing: Choosing, work: _Work) -> _Pair:
     basic = Asker(
         judge=judge,
         program=judge.basic(),
-        lm=connect(own, work.context, judge.role),
-        frozen_lm=connect(_model(card["verifier"], choosing), work.context) if card.get("verifier") else None,
+        lm=connect(own, context, judge.role),
+        frozen_lm=connect(_model(card["verifier"], choosing), context) if card.get("verifier") else None,
         sampling=sampling,
         adapter=job["adapter"],
         concurrency=choosing.concurrency,
@@ -202,14 +189,14 @@ def _pair(choosing: Choosing, work: _Work) -> _Pair:
     chosen = dataclasses.replace(
         basic,
         program=work.state.apply(judge.basic()),
-        lm=basic.lm if model == own else connect(model, work.context, judge.role),
+        lm=basic.lm if model == own else connect(model, context, judge.role),
         sampling=voting,
         adapter=setting.adapter or job["adapter"],
     )
     return _Pair(basic=basic, chosen=chosen, own=own, model=model)
 
 
-def _opening(work: _Work, pair: _Pair, opened: int) -> Opening:
+def _opening(work: _Work, pair: _Pair, opened: int, paid: int) -> Opening:
     test, asked = work.split.test, [(pair.basic, pair.own)] + [(pair.chosen, pair.model)] * (not pair.same)
     questions = [
         Questions(
@@ -222,7 +209,7 @@ def _opening(work: _Work, pair: _Pair, opened: int) -> Opening:
         cases=len(test),
         questions=tuple(questions),
         models=tuple(model for _, model in asked),
-        paid=len(work.context.journal),
+        paid=paid,
     )
 
 
@@ -230,7 +217,7 @@ def _draws(asker: Asker, cases: int) -> tuple[int, int]:
     return cases * asker.sampling.fewest, cases * asker.sampling.samples
 
 
-def _proven(choosing: Choosing, store: Store, work: _Work, pair: _Pair, opened: int) -> Chosen:
+def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _Pair, opened: int) -> Chosen:
     proof, counted = proven(
         work.judge,
         work.split.test,
@@ -245,7 +232,7 @@ def _proven(choosing: Choosing, store: Store, work: _Work, pair: _Pair, opened: 
     kept = store.save(
         work.judge,
         work.state,
-        {**_card(work, pair), **proof.to_card(), **counted, "test_openings": opened},
+        {**_card(work, pair), "spend": job.spend(), **proof.to_card(), **counted, "test_openings": opened},
         work.artifact.history,
         matrix=work.artifact.matrix() if "matrix" in work.artifact.card else None,
         make_latest=latest,
@@ -254,8 +241,8 @@ def _proven(choosing: Choosing, store: Store, work: _Work, pair: _Pair, opened: 
 
 
 def _card(work: _Work, pair: _Pair) -> dict[str, Any]:
-    """Return the new version's card, without its proof: the old one's, but for what was chosen."""
-    card, meter, voting = work.artifact.card, work.context.meter, pair.chosen.sampling
+    """Return the new version's card, without its proof and spend: the old one's, but for what was chosen."""
+    card, voting = work.artifact.card, pair.chosen.sampling
     return {
         **{key: card[key] for key in _KEPT if key in card},
         "parent": work.artifact.version,
@@ -267,12 +254,6 @@ def _card(work: _Work, pair: _Pair) -> dict[str, Any]:
         "model": described(pair.model),
         "adapter": pair.chosen.adapter,
         "setting": work.setting.to_json(),
-        "spend": {
-            "calls": meter.calls,
-            "tokens": meter.tokens,
-            "cost": round(meter.cost, 6),
-            "by_purpose": work.context.ledger.to_json(),
-        },
         "thresholds": {"samples": voting.samples, "threshold": voting.needed},
     }
 

@@ -10,27 +10,23 @@ search chose others: then the basic prompt is asked as the user set the job up.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
-from pathlib import Path
+from functools import cache, cached_property, partial
 from typing import Any
 
 from ..engines.channel import CallContext
-from ..engines.journal import Journal
-from ..engines.ledger import Ledger
-from ..engines.meter import Budget, Meter
+from ..engines.meter import Budget
 from ..engines.models import Model, connect
-from ..errors import BudgetExhausted, GoldError, OptimizerError
+from ..errors import OptimizerError
 from ..evaluation.proof import Proof
 from ..gold.goldset import Gold
-from ..gold.leaks import check_leaks
+from ..gold.leaks import check_leaks, leaks_of
 from ..gold.splits import Split
 from ..keeping.artifacts import Artifact, Store
-from ..keeping.checkpoints import Checkpoint
 from ..keeping.loading import verifier_of
+from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.base import Event, Job, Result, Sink, optimize
-from ..optimizers.board import Board
 from ..optimizers.matrix import bounded
 from ..optimizers.pareto import front
 from ..optimizers.registry import DEFAULT, make, settings_of
@@ -40,7 +36,7 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from .proving import described, fit_threshold, model_under, openings, placed, proven
 
-__all__ = ["Compiled", "Interrupted", "Plan", "compile_judge"]
+__all__ = ["Compiled", "Plan", "compile_judge"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +107,27 @@ class Plan:
         return verifier_of(self.judge, self.model, self.verifier)
 
     @property
+    def roles(self) -> tuple[str, ...]:
+        """Judge and proposer share one journal: they are told apart by purpose."""
+        return ("judge",)
+
+    @cached_property
+    def split(self) -> Split:
+        """Train, dev and the sealed test, which shows nowhere else.
+
+        Raises:
+            GoldError: the gold cannot be split, or its parts leak into each other.
+        """
+        split = self.gold.split(self.seed, self.shares)
+        check_leaks(split)
+        return split
+
+    @property
+    def proof_calls(self) -> int:
+        """The calls that are kept back for the proof: both programs on the sealed test."""
+        return 2 * room_for(self.judge, len(self.split.test), self.sampling.samples)
+
+    @property
     def proposer(self) -> Model:
         """The model that writes prompts."""
         return self.prompt_model or self.model
@@ -133,20 +150,6 @@ class Compiled:
     latest: bool
 
 
-class Interrupted(Exception):  # noqa: N818 - not an error: the user asked for it
-    """Ctrl-C, or a budget that ended inside the proof: the best so far is kept in the checkpoint.
-
-    Args:
-        checkpoint: the folder to resume from.
-        result: the result so far.
-        why: what ended the work.
-    """
-
-    def __init__(self, checkpoint: Path, result: Result, why: str) -> None:
-        self.checkpoint, self.result = checkpoint, result
-        super().__init__(f"{why}; the best prompt so far and all paid answers are kept in {checkpoint}")
-
-
 def compile_judge(
     plan: Plan,
     *,
@@ -155,6 +158,7 @@ def compile_judge(
     fresh: bool = False,
     force: bool = False,
     sink: Sink = lambda event: None,
+    on_open: Callable[[Mapping[str, int]], None] = lambda paid: None,
 ) -> Compiled:
     """Compile a judge and keep the artifact.
 
@@ -165,64 +169,47 @@ def compile_judge(
         fresh: forget an interrupted run of the same plan.
         force: make the artifact latest even if it was not shown to be better.
         sink: receives progress.
+        on_open: as for :class:`~jurist.keeping.paying.Start`.
 
     Raises:
         GoldError, OptimizerError, ModelError, CheckpointError: see their classes.
-        Interrupted: on Ctrl-C, or when the budget ended before the proof was done.
+        StoppedError: a signal, or the budget ended before the proof was done; the best prompt so far is kept.
     """
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
-    split = plan.gold.split(plan.seed, plan.shares)
-    check_leaks(split)
-    make(plan.optimizer, plan.options)  # a wrong name or setting is said before anything is written
-    checkpoint = Checkpoint.open(store.checkpoints, plan.fingerprint(), resume=resume, fresh=fresh)
-    context = CallContext(ledger=Ledger(), meter=Meter(plan.budget), journal=Journal(checkpoint.journal))
-    ended = False
-    try:
-        compiled = _compile(plan, split, context, checkpoint, store, force, sink)
-        ended = True
-    finally:
-        context.journal.close()
-        worth_keeping = len(context.journal) > 0 or checkpoint.best.exists()
-        if ended or not worth_keeping:
-            checkpoint.remove()
-        checkpoint.release()
-    return compiled
+    _check_budget(plan)
+    start = Start(root=store.checkpoints, resume=resume, fresh=fresh, on_open=on_open)
+    with paying(plan, start) as work:
+        return _compile(plan, work, store, force, sink)
 
 
-def _compile(
-    plan: Plan,
-    split: Split,
-    context: CallContext,
-    checkpoint: Checkpoint,
-    store: Store,
-    force: bool,
-    sink: Sink,
-) -> Compiled:
-    job = _job(plan, split, context, sink)
-    held = 2 * room_for(plan.judge, len(split.test), plan.sampling.samples)
-    if plan.budget.calls is not None and plan.budget.calls <= held:
+def _check_budget(plan: Plan) -> None:
+    """Refuse what cannot be done before anything is written: gold, names, settings, a budget below the proof."""
+    held, limit = plan.proof_calls, plan.budget.calls
+    make(plan.optimizer, plan.options)
+    if limit is not None and limit <= held:
         raise OptimizerError(
-            f"the proof alone takes {held} calls and the budget is {plan.budget.calls}",
+            f"the proof alone takes {held} calls and the budget is {limit}",
             hint="raise --max-calls, or use fewer rows or samples",
         )
-    context.meter.hold(held)
+
+
+def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -> Compiled:
+    job, meter, split = _job(plan, work.contexts["judge"], sink), work.meter, plan.split
+    meter.hold(plan.proof_calls)
     result = optimize(make(plan.optimizer, plan.options), job)
-    if result.ending == "interrupted":
-        raise _interrupted(checkpoint, result, "stopped by Ctrl-C")
-    context.meter.hold(0)
+    work.on_stop = partial(_keep_best, work, result)
+    if result.ending == "interrupted" and result.stop is not None:
+        raise result.stop
+    meter.hold(0)
     result, leaking = _chosen(split, job, result)
+    work.on_stop = partial(_keep_best, work, result)
     sampling = fit_threshold(job, result.board, result.best)
-    words = f"proving on {len(split.test)} sealed cases"
-    sink(Event(kind="phase", text=words, phase="proving", calls=context.meter.calls, expected=held))
+    words, held = f"proving on {len(split.test)} sealed cases", plan.proof_calls
+    sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=held))
     opened = openings(store, plan.judge.name, split.test_hash) + 1
-    try:
-        proof, counted = _prove(job, split, result, sampling, opened)
-    except BudgetExhausted as stop:
-        raise _interrupted(checkpoint, result, f"no proof: {stop}; raise it") from stop
-    except KeyboardInterrupt:
-        raise _interrupted(checkpoint, result, "stopped by Ctrl-C in the proof") from None
+    proof, counted = _prove(job, split, result, sampling, opened)
     card = {
-        **_card(plan, split, context, result, proof, sampling),
+        **_card(plan, work, result, proof, sampling),
         **counted,
         "parent": _parent(plan, store),
         "pareto": [
@@ -230,13 +217,14 @@ def _compile(
         ],
         "test_openings": opened,
     }
-    return _kept(plan, split, store, result, proof, card, force)
+    return _kept(plan, store, result, proof, card, force)
 
 
 def _kept(
-    plan: Plan, split: Split, store: Store, result: Result, proof: Proof, card: dict[str, Any], force: bool
+    plan: Plan, store: Store, result: Result, proof: Proof, card: dict[str, Any], force: bool
 ) -> Compiled:
-    board, latest = result.board, force or proof.decision.verdict == "better"
+    split, board = plan.split, result.board
+    latest = force or proof.decision.verdict == "better"
     matrix, left_out = bounded(board.matrix(split.train, split.dev), (board.basic.id, result.best.id))
     artifact = store.save(
         plan.judge,
@@ -252,10 +240,15 @@ def _kept(
 def _chosen(split: Split, job: Job, result: Result) -> tuple[Result, Collection[str]]:
     """Return the result without what may not win, and the ids of that.
 
+    Prompts that show something of the test are found after the search, and no optimizer is told: what is refused
+    says something of the test too.
+
     Raises:
         GoldError: even the basic prompt, which is left then, holds something of the test.
     """
-    leaking = _leaking(split, result.board)
+    board = result.board
+    leaks = leaks_of(split, [one.state for one in board.candidates.values()])
+    leaking = {one.id for one in board.candidates.values() if one.state.id in leaks} - {board.basic.id}
     if leaking:
         said = (
             "1 candidate whose prompt holds"
@@ -263,46 +256,26 @@ def _chosen(split: Split, job: Job, result: Result) -> tuple[Result, Collection[
             else f"{len(leaking)} candidates whose prompts hold"
         )
         job.note(f"left out of the choice: {said} text of a test case")
-        best = result.board.best(job.dev, leaking) or result.board.basic
-        result = dataclasses.replace(result, best=best)
-    check_leaks(split, [result.best.state])
+        result = dataclasses.replace(result, best=board.best(job.dev, leaking) or board.basic)
+    if result.best.state.id in leaks:
+        raise leaks[result.best.state.id]
     return result, leaking
 
 
-def _leaking(split: Split, board: Board) -> Collection[str]:
-    """Return the ids of the candidates whose prompts show something of the test; the basic prompt is never one.
-
-    They are found after the search, and no optimizer is told: what is refused says something of the test too.
-    """
-    states = {one.state.id: one.state for one in board.candidates.values()}
-    found = {state.id for state in _with_leaks(split, list(states.values()))}
-    return {one.id for one in board.candidates.values() if one.state.id in found} - {board.basic.id}
-
-
-def _with_leaks(split: Split, states: Sequence[PromptState]) -> list[PromptState]:
-    """Return the prompts that leak, by halving: a check goes through all of the gold set, and few prompts leak."""
-    try:
-        check_leaks(split, states)
-    except GoldError:
-        if len(states) == 1:
-            return list(states)
-        middle = len(states) // 2
-        return [*_with_leaks(split, states[:middle]), *_with_leaks(split, states[middle:])]
-    return []
-
-
-def _interrupted(checkpoint: Checkpoint, result: Result, why: str) -> Interrupted:
+def _keep_best(work: PaidJob, result: Result) -> str:
+    """Keep the best prompt so far, and say which it is."""
     best = result.best
     kept = {"candidate": best.id, "prompt": best.state.to_json(), "setting": best.setting.to_json()}
-    checkpoint.keep(checkpoint.best.name, kept)
-    return Interrupted(checkpoint.folder, result, why)
+    if work.checkpoint is not None:
+        work.checkpoint.keep(work.checkpoint.best.name, kept)
+    return f"best so far: {best.id} ({best.source}), of {len(result.board.candidates)} candidates"
 
 
-def _job(plan: Plan, split: Split, context: CallContext, sink: Sink) -> Job:
+def _job(plan: Plan, context: CallContext, sink: Sink) -> Job:
     return Job(
         judge=plan.judge,
-        train=split.train,
-        dev=split.dev,
+        train=plan.split.train,
+        dev=plan.split.dev,
         judge_lm=connect(plan.model, context, plan.judge.role),
         frozen_lm=connect(plan.frozen_model, context, "judge") if plan.frozen_model else None,
         proposer_lm=connect(plan.proposer, context, "proposer"),
@@ -332,10 +305,8 @@ def _prove(
     return proven(job.judge, split.test, job.asker(basic), compiled, same=same, seed=job.seed, opened=opened)
 
 
-def _card(
-    plan: Plan, split: Split, context: CallContext, result: Result, proof: Proof, sampling: Sampling
-) -> dict[str, Any]:
-    meter, setting = context.meter, result.best.setting
+def _card(plan: Plan, work: PaidJob, result: Result, proof: Proof, sampling: Sampling) -> dict[str, Any]:
+    split, setting = plan.split, result.best.setting
     return {
         "judge_ref": plan.judge_ref or plan.judge.name,
         "optimizer": {
@@ -370,12 +341,7 @@ def _card(
             "seen": sorted(case.id for case in (*split.train, *split.dev)),
         },
         **proof.to_card(),
-        "spend": {
-            "calls": meter.calls,
-            "tokens": meter.tokens,
-            "cost": round(meter.cost, 6),
-            "by_purpose": context.ledger.to_json(),
-        },
+        "spend": work.spend(),
         "thresholds": {"samples": sampling.samples, "threshold": sampling.needed},
     }
 

@@ -8,26 +8,24 @@ in the checkpoint, which stays until the experiment has ended in a result. It kn
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from pathlib import Path
+from functools import cached_property
 from typing import Any, ClassVar
 
 from ..cases import Case
+from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
-from ..keeping.checkpoints import Checkpoint
 from ..keeping.loading import LoadedJudge, unique_names
-from ..keeping.paying import Paying, paying
+from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.asking import Verdict
 
-__all__ = ["Answers", "Experiment", "Running", "running"]
+__all__ = ["Answers", "Experiment"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +93,9 @@ class Experiment:
         return tuple(case for case in self.gold.cases if case.id not in seen)
 
     @property
-    def contexts(self) -> int:
+    def roles(self) -> tuple[str, ...]:
         """One ledger and one journal a contender."""
-        return len(self.contenders)
+        return self.names
 
     @property
     def left_out(self) -> int:
@@ -112,6 +110,38 @@ class Experiment:
     def questions(self, one: LoadedJudge) -> int:
         """Return how often the program of one contender is called: samples x (cases x repeats + ambiguous cases)."""
         return one.sampling.samples * (len(self.cases) * self.repeats + len(self.gold.ambiguous))
+
+    def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
+        """Ask every contender about every row, as often as there are repeats.
+
+        Args:
+            job: the experiment, opened by :func:`~jurist.keeping.paying.paying`.
+            on_case: called after each row of each repeat of each contender.
+
+        Raises:
+            ModelError: a model cannot be used at all.
+            BudgetExhausted: a limit was reached; :func:`~jurist.keeping.paying.paying` says what is kept.
+        """
+        return [
+            self._answers(name, one, job.contexts[name], on_case)
+            for name, one in zip(self.names, self.contenders, strict=True)
+        ]
+
+    def _answers(
+        self, name: str, contender: LoadedJudge, context: CallContext, on_case: Callable[[], None]
+    ) -> Answers:
+        judge = dataclasses.replace(contender, context=context)
+        cases, aside = self.cases, self.gold.ambiguous
+        repeats = [_verdicts(judge, cases, number, on_case) for number in range(self.repeats)]
+        ambiguous = _verdicts(judge, aside, 0, on_case)
+        return Answers(
+            name=name,
+            judge=judge,
+            repeats=tuple(_rows(cases, verdicts) for verdicts in repeats),
+            verdicts=repeats[0],
+            ambiguous=_rows(aside, ambiguous),
+            spend=context.ledger.spend(),
+        )
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same experiment when it is started again, as JSON values."""
@@ -153,56 +183,6 @@ class Answers:
     verdicts: tuple[Verdict, ...] = ()
     ambiguous: tuple[Row, ...] = ()
     spend: Spend
-
-
-class Running(Paying):
-    """An experiment with its contexts. Made by :func:`running`."""
-
-    def __init__(self, experiment: Experiment, checkpoint: Checkpoint) -> None:
-        super().__init__(experiment, checkpoint)
-        self.experiment = experiment
-
-    def ask(self, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
-        """Ask every contender about every row, as often as there are repeats.
-
-        Args:
-            on_case: called after each row of each repeat of each contender.
-
-        Raises:
-            ModelError: a model cannot be used at all.
-            BudgetExhausted: a limit was reached; :func:`running` makes a :class:`StoppedError` of it.
-        """
-        experiment, found = self.experiment, []
-        named = zip(experiment.names, experiment.contenders, self.contexts, strict=True)
-        for name, contender, context in named:
-            judge = dataclasses.replace(contender, context=context)
-            cases, aside = experiment.cases, experiment.gold.ambiguous
-            repeats = [_verdicts(judge, cases, number, on_case) for number in range(experiment.repeats)]
-            ambiguous = _verdicts(judge, aside, 0, on_case)
-            found.append(
-                Answers(
-                    name=name,
-                    judge=judge,
-                    repeats=tuple(_rows(cases, verdicts) for verdicts in repeats),
-                    verdicts=repeats[0],
-                    ambiguous=_rows(aside, ambiguous),
-                    spend=context.ledger.spend(),
-                )
-            )
-        return found
-
-
-@contextmanager
-def running(
-    experiment: Experiment, root: Path, *, resume: bool = False, fresh: bool = False
-) -> Iterator[Running]:
-    """Open the checkpoint of an experiment, as :func:`paying` does.
-
-    Raises:
-        CheckpointError, StoppedError: as :func:`paying`.
-    """
-    with paying(experiment, root, partial(Running, experiment), resume=resume, fresh=fresh) as run:
-        yield run
 
 
 def _verdicts(

@@ -91,7 +91,7 @@ def outlook(plan: Plan) -> Outlook:
         GoldError: the gold cannot be split.
         OptimizerError: an unknown optimizer or setting.
     """
-    split = plan.gold.split(plan.seed, plan.shares)
+    split = plan.split
     optimizer, job = make(plan.optimizer, plan.options), _dry(plan, split)
     basic = rate(lambda: job.asker(plan.judge.basic()), some(split.train))
     held, limit = 2 * room_for(plan.judge, len(split.test), plan.sampling.samples), plan.budget.calls

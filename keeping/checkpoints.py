@@ -71,10 +71,9 @@ class Checkpoint:
         _only(folder)
         return cls(folder=folder)
 
-    @property
-    def journal(self) -> Path:
-        """The file of the job's paid answers."""
-        return self.folder / "journal.jsonl"
+    def journal(self, number: int = 0) -> Path:
+        """Return the file of the paid answers of one role of the job."""
+        return self.folder / f"journal-{number}.jsonl"
 
     @property
     def best(self) -> Path:
@@ -119,10 +118,10 @@ def _only(folder: Path) -> None:
 
 
 def _begun(folder: Path) -> bool:
-    """Say whether anything was paid for: a process that was killed before its first answer leaves nothing to lose."""
+    """Say whether anything was sent: a process that was killed before its first call leaves nothing to go on with."""
     for path in folder.rglob("*.jsonl"):
         with path.open("rb") as journal:
-            if journal.readline().endswith(b"\n"):  # a line torn by the kill is no answer
+            if journal.readline().endswith(b"\n"):  # a line torn by the kill says nothing
                 return True
     return False
 

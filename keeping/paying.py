@@ -1,26 +1,52 @@
-"""Work that is paid for, and can be continued: every paid answer is kept until the work has ended in a result."""
+"""The one life cycle of work that is paid for: it begins, is killed or stopped, goes on, and ends.
+
+Whatever compiles, chooses, compares, generates, assesses or runs opens :func:`paying`. It gives one meter, so that
+one budget holds over all of it, and for each role (a judge, a contender, a generator) a ledger and a journal, in a
+checkpoint that is found again by the work's fingerprint. A work that is started again is answered from its journals
+as far as they go; what was sent and never answered counts as spent. The checkpoint goes when the work has ended with
+nothing left to ask again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from signal import SIGINT
+from typing import Any, Protocol
 
 from ..engines.channel import CallContext
 from ..engines.journal import Journal
 from ..engines.ledger import Ledger
 from ..engines.meter import Budget, Meter
-from ..errors import BudgetExhausted, StoppedError
+from ..errors import BudgetExhausted, StoppedError, StopRequested, signal_name
 from .checkpoints import Checkpoint
+from .stopping import stopping
 
-__all__ = ["Paying", "Work", "paying"]
+__all__ = ["PaidJob", "Start", "Work", "paying"]
 
-P = TypeVar("P", bound="Paying")
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """How work is started.
+
+    Attributes:
+        root: the folder of all checkpoints; ``None`` keeps nothing, so that nothing can be continued.
+        resume: continue an unfinished run of the same work.
+        fresh: forget an unfinished run of the same work.
+        on_open: called with role -> answers that an earlier start paid for, before anything is asked. What it raises
+            ends the work.
+    """
+
+    root: Path | None = None
+    resume: bool = False
+    fresh: bool = False
+    on_open: Callable[[Mapping[str, int]], None] = lambda paid: None
 
 
 class Work(Protocol):
-    """What can be paid for and continued: an experiment, or the rows of a table."""
+    """What can be paid for and continued."""
 
     @property
     def budget(self) -> Budget:
@@ -28,8 +54,8 @@ class Work(Protocol):
         ...
 
     @property
-    def contexts(self) -> int:
-        """How many ledgers and journals it needs."""
+    def roles(self) -> tuple[str, ...]:
+        """Who is called: each has a ledger and a journal of its own. All different."""
         ...
 
     def fingerprint(self) -> dict[str, Any]:
@@ -37,75 +63,125 @@ class Work(Protocol):
         ...
 
 
-class Paying:
-    """Work with its contexts: one shared meter, and a ledger and a journal for each. Made by :func:`paying`.
+class PaidJob:
+    """Open work. Made by :func:`paying`.
 
     Attributes:
-        unfinished: set where something failed that another start could still get: the checkpoint then stays.
+        checkpoint: where it is kept; ``None`` if nothing is.
+        meter: of all its calls.
+        contexts: role -> what its calls share.
+        paid: role -> answers that earlier starts paid for.
+        unfinished: set it where something failed that another start could still get: the checkpoint then stays.
+        on_stop: called when the work is stopped; it may keep what is worth keeping, and returns what to say of it.
     """
 
-    def __init__(self, work: Work, checkpoint: Checkpoint, ledger: Ledger | None = None) -> None:
-        self.checkpoint, self.unfinished = checkpoint, False
-        meter = Meter(work.budget)
-        self.contexts = tuple(
-            CallContext(
-                ledger=ledger or Ledger(),
-                meter=meter,
-                journal=Journal(checkpoint.folder / f"journal-{number}.jsonl"),
+    def __init__(self, work: Work, checkpoint: Checkpoint | None) -> None:
+        self.checkpoint, self.meter = checkpoint, Meter(work.budget)
+        self.contexts = {
+            role: CallContext(
+                ledger=Ledger(),
+                meter=self.meter,
+                journal=Journal(checkpoint.journal(number) if checkpoint else None),
             )
-            for number in range(work.contexts)
-        )
-        self.paid_before = self.kept
+            for number, role in enumerate(work.roles)
+        }
+        self.paid = {role: len(one.journal) for role, one in self.contexts.items()}
+        self.unfinished = False
+        self.on_stop: Callable[[], str] = lambda: ""
+
+    @property
+    def ledger(self) -> Ledger:
+        """What this start has spent, over all roles."""
+        return Ledger.merged([one.ledger for one in self.contexts.values()])
 
     @property
     def kept(self) -> int:
         """How many answers are in the journals."""
-        return sum(len(context.journal) for context in self.contexts)
+        return sum(len(one.journal) for one in self.contexts.values())
 
-    def stopped(self, why: str, hint: str = "") -> StoppedError:
-        """Return the error that says where everything is kept."""
-        if not self.kept:
-            return StoppedError(f"{why}; nothing was paid", hint="start again")
+    def spend(self) -> dict[str, Any]:
+        """Return what all starts have spent, as JSON values.
+
+        ``lost`` are calls of interrupted starts that this one had no use for: no answer came, or it was not needed.
+        """
+        return {
+            "calls": self.meter.calls,
+            "tokens": self.meter.tokens,
+            "cost": round(self.meter.cost, 6),
+            "lost": self.meter.outstanding.calls,
+            "by_purpose": self.ledger.to_json(),
+        }
+
+    def _stopped(self, why: str, signal: int | None = None) -> StoppedError:
+        """Return the error that says what is kept, and how to go on."""
+        limit = "" if signal else "raise the limit and "
+        if self.checkpoint is None:
+            return StoppedError(f"{why}; nothing is kept", hint=f"{limit}start again", signal=signal)
+        if not self._begun:
+            return StoppedError(f"{why}; nothing was paid", hint=f"{limit}start again", signal=signal)
+        said = "; ".join(part for part in (why, self.on_stop()) if part)
         return StoppedError(
-            f"{why}; {self.kept} paid answers are kept in {self.checkpoint.folder}",
-            hint=f"{hint}add --resume to go on without paying again",
+            f"{said}; {self.kept} paid answers are kept in {self.checkpoint.folder}",
+            hint=f"{limit}add --resume to go on without paying again",
+            signal=signal,
         )
+
+    @property
+    def _begun(self) -> bool:
+        return any(one.journal.begun for one in self.contexts.values())
+
+    def _close(self, *, ended: bool, stopped: bool) -> None:
+        for one in self.contexts.values():
+            one.journal.close()
+        # A job that never got an answer, as its key is wrong, leaves nothing to go on with. One that was stopped has
+        # sent what may be paid for.
+        if self.checkpoint and (ended or not (self.kept or (stopped and self._begun))):
+            self.checkpoint.remove()
+        if self.checkpoint:
+            self.checkpoint.release()
 
 
 @contextmanager
-def paying(
-    work: Work, root: Path, make: Callable[[Checkpoint], P], *, resume: bool = False, fresh: bool = False
-) -> Iterator[P]:
-    """Open the checkpoint of some work; it is removed when the block ends well, or when nothing was paid.
+def paying(work: Work, start: Start) -> Iterator[PaidJob]:
+    """Open work; its checkpoint is removed when the block ends well and nothing failed, or when nothing was paid.
 
-    Args:
-        work: what is paid for.
-        root: the folder of all checkpoints.
-        make: gives what the block works with, in a checkpoint.
-        resume: continue an unfinished run of the same work.
-        fresh: forget an unfinished run of the same work.
+    Within the block SIGINT, SIGTERM and SIGHUP stop the work; see :mod:`.stopping`.
 
     Raises:
-        CheckpointError: there is an unfinished run and neither was asked for, or nothing can be written.
-        StoppedError: Ctrl-C or a limit ended the block.
+        CheckpointError: there is an unfinished run and neither ``resume`` nor ``fresh``, or nothing can be written.
+        StoppedError: a signal or a limit ended the block; it says what is kept.
     """
-    new = not root.parent.exists()
-    checkpoint = Checkpoint.open(root, work.fingerprint(), resume=resume, fresh=fresh)
-    run = make(checkpoint)
-    ended = False
+    new = start.root is not None and not start.root.parent.exists()
+    checkpoint = None
+    if start.root is not None:
+        checkpoint = Checkpoint.open(start.root, work.fingerprint(), resume=start.resume, fresh=start.fresh)
+    job = PaidJob(work, checkpoint)
+    ended = stopped = False
     try:
-        yield run
-        ended = not run.unfinished
-    except BudgetExhausted as stop:
-        raise run.stopped(str(stop), "raise the limit and ") from stop
-    except KeyboardInterrupt:
-        raise run.stopped("stopped by Ctrl-C") from None
+        with _stops_said(job):
+            start.on_open(job.paid)
+            with stopping(job.meter):
+                yield job
+        ended = not job.unfinished
+    except StoppedError:
+        stopped = True
+        raise
     finally:
-        for context in run.contexts:
-            context.journal.close()
-        if ended or not run.kept:
-            checkpoint.remove()
-            if new:
-                with suppress(OSError):  # something else was put there meanwhile
-                    root.parent.rmdir()
-        checkpoint.release()
+        job._close(ended=ended, stopped=stopped)
+        if new and start.root is not None:
+            with suppress(OSError):  # the checkpoint is there, or something else was put there meanwhile
+                start.root.parent.rmdir()
+
+
+@contextmanager
+def _stops_said(job: PaidJob) -> Iterator[None]:
+    """Make one error of all the ways in which work is stopped."""
+    try:
+        yield
+    except StopRequested as stop:
+        raise job._stopped(str(stop), stop.signal) from stop
+    except BudgetExhausted as stop:
+        raise job._stopped(str(stop)) from stop
+    except KeyboardInterrupt:
+        number = job.meter.signal or SIGINT
+        raise job._stopped(f"stopped by {signal_name(number)}", number) from None

@@ -18,7 +18,7 @@ import dspy
 
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..errors import BudgetExhausted, OptimizerError
+from ..errors import BudgetExhausted, OptimizerError, StopRequested
 from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge
 from .board import Board, Candidate
@@ -167,12 +167,21 @@ class Racing(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What an optimizer leaves: the best candidate, all others on the board, and how it ended."""
+    """What an optimizer leaves.
+
+    Attributes:
+        best: the best candidate.
+        board: has it and all others.
+        ending: how it ended.
+        reason: why, in words.
+        stop: what ended it early, for whoever cannot go on without the rest.
+    """
 
     best: Candidate
     board: Board
     ending: Ending
     reason: str = ""
+    stop: BaseException | None = None
 
 
 def optimize(optimizer: Optimizer, job: Job) -> Result:
@@ -201,14 +210,15 @@ def optimize(optimizer: Optimizer, job: Job) -> Result:
         )
     )
     ending: Ending = "finished"
-    reason = ""
+    stop: BaseException | None = None
     try:
         if not (isinstance(optimizer, Racing) and optimizer.races):
             board.score(start, job.dev)
             job.note("basic prompt scored on dev", board.value(start, job.dev))
         optimizer.run(job, board, start)
-    except BudgetExhausted as stop:
-        ending, reason = "budget", str(stop)
-    except KeyboardInterrupt:
-        ending, reason = "interrupted", "stopped by Ctrl-C"
-    return Result(best=board.best(job.dev) or start, board=board, ending=ending, reason=reason)
+    except (StopRequested, KeyboardInterrupt) as asked:
+        ending, stop = "interrupted", asked
+    except BudgetExhausted as over:
+        ending, stop = "budget", over
+    reason = str(stop or "") or ("stopped by Ctrl-C" if stop else "")
+    return Result(best=board.best(job.dev) or start, board=board, ending=ending, reason=reason, stop=stop)

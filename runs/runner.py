@@ -16,12 +16,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..cases import Case
-from ..errors import BudgetExhausted, CheckpointError, UsageError
+from ..engines.meter import Budget
+from ..errors import BudgetExhausted, CheckpointError, StopRequested, UsageError
+from ..keeping.loading import LoadedJudge
 from ..keeping.locking import alone
+from ..keeping.paying import Start, paying
 from ..programs.asking import Asker, Verdict
 from .output import done_before, line_of
 
-__all__ = ["Summary", "run_cases"]
+__all__ = ["Summary", "run_cases", "run_judge"]
 
 _BATCH = 1024
 _SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "duplicated")
@@ -49,7 +52,9 @@ class Summary:
         reasked: samples in which missing units were asked for again.
         extra: answers for something that was not asked.
         duplicated: units that a reply gave two different labels.
-        stopped: which limit ended the run, in words; empty if all rows were judged.
+        stopped: which limit or signal ended the run, in words; empty if all rows were judged.
+        signal: the number of that signal.
+        spend: calls, tokens and cost of this start; answers paid by an earlier one count as ``replayed``.
     """
 
     rows: int
@@ -70,6 +75,8 @@ class Summary:
     extra: int = 0
     duplicated: int = 0
     stopped: str = ""
+    signal: int | None = None
+    spend: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def left(self) -> int:
@@ -143,26 +150,49 @@ class Summary:
         return tuple(found)
 
 
-def run_cases(
-    asker: Asker,
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """The judging of rows into a file, as something to be paid for: which rows is the file's own business."""
+
+    output: Path | None
+    stamp: Mapping[str, Any]
+    budget: Budget
+    roles: tuple[str, ...] = ("judge",)
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {"run": str(self.output and self.output.resolve()), **self.stamp}
+
+    def start(self, *, resume: bool) -> Start:
+        """Return how it is started: its checkpoint stands beside the output, and goes with it."""
+        if self.output is None:
+            return Start()
+        # Without an output to continue there is nothing to go on with, whatever stands there.
+        return Start(
+            root=self.output.with_name(f".{self.output.name}.jurist"), resume=resume, fresh=not resume
+        )
+
+
+def run_judge(
+    judge: LoadedJudge,
     cases: Sequence[Case],
     output: Path | TextIO,
     *,
-    stamp: Mapping[str, Any],
+    budget: Budget | None = None,
     resume: bool = False,
     on_begin: Callable[[Sequence[Case]], None] = lambda todo: None,
     on_row: Callable[[Verdict], None] = lambda verdict: None,
 ) -> Summary:
-    """Judge ``cases`` and write a JSON line for each.
+    """Judge ``cases`` and write a JSON line for each: the whole life of a run, which is paid for.
 
-    Where the asker's model has limits, the run ends at the first that is met: the rows in flight are finished as
-    far as they are paid, and the others are left.
+    It ends at the first limit or signal: the rows in flight are finished as far as they are paid, and the others are
+    left. What was paid for unfinished rows is kept beside the output, and the limits hold over all that ``resume``
+    continues.
 
     Args:
-        asker: the judge, ready to be asked.
+        judge: who is asked.
         cases: the rows.
         output: a file, or an open text stream.
-        stamp: what every line says about the run: judge, artifact, model.
+        budget: hard limits.
         resume: continue a file that an earlier run of the same kind left.
         on_begin: called once with the rows that are left to be judged, before any is asked about.
         on_row: called after each row.
@@ -170,22 +200,40 @@ def run_cases(
     Raises:
         UsageError, CheckpointError: the output file cannot be used; see :func:`~jurist.runs.output.done_before`.
             CheckpointError also where another run is writing it.
-        ModelError: the model cannot be used at all. What was judged is in the file.
+        StoppedError: a second signal. ModelError: the model cannot be used at all. What was judged is in the file.
     """
+    stamp, limits = judge.stamp(), budget or Budget()
     if not isinstance(output, Path):
-        on_begin(cases)
-        return _run(asker, cases, output, stamp, on_row)
+        work = _Rows(output=None, stamp=stamp, budget=limits)
+        return _paid(work, judge, cases, output, False, on_begin, on_row)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with _alone(output):
             todo, before = _left(cases, done_before(output, stamp, resume=resume))
             with _appended(output) as stream:
-                on_begin(todo)
-                summary = _run(asker, todo, stream, stamp, on_row)
+                work = _Rows(output=output if output.is_file() else None, stamp=stamp, budget=limits)
+                summary = _paid(work, judge, todo, stream, resume, on_begin, on_row)
     except OSError as error:
         hint = "name a file that can be written, or make room and add --resume"
         raise UsageError(f"{output}: {error.strerror or error}", hint=hint) from error
     return replace(summary, rows=len(cases), resumed=before.total(), abstained_before=before["abstained"])
+
+
+def _paid(
+    work: _Rows,
+    judge: LoadedJudge,
+    cases: Sequence[Case],
+    stream: TextIO,
+    resume: bool,
+    on_begin: Callable[[Sequence[Case]], None],
+    on_row: Callable[[Verdict], None],
+) -> Summary:
+    with paying(work, work.start(resume=resume)) as job:
+        on_begin(cases)
+        asker = replace(judge, context=job.contexts["judge"]).asker()
+        summary = run_cases(asker, cases, stream, stamp=work.stamp, on_row=on_row)
+        job.unfinished = bool(summary.left or summary.verdicts.get("failed"))
+        return replace(summary, spend=job.ledger.spend().to_json())
 
 
 def _left(cases: Sequence[Case], done: Mapping[str, list[str]]) -> tuple[list[Case], Counter[str]]:
@@ -231,13 +279,26 @@ def _appended(path: Path) -> Iterator[TextIO]:
             path.unlink()
 
 
-def _run(
+def run_cases(
     asker: Asker,
     cases: Sequence[Case],
     stream: TextIO,
+    *,
     stamp: Mapping[str, Any],
-    on_row: Callable[[Verdict], None],
+    on_row: Callable[[Verdict], None] = lambda verdict: None,
 ) -> Summary:
+    """Ask about ``cases``, and write a JSON line for each as its answer comes.
+
+    Args:
+        asker: the judge, ready to be asked; the limits are those of its model.
+        cases: the rows.
+        stream: takes the lines.
+        stamp: what every line says about the run: judge, artifact, model.
+        on_row: called after each row.
+
+    Raises:
+        ModelError: the model cannot be used at all. What was judged is in the stream.
+    """
     counts = _Counts(asker)
     for start in range(0, len(cases), _BATCH):
         batch = cases[start : start + _BATCH]
@@ -252,7 +313,8 @@ def _run(
         try:
             asker.ask_all(batch, write)
         except BudgetExhausted as stop:
-            return counts.summary(len(cases), str(stop))
+            signal = stop.signal if isinstance(stop, StopRequested) else None
+            return replace(counts.summary(len(cases)), stopped=str(stop), signal=signal)
     return counts.summary(len(cases))
 
 
@@ -274,15 +336,14 @@ class _Counts:
         self._sums["votes"] += sum(sum(votes.values()) for votes in verdict.votes)
         self._agreements += [share for share in verdict.agreement if share is not None]
 
-    def summary(self, rows: int, stopped: str = "") -> Summary:
-        sums = {name: self._sums[name] for name in (*_SUMMED, "several", "votes")}
+    def summary(self, rows: int) -> Summary:
+        sums: dict[str, Any] = {name: self._sums[name] for name in (*_SUMMED, "several", "votes")}
         return Summary(
             rows=rows,
             resumed=0,
             verdicts=dict(self._status),
             saved_calls=sums["saved"] * self._judge.calls,
             agreeing=(len(self._agreements), math.fsum(self._agreements)),
-            stopped=stopped,
             totals=self._judge.answer.totals(self._answers),
             total_words=self._judge.answer.total_words(self._answers),
             **sums,

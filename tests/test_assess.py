@@ -18,7 +18,7 @@ from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
-from jurist.keeping.paid import Start
+from jurist.keeping.paying import Start
 from jurist.papers.cognibench.assess import MEASURES, Assessment, assess, read_prompts
 from jurist.programs.cognibench import COGNIBENCH
 

@@ -28,7 +28,7 @@ from ...gold.leaks import check_leaks
 from ...gold.splits import Shares, Split
 from ...jobs.estimate import Estimate, Questions, estimate
 from ...keeping.loading import default_temperature, resolve_sampling
-from ...keeping.paying import Paying
+from ...keeping.paying import PaidJob
 from ...optimizers.base import Job, Result, Sink, optimize
 from ...optimizers.contrastive import Contrastive
 from ...optimizers.registry import make
@@ -45,6 +45,7 @@ from .result import Line, Table, line_of, scored, table_of
 __all__ = ["OPTIMIZER", "Ablation"]
 
 OPTIMIZER = "contrastive"
+_PARTS = ("mining", "samples", "draw", "sentences")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +111,9 @@ class Ablation:
         return self.gold.split(self.seed, self.shares)
 
     @property
-    def contexts(self) -> int:
+    def roles(self) -> tuple[str, ...]:
         """One ledger and one journal for each of the three prompts of each model, and one for the mining."""
-        return 4 * len(self.models)
+        return tuple(f"{number}-{part}" for number in range(len(self.models)) for part in _PARTS)
 
     @cached_property
     def whole(self) -> Plan:
@@ -175,24 +176,24 @@ class Ablation:
         many = f" x {len(self.models)} models" if len(self.models) > 1 else ""
         return estimate(parts, f"{sizes}{many}")
 
-    def table(self, paying: Paying, on_case: Callable[[], None] = lambda: None) -> Table:
+    def table(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Table:
         """Mine the examples, ask, and score all lines.
 
         Args:
-            paying: the contexts.
+            job: the table, opened.
             on_case: called after each case on test.
 
         Raises:
             ModelError: a model cannot be used at all.
-            StoppedError, BudgetExhausted, KeyboardInterrupt: the work was stopped.
+            BudgetExhausted, KeyboardInterrupt: the work was stopped.
         """
         lines: list[Line] = []
         pairs: list[tuple[int, int]] = []
         notes: list[str] = []
         thresholds: dict[str, dict[int, Detection]] = {}
         for number, model in enumerate(self.models):
-            contexts = paying.contexts[4 * number : 4 * number + 4]
-            result = self._mined(model, contexts[0], paying)
+            contexts = tuple(job.contexts[f"{number}-{part}"] for part in _PARTS)
+            result = self._mined(model, contexts[0])
             notes.append(_examples(result, model.name))
             notes.append(
                 f"{model.name}: - CFP is the basic prompt, {self.samples} draws, {majority(self.samples)} votes"
@@ -215,13 +216,11 @@ class Ablation:
             thresholds=thresholds,
         )
 
-    def _mined(self, model: Model, context: CallContext, paying: Paying) -> Result:
+    def _mined(self, model: Model, context: CallContext) -> Result:
         """Return the prompt with contrastive examples: train teaches, dev chooses, test is not touched."""
         result = optimize(make(OPTIMIZER, self.options), self._job(model, context))
-        if result.ending == "interrupted":
-            raise KeyboardInterrupt
-        if result.ending == "budget":
-            raise paying.stopped(result.reason, "raise the limit and ")
+        if result.stop is not None:
+            raise result.stop
         check_leaks(self.split, [result.best.state])
         return result
 

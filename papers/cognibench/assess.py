@@ -29,7 +29,7 @@ from ...gold.readers import read
 from ...jobs.estimates import Estimate, Part, judging
 from ...jobs.forecast import Rate, Span, some
 from ...keeping.loading import LoadedJudge
-from ...keeping.paid import Roles, Start, working
+from ...keeping.paying import Start, paying
 from ...programs.answers.infer import closed
 from ...programs.cognibench import COGNIBENCH
 from ...programs.dialogue import Respond, rendered
@@ -115,6 +115,7 @@ class Assessment:
             "judge": judge_print(self.judge),
             "calibration": self.calibration.sha256,
             "seed": self.seed,
+            "job": "assess",
         }
 
 
@@ -240,9 +241,8 @@ def assess(
     Raises:
         CheckpointError, StoppedError, ModelError: as for every job that pays.
     """
-    roles = Roles(names=work.roles, budget=work.budget, print={**work.fingerprint(), "job": "assess"})
-    with working(roles, start) as job:
-        judge = replace(work.judge, context=job.context("judge"))
+    with paying(work, start) as job:
+        judge = replace(work.judge, context=job.contexts["judge"])
         cases = work.held_out
         verdicts = judge.asker().ask_all(cases, lambda index, verdict: on_step())
         known = [
@@ -250,7 +250,7 @@ def assess(
             for case, verdict in zip(cases, verdicts, strict=True)
         ]
         found = [
-            _one(work, judge, model, job.context(role), known, on_step)
+            _one(work, judge, model, job.contexts[role], known, on_step)
             for role, model in zip(work.roles[1:], work.targets, strict=True)
         ]
         job.unfinished = any(one.failed for one in found)

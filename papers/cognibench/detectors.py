@@ -17,7 +17,7 @@ from ...errors import UsageError
 from ...gold.goldset import Gold
 from ...jobs.estimate import Estimate, Questions, estimate
 from ...keeping.loading import LoadedJudge, unique_names
-from ...keeping.paying import Paying
+from ...keeping.paying import PaidJob
 from ...programs.answers.infer import closed
 from ...programs.judge import Judge
 from ...programs.statements import BySentence
@@ -66,9 +66,9 @@ class Detectors:
             )
 
     @property
-    def contexts(self) -> int:
+    def roles(self) -> tuple[str, ...]:
         """One ledger and one journal a detector."""
-        return len(self.contenders)
+        return self.names
 
     @property
     def positive(self) -> frozenset[Label]:
@@ -125,11 +125,11 @@ class Detectors:
         many = "s" if len(parts) > 1 else ""
         return estimate(parts, f"{len(parts)} detector{many} x {len(self.cases)} responses")
 
-    def table(self, paying: Paying, on_case: Callable[[], None] = lambda: None) -> Table:
+    def table(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Table:
         """Ask all detectors and score them.
 
         Args:
-            paying: the contexts.
+            job: the table, opened.
             on_case: called after each case of each detector.
 
         Raises:
@@ -137,7 +137,7 @@ class Detectors:
             BudgetExhausted: a limit was reached.
         """
         lines = []
-        named = zip(self.names, self.contenders, self.plans, paying.contexts, strict=True)
+        named = zip(self.names, self.contenders, self.plans, job.contexts.values(), strict=True)
         for name, one, plan, context in named:
             asked = ask(plan, replace(one, context=context).asker(), on_case)
             rows = rows_at(asked, one.sampling.needed, LABELS, self.positive)

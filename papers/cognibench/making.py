@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ...engines.meter import Budget
 from ...errors import JuristError, UsageError
 from ...generating.generation import Generation, Made, job_id
 from ...generating.making import already_made, check_writable, generate, write_dialogues
 from ...jobs.estimates import Estimate, judging
 from ...jobs.forecasting import sampled_dialogues
 from ...keeping.loading import LoadedJudge
-from ...keeping.paid import Roles, Start, working
+from ...keeping.paying import Start, paying
 from ...programs.answers.infer import closed
 from .dataset import write_dataset
 from .dynamics import Dynamics
@@ -46,6 +47,23 @@ class Dataset:
         return sum(one.verdict is not None and one.verdict.status == "failed" for one in self.labelled)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _DatasetWork:
+    """The making of a dataset, as something to be paid for."""
+
+    generation: Generation
+    judge: LoadedJudge
+    roles: tuple[str, ...] = ("generator", "judge")
+
+    @property
+    def budget(self) -> Budget:
+        return self.generation.budget
+
+    def fingerprint(self) -> dict[str, Any]:
+        judge = judge_print(self.judge)
+        return {**self.generation.fingerprint(), "generate": "cognibench-l", "judge": judge}
+
+
 def make_dataset(
     job: Generation,
     judge: LoadedJudge,
@@ -72,20 +90,20 @@ def make_dataset(
         JuristError: no dialogue passed the checks.
     """
     check_judge(judge.judge)
-    fingerprint = {**job.fingerprint(), "generate": "cognibench-l", "judge": judge_print(judge)}
+    work_of = _DatasetWork(generation=job, judge=judge)
+    fingerprint = work_of.fingerprint()
     place = folder / "statistics.json"
     if (folder / "dialogues.json").exists() and not place.exists():
         raise UsageError(f"{folder} holds dialogues that are not ours", hint="name another folder")
     if already_made(place, fingerprint, start):
         return _made_before(folder)
-    roles = Roles(names=("generator", "judge"), budget=job.budget, print=fingerprint)
-    with working(roles, start) as work:
+    with paying(work_of, start) as work:
         check_writable(folder)
         made = generate(job, work, on_dialogue)
         write_dialogues(job, made, folder / "dialogues.jsonl", folder / "rejects.jsonl")
         answers = _answers(job, made)
         on_labelling(len(answers))
-        labelled = tuple(label(replace(judge, context=work.context("judge")), answers, on_answer))
+        labelled = tuple(label(replace(judge, context=work.contexts["judge"]), answers, on_answer))
         lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
         about = {**_about(job, judge, made), "answers_failed": lost, "job": job_id(fingerprint)}
         described, moving = write_dataset(
