@@ -13,6 +13,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # a shell's background job ignores it, and so would its children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 FAKE_KEY = "sk-proj-THIS-IS-NO-KEY-0123456789"
 
 

@@ -142,6 +142,11 @@ class Loopback:
         return len(self.hits)
 
     @property
+    def in_flight(self) -> int:
+        """How many requests have arrived and are not answered yet."""
+        return self._now
+
+    @property
     def by_body(self) -> Counter[str]:
         """Hash of the body -> how often it arrived."""
         return Counter(hit.key for hit in self.hits)

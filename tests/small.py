@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -81,8 +82,8 @@ def cli(*argv: object) -> Done:
     return Done(code=code, out=out.getvalue(), err=err.getvalue(), people="".join([err.getvalue(), *kept]))
 
 
-def start(*argv: object, cwd: Path) -> subprocess.Popen[str]:
-    """Start the command in a process of its own."""
+def start(*argv: object, cwd: Path, ignoring: signal.Signals | None = None) -> subprocess.Popen[str]:
+    """Start the command in a process of its own, which may be told to ignore a signal, as ``nohup`` does."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("JURIST_")}
     return subprocess.Popen(
         [sys.executable, "-m", "jurist", *map(str, argv)],
@@ -91,6 +92,7 @@ def start(*argv: object, cwd: Path) -> subprocess.Popen[str]:
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=(lambda: signal.signal(ignoring, signal.SIG_IGN)) if ignoring else None,
     )
 
 

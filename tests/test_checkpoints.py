@@ -31,12 +31,12 @@ def test_another_job_is_another_folder(tmp_path: Path, change: dict[str, object]
 
 def test_an_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
     kept = Checkpoint.open(tmp_path, JOB, resume=False)
-    kept.journal.write_text("paid\n")
+    kept.journal().write_text("paid\n")
     with pytest.raises(CheckpointError, match="--resume"):
         Checkpoint.open(tmp_path, JOB, resume=False)
-    assert kept.journal.read_text() == "paid\n"
-    assert Checkpoint.open(tmp_path, JOB, resume=True).journal.read_text() == "paid\n"
-    assert not Checkpoint.open(tmp_path, JOB, resume=False, fresh=True).journal.exists()
+    assert kept.journal().read_text() == "paid\n"
+    assert Checkpoint.open(tmp_path, JOB, resume=True).journal().read_text() == "paid\n"
+    assert not Checkpoint.open(tmp_path, JOB, resume=False, fresh=True).journal().exists()
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_two_processes_never_work_on_one_job(tmp_path: Path) -> None:
 
 def test_released_is_free_for_others(tmp_path: Path) -> None:
     mine = Checkpoint.open(tmp_path, {"seed": 1}, resume=False)
-    mine.journal.write_text("paid\n")
+    mine.journal().write_text("paid\n")
     argv = [sys.executable, "-c", HOLDER, str(tmp_path)]
     refused = subprocess.run(argv, input="", capture_output=True, text=True, check=False)
     assert "another process is working on this job" in refused.stderr

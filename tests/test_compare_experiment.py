@@ -106,13 +106,13 @@ def test_a_killed_experiment_goes_on_and_pays_nothing_twice(
 def test_ctrl_c_keeps_what_was_paid(serve: Callable[..., Any], tmp_path: Path) -> None:
     server = serve(delay=0.02)
     code, err = kill(server, 40, signal.SIGINT, tmp_path)
-    assert code == 1
+    assert code == 130
     assert "Traceback" not in err
-    assert err.splitlines()[-1].startswith("error: stopped by Ctrl-C; ")
+    assert err.splitlines()[-1].startswith("stopped by Ctrl-C; ")
     assert "add --resume to go on" in err
     server.delay = 0.0
     assert cli(*argv(server, "--resume")).code == 0
-    assert WHOLE <= server.count <= WHOLE + IN_FLIGHT
+    assert server.count == WHOLE  # what was in flight has arrived
 
 
 @pytest.mark.parametrize("limit", [1, CASES * REPEATS + 5, WHOLE - 1])

@@ -342,7 +342,7 @@ class TestEndpoint:
             time.sleep(0.01)
         process.send_signal(end)
         _, err = process.communicate(timeout=30)
-        assert process.returncode == (1 if end is signal.SIGINT else -signal.SIGKILL)
+        assert process.returncode == (130 if end is signal.SIGINT else -signal.SIGKILL)
         assert "Traceback" not in err
         assert ("stopped by Ctrl-C" in err) == (end is signal.SIGINT)
         done = cli(*self.argv(server, "--resume", "--json"))

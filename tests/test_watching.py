@@ -204,12 +204,11 @@ def test_ctrl_c_on_a_terminal_keeps_everything(serve: Callable[..., Any]) -> Non
     server = serve(delay=0.02)
     argv = [*OPRO, "--model", "openai/x", "--api-base", server.url, "--yes"]
     code, shown = _terminal(argv, lambda: server.count >= 40)
-    assert code == 1, shown
+    assert code == 130, shown
     assert "Traceback" not in shown
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l"), "the cursor is shown again"
-    assert "stopped by Ctrl-C; the best prompt so far and all paid answers are kept in" in shown.replace(
-        "\r\n", " "
-    )
+    assert "stopped by Ctrl-C; best so far: " in shown
+    assert " paid answers are kept in " in shown
     assert cli(*argv, "--resume").code == 0
 
 

@@ -1,0 +1,302 @@
+"""The life of paid work: signals, what is kept, exit codes, and one budget over all that it takes to end."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import Scripted, lm_of, reply
+from small import claims, cli, read_jsonl, start, write_jsonl
+
+from jurist.engines.meter import Budget, Meter
+from jurist.errors import JuristError, StoppedError
+from jurist.keeping.paying import PaidJob, Start, paying
+from jurist.keeping.stopping import stopping
+from jurist.programs.asking import Asker
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+ROWS, IN_FLIGHT = 40, 4
+CASES = [FECT.case({"conversation": "Agent: hello", "claim": f"claim {n}"}) for n in range(ROWS)]
+YES = reply("chat", factual=True)
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    write_jsonl(Path("rows.jsonl"), claims(10, 4))
+
+
+class Asking:
+    """Work of two roles: the rows, asked by both."""
+
+    roles = ("first", "second")
+
+    def __init__(self, calls: int | None = None) -> None:
+        self.budget = Budget(calls=calls)
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {"asking": "rows"}
+
+
+def ask(job: PaidJob, engine: Scripted, role: str = "first", on_stop: Callable[[], str] = lambda: "") -> None:
+    job.on_stop = on_stop
+    lm = lm_of(engine, job.contexts[role])
+    Asker(judge=FECT, program=FECT.basic(), lm=lm, concurrency=IN_FLIGHT).ask_all(CASES)
+
+
+def argv(command: str, server: Any, *more: object) -> tuple[object, ...]:
+    named = ("--model", "openai/x", "--api-base", server.url, "--concurrency", IN_FLIGHT)
+    what = {
+        "run": ("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl"),
+        "compare": ("compare", "fect:basic", "--gold", "rows.jsonl", "--repeats", 2, "--temperature", 0),
+    }
+    return (*what[command], *named, *more)
+
+
+def reached(server: Any, process: Any, goal: int) -> None:
+    deadline = time.monotonic() + 60
+    while server.count < goal and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+
+
+# signals
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+@pytest.mark.parametrize("end", CODES, ids=NAMES.get)
+def test_a_signal_lets_what_is_in_flight_arrive_and_nothing_else_begin(
+    command: str, end: signal.Signals, serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    server = serve(delay=0.2)
+    process = start(*argv(command, server), cwd=tmp_path)
+    reached(server, process, 10)
+    process.send_signal(end)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == CODES[end], err
+    assert "Traceback" not in err
+    assert f"stopped by {NAMES[end]}; " in err.splitlines()[-1]
+    assert "--resume" in err.splitlines()[-1]
+    assert server.count < ROWS
+    server.delay = 0.0
+    assert cli(*argv(command, server, "--resume")).code == 0
+    assert server.count == (ROWS if command == "run" else 2 * ROWS)
+
+
+def test_a_second_signal_ends_at_once(serve: Callable[..., Any], tmp_path: Path) -> None:
+    server = serve(faults=lambda index, body: "hang" if index >= 6 else None)
+    process = start(*argv("run", server), cwd=tmp_path)
+    reached(server, process, 6 + IN_FLIGHT)
+    process.send_signal(signal.SIGTERM)
+    assert process.stderr is not None
+    said = ""
+    while "in flight may arrive within" not in said:
+        said = process.stderr.readline()
+        assert said
+    assert f"SIGTERM: no further call is sent; {IN_FLIGHT} in flight" in said
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert server.in_flight == IN_FLIGHT, "it did not wait for what hangs"
+    assert process.returncode == CODES[signal.SIGTERM], err  # the first says why it was stopped
+    assert err.splitlines()[-1].startswith("stopped by SIGTERM; 6 paid answers are kept in ")
+
+
+def test_an_ignored_signal_stays_ignored(serve: Callable[..., Any], tmp_path: Path) -> None:
+    server = serve(delay=0.02)
+    process = start(*argv("run", server), cwd=tmp_path, ignoring=signal.SIGINT)
+    reached(server, process, 5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, server.count) == (0, ROWS), err
+
+
+def test_handlers_are_those_of_before_again() -> None:
+    before = [signal.getsignal(number) for number in CODES]
+    with stopping(Meter()):
+        assert [signal.getsignal(number) for number in CODES] != before
+    assert [signal.getsignal(number) for number in CODES] == before
+
+
+def test_another_thread_installs_none() -> None:
+    before, found = [signal.getsignal(number) for number in CODES], []
+
+    def work() -> None:
+        with stopping(Meter()):
+            found.extend(signal.getsignal(number) for number in CODES)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == before
+
+
+def test_what_never_arrives_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jurist.keeping.stopping.GRACE", 0.05)
+    meter = Meter()
+    meter.reserve()
+    with stopping(meter) as stop:
+        signal.raise_signal(signal.SIGTERM)  # something is in flight: nothing is raised
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(60)
+    assert (stop.signal, meter.signal) == (signal.SIGTERM, signal.SIGTERM)
+
+
+def test_with_nothing_in_flight_it_ends_at_once() -> None:
+    with stopping(Meter()), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+# what is kept
+
+
+def test_what_ended_well_leaves_nothing(tmp_path: Path) -> None:
+    with paying(Asking(), Start(root=tmp_path / "new" / "jobs")) as job:
+        ask(job, Scripted(lambda request: YES))
+    assert not (tmp_path / "new").exists()
+    assert job.spend()["calls"] == job.ledger.spend().calls == ROWS
+
+
+def test_unfinished_work_stays_and_is_answered_from_its_journals(tmp_path: Path) -> None:
+    with paying(Asking(), Start(root=tmp_path)) as job:
+        for role in job.contexts:
+            ask(job, Scripted(lambda request: YES), role)
+        job.unfinished = True
+    seen: list[Any] = []
+    with paying(Asking(), Start(root=tmp_path, resume=True, on_open=seen.append)) as job:
+        ask(job, Scripted([]), "second")
+    assert seen == [{"first": ROWS, "second": ROWS}]
+    assert job.spend()["lost"] == ROWS  # what the first was paid was of no use this time
+    assert not list(tmp_path.glob("*/journal*"))
+
+
+@pytest.mark.parametrize("calls", [1, 7])
+def test_a_limit_holds_over_all_starts_and_says_how_to_go_on(tmp_path: Path, calls: int) -> None:
+    engine = Scripted(lambda request: YES)
+    for start_ in (Start(root=tmp_path), *[Start(root=tmp_path, resume=True)] * 2):
+        with (
+            pytest.raises(
+                StoppedError,
+                match=rf"^the budget of {calls} calls is spent; {calls} paid answers are kept in .*; "
+                "raise the limit and add --resume",
+            ) as ended,
+            paying(Asking(calls), start_) as job,
+        ):
+            ask(job, engine)
+        assert (ended.value.exit_code, ended.value.signal) == (1, None)
+    assert len(engine.requests) == calls
+
+
+def test_what_is_worth_keeping_is_kept_and_said_when_it_is_stopped(tmp_path: Path) -> None:
+    with (
+        pytest.raises(StoppedError, match="; best so far: x; 3 paid answers"),
+        paying(Asking(3), Start(root=tmp_path)) as job,
+    ):
+        ask(job, Scripted(lambda request: YES), on_stop=lambda: "best so far: x")
+
+
+def test_without_a_place_nothing_is_kept(tmp_path: Path) -> None:
+    with (
+        pytest.raises(StoppedError, match="; nothing is kept; raise the limit and start again"),
+        paying(Asking(2), Start()) as job,
+    ):
+        ask(job, Scripted(lambda request: YES))
+    assert not list(tmp_path.glob("**/journal*"))
+
+
+def test_what_was_refused_before_anything_was_sent_leaves_nothing(tmp_path: Path) -> None:
+    def refuse(paid: Any) -> None:
+        raise JuristError("no")
+
+    with (
+        pytest.raises(JuristError, match=r"^no$"),
+        paying(Asking(), Start(root=tmp_path / "jobs", on_open=refuse)),
+    ):
+        raise AssertionError("nothing is begun")
+    assert not (tmp_path / "jobs").exists()
+
+
+# a run
+
+
+def test_the_limit_of_a_run_holds_over_all_that_continues_it(serve: Callable[..., Any]) -> None:
+    server = serve()
+    assert cli(*argv("run", server, "--max-calls", 15)).code == 1
+    again = cli(*argv("run", server, "--max-calls", 15, "--resume"))
+    assert (again.code, server.count) == (1, 15)
+    assert cli(*argv("run", server, "--max-calls", ROWS, "--resume")).code == 0
+    assert server.count == ROWS
+    assert not list(Path().glob(".*jurist*"))
+
+
+def test_the_samples_of_a_row_that_was_not_finished_are_not_paid_again(serve: Callable[..., Any]) -> None:
+    server = serve()
+    three = ("--samples", 3, "--stopping", "all", "--concurrency", 1)
+    assert cli(*argv("run", server, *three, "--max-calls", 8)).code == 1
+    done = cli(*argv("run", server, *three, "--resume", "--json"))
+    assert (done.code, server.count, done.json["spend"]["replayed"]) == (0, 3 * ROWS, 2)
+
+
+def test_an_output_that_was_removed_takes_what_was_kept_beside_it_along(serve: Callable[..., Any]) -> None:
+    server = serve()
+    assert cli(*argv("run", server, "--max-calls", 5)).code == 1
+    Path("o.jsonl").unlink()
+    assert cli(*argv("run", server, "--max-calls", 5)).code == 1
+    assert server.count == 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words",
+    [
+        (
+            "run",
+            "fect:basic",
+            "--input",
+            "rows.jsonl",
+            "--output",
+            "o.jsonl",
+            "--samples",
+            5,
+            "--stopping",
+            "all",
+        ),
+        ("compare", "fect:basic", "fect-3d:basic", "--gold", "rows.jsonl", "--repeats", 2),
+        ("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--turns", "3"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_five_kills_and_not_one_call_more(
+    words: tuple[object, ...], serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    limit = 120
+    server = serve(delay=0.02)
+    write_jsonl(
+        Path("docs.jsonl"),
+        [{"id": f"d{n}", "text": f"The mill {n} was built in {1800 + n}."} for n in range(60)],
+    )
+    named = ("--model", "openai/x", "--api-base", server.url, "--concurrency", 8, "--max-calls", limit)
+    for number in range(5):
+        goal = server.count + 10
+        process = start(*words, *named, *(["--resume"] if number else []), cwd=tmp_path)
+        reached(server, process, goal)
+        process.send_signal(signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL, err
+    for _ in range(2):
+        done = cli(*words, *named, "--resume")
+        assert done.code == 1, done.err
+        assert re.search(rf"the budget of {limit} calls is spent", done.err)
+    assert 100 <= server.count <= limit
+    assert not Path("o.jsonl").exists() or all(
+        row["status"] == "verdict" for row in read_jsonl(Path("o.jsonl"))
+    )
