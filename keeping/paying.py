@@ -153,13 +153,16 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
     """
     new = start.root is not None and not start.root.parent.exists()
     checkpoint = None
+    if start.fresh:  # before anything is forgotten, as whoever is asked may say no
+        start.on_open(dict.fromkeys(work.roles, 0))
     if start.root is not None:
         checkpoint = Checkpoint.open(start.root, work.fingerprint(), resume=start.resume, fresh=start.fresh)
     job = PaidJob(work, checkpoint)
     ended = stopped = False
     try:
         with _stops_said(job):
-            start.on_open(job.paid)
+            if not start.fresh:
+                start.on_open(job.paid)
             with stopping(job.meter):
                 yield job
         ended = not job.unfinished

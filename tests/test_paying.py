@@ -225,6 +225,22 @@ def test_what_was_refused_before_anything_was_sent_leaves_nothing(tmp_path: Path
     assert not (tmp_path / "jobs").exists()
 
 
+def test_what_was_refused_forgets_nothing(tmp_path: Path) -> None:
+    with pytest.raises(StoppedError), paying(Asking(3), Start(root=tmp_path)) as job:
+        ask(job, Scripted(lambda request: YES))
+
+    def refuse(paid: Any) -> None:
+        raise JuristError(str(paid))
+
+    with (
+        pytest.raises(JuristError, match="'first': 0, 'second': 0"),
+        paying(Asking(), Start(root=tmp_path, fresh=True, on_open=refuse)),
+    ):
+        raise AssertionError("nothing is begun")
+    with paying(Asking(), Start(root=tmp_path, resume=True)) as job:
+        assert job.paid == {"first": 3, "second": 0}
+
+
 # a run
 
 
