@@ -8,9 +8,11 @@ background of a shell), and those of before are put back.
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -26,6 +28,9 @@ GRACE = 25.0
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )  # Windows has no SIGHUP
+_NUDGE = getattr(signal, "SIGURG", None)
+"""A signal that means nothing: it wakes a main thread that fell asleep just as another signal arrived."""
+_PAUSE = 0.1  # seconds between two nudges
 
 
 class Stopping:
@@ -50,6 +55,8 @@ class Stopping:
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 self._before[number] = signal.signal(number, self._handle)
         if self._before:
+            if _NUDGE is not None and signal.getsignal(_NUDGE) is not None:
+                self._before[_NUDGE] = signal.signal(_NUDGE, lambda number, frame: None)
             # Begun now, as a handler may interrupt whoever holds the locks that beginning a thread takes.
             threading.Thread(target=self._wait, name="jurist-stopping", daemon=True).start()
 
@@ -80,11 +87,25 @@ class Stopping:
                     f"{signal_name(self.signal)}: no further call is sent; {flying} in flight may arrive within "
                     f"{GRACE:g} s (once more ends at once)\n"
                 )
-        if not self._over.wait(GRACE):
-            if hasattr(signal, "pthread_kill"):
-                signal.pthread_kill(threading.main_thread().ident or 0, self.signal)
+        end = time.monotonic() + GRACE
+        while not self._over.wait(_PAUSE):
+            if time.monotonic() < end:
+                self._nudge()
             else:
-                signal.raise_signal(self.signal)
+                _send(self.signal)
+                end = math.inf
+
+    def _nudge(self) -> None:
+        if _NUDGE in self._before:
+            _send(_NUDGE)
+
+
+def _send(number: int) -> None:
+    """Send a signal to the main thread: one that waits for a reply looks up then."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        signal.raise_signal(number)
 
 
 @contextmanager
