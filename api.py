@@ -187,8 +187,8 @@ def evaluate(
     _warn(loaded.note)
     given = gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), loaded.judge)
     work = Evaluating(contenders=(loaded,), gold=given, budget=budget or Budget())
-    with running(work, place.checkpoints, resume=resume, fresh=fresh) as job:
-        (answers,) = job.ask()
+    with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
+        (answers,) = work.ask(job)
     return evaluation_of(work, answers, seed=seed)
 
 

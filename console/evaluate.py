@@ -11,8 +11,8 @@ from ..arguments.compare import EvaluateOptions
 from ..evaluation.measured import Score
 from ..gold.goldset import Gold
 from ..jobs.evaluating import Disagreement, Evaluating, Evaluation, evaluation_of
-from ..jobs.experiment import running
 from ..jobs.forecast import foresee
+from ..keeping.paying import Start, paying
 from ..report.table import Table, table
 from .common import budget_of, judge_of, model_of, store_of, write_text
 from .compare import asked
@@ -34,9 +34,9 @@ def run(options: EvaluateOptions) -> Result:
     gold = Gold.load(options.gold, loaded.judge)
     work = Evaluating(contenders=(loaded,), gold=gold, budget=budget_of(options))
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
-    with running(work, root, resume=options.resume, fresh=options.fresh) as job:
+    with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
         forecast = foresee(work)
-        (answers,) = asked(job, forecast, yes=options.yes)
+        (answers,) = asked(work, job, forecast, yes=options.yes)
         found = evaluation_of(work, answers, seed=options.seed)
         data = {**found.to_json(), "forecast": forecast.to_json()}
         if options.output:
