@@ -25,6 +25,7 @@ _SPEAKER: Final = re.compile(
 _MAX_SENTENCE: Final = 600
 
 
+@lru_cache(maxsize=4096)
 def side_of(name: str) -> Side:
     """Return which side a speaker's name or a claim's subject belongs to, or ``""``."""
     lowered = name.lower()
@@ -93,7 +94,11 @@ def _idf(lines: int, held: int) -> float:
     return math.log(1.0 + (lines + 1.0) / (held + 0.5))
 
 
-def _speakers(text: str) -> Iterable[tuple[Side, str]]:
+_Spoken = tuple[Side, str, list[str]]
+"""Who says a sentence, the sentence, and its terms."""
+
+
+def _speakers(text: str) -> Iterable[_Spoken]:
     side: Side = ""
     for line in text.splitlines():
         match = _SPEAKER.match(line[:40])
@@ -102,7 +107,8 @@ def _speakers(text: str) -> Iterable[tuple[Side, str]]:
             line = line[match.end() :]
         for sentence in sentences(line):
             for start in range(0, len(sentence), _MAX_SENTENCE):
-                yield side, sentence[start : start + _MAX_SENTENCE]
+                said = sentence[start : start + _MAX_SENTENCE]
+                yield side, said, terms(said)
 
 
 @by_length(characters, limit=100_000, keep=256)
@@ -111,23 +117,22 @@ def index_evidence(text: str) -> Evidence:
     spoken = list(_speakers(text))
     whole = _index(spoken)
     for side in ("customer", "agent"):
-        own = [pair for pair in spoken if pair[0] == side]
+        own = [one for one in spoken if one[0] == side]
         if own and len(own) < len(spoken):
             whole.parts[side] = _index(own)
     return whole
 
 
-def _index(spoken: list[tuple[Side, str]]) -> Evidence:
+def _index(spoken: list[_Spoken]) -> Evidence:
     places: dict[str, list[int]] = defaultdict(list)
     pairs: set[tuple[str, str]] = set()
-    for number, (_, sentence) in enumerate(spoken):
-        found = terms(sentence)
+    for number, (_, _, found) in enumerate(spoken):
         for term in set(found):
             places[term].append(number)
         pairs.update(pairwise(found))
-    text = "\n".join(sentence for _, sentence in spoken)
+    text = "\n".join(sentence for _, sentence, _ in spoken)
     return Evidence(
-        lines=[sentence for _, sentence in spoken],
+        lines=[sentence for _, sentence, _ in spoken],
         places=dict(places),
         pairs=pairs,
         digits=numbers(text) | number_words(text),

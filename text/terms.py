@@ -47,12 +47,12 @@ CJK_STOP = frozenset("的了是在和与及也就都而或于被把对为以之�
 def is_cjk(text: str) -> bool:
     """Whether more than a fifth of the first 2,000 characters are Chinese or Japanese."""
     head = text[:2000]
-    return len(_CJK_CHAR.findall(head)) * 5 > len(head.strip() or "x")
+    return not head.isascii() and len(_CJK_CHAR.findall(head)) * 5 > len(head.strip())
 
 
 def count_tokens(text: str) -> int:
     """Estimate tokens: one per CJK character, one per four other characters, rounded up."""
-    wide = len(_CJK_CHAR.findall(text))
+    wide = 0 if text.isascii() else len(_CJK_CHAR.findall(text))
     return wide + math.ceil((len(text) - wide) / 4)
 
 

@@ -123,7 +123,11 @@ def _one(unit: str, evidence: Evidence) -> tuple[dict[str, float], str]:
     wanted = _content(term_set(unit), side)
     best, place = own.best(wanted)
     quote = own.lines[place] if place >= 0 else ""
-    row = {**_coverage(unit, wanted, own, best), **_wording(lowered, evidence), **_shape(unit, lowered)}
+    row = {
+        **_coverage(unit, wanted, own, best, place),
+        **_wording(lowered, evidence),
+        **_shape(unit, lowered),
+    }
     row.update(_numbers_and_names(unit, evidence))
     row.update(_contradiction(lowered, quote.lower(), best))
     row.update(_dialogue(lowered, own))
@@ -139,12 +143,13 @@ def _content(wanted: frozenset[str], side: Side) -> frozenset[str]:
     return (wanted - _FRAME or wanted) if side else wanted
 
 
-def _coverage(unit: str, wanted: frozenset[str], evidence: Evidence, best: float) -> dict[str, float]:
+def _coverage(
+    unit: str, wanted: frozenset[str], evidence: Evidence, best: float, place: int
+) -> dict[str, float]:
     order = content_terms(unit)
     cov = evidence.coverage(wanted)
     pairs = list(pairwise(order))
     found = sum(pair in evidence.pairs for pair in pairs)
-    place = evidence.best(wanted)[1]
     left = wanted if place < 0 else wanted - set(terms(evidence.lines[place]))
     second = evidence.best(left)[0] if left and place >= 0 else 0.0
     pieces = sentences(unit)[:200]

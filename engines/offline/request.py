@@ -101,6 +101,7 @@ def _texts(signature: Any, values: Mapping[str, Any]) -> Iterator[tuple[str, str
 def _demo(signature: Any, demo: Mapping[str, Any]) -> Demo:
     supplied = {name: demo[name] for name in signature.output_fields if demo.get(name) is not None}
     outputs = {
-        name: json.dumps(serialize_for_json(value), ensure_ascii=False) for name, value in supplied.items()
+        name: json.dumps(value, ensure_ascii=False, default=serialize_for_json)
+        for name, value in supplied.items()
     }
     return Demo(inputs=tuple(_texts(signature, demo)), outputs=tuple(outputs.items()))

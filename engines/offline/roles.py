@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from ...text.terms import sentences
@@ -53,6 +54,7 @@ class Roles:
     context: tuple[str, ...]
 
 
+@lru_cache(maxsize=1024)
 def _rank(field: Field, table: tuple[str, ...]) -> int:
     """Return the best rank of a field in a table by name (0..), by description (10..), or 99."""
     name = field.name.lower()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Final, Literal
 
 import dspy
@@ -82,9 +83,18 @@ def shape_of(info: Any, description: str) -> Shape:
         description: its description.
     """
     kind: Any = str if info.annotation is dspy.Reasoning else info.annotation
-    bounded: Any = Annotated[(kind, *info.metadata)] if info.metadata else kind
-    schema = TypeAdapter(bounded).json_schema()
+    schema = _schema(Annotated[(kind, *info.metadata)]) if info.metadata else _plain_schema(kind)
     return _shape(_resolve(schema, schema.get("$defs", {})), schema.get("$defs", {}), description)
+
+
+def _schema(kind: Any) -> Schema:
+    return TypeAdapter(kind).json_schema()
+
+
+@lru_cache(maxsize=256)
+def _plain_schema(kind: Any) -> Schema:
+    """Return the schema of a type without constraints: every candidate's instruction makes a new signature of them."""
+    return _schema(kind)
 
 
 def _shape(schema: Schema, definitions: Schema, description: str) -> Shape:
