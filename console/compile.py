@@ -9,7 +9,7 @@ from typing import Any
 
 from ..arguments.compile import CompileOptions
 from ..engines.meter import Budget
-from ..errors import UsageError
+from ..errors import UsageError, choices
 from ..evaluation.ceiling import Ceiling
 from ..gold.goldset import Gold
 from ..gold.strata import Strata, ceiling_of, strata
@@ -132,8 +132,9 @@ def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
 
 def _with_metric(judge: Judge, metric: str) -> Judge:
     if metric not in judge.comparison.metrics:
-        names = ", ".join(judge.comparison.metrics)
-        raise UsageError(f"no metric is called {metric!r}", hint=f"use one of {names}")
+        raise UsageError(
+            f"no metric of {judge.name} is called {metric!r}", hint=choices(metric, judge.comparison.metrics)
+        )
     return judge.with_metric(metric)
 
 

@@ -37,14 +37,28 @@ COMMANDS = [
     (("judges",), "judges"),
     (("compile", "fect", "--gold", "gold.jsonl", *FAST), "decision"),
     (("compare", "fect", "fect:basic", "--gold", "gold.jsonl"), "judges"),
+    (("evaluate", "fect:basic", "--gold", "gold.jsonl"), "disagreements"),
     (("run", "fect", "--input", "rows.jsonl", "--output", "out.jsonl"), "spend"),
+    (("export", "fect", "--to", "markdown"), "text"),
+    (("export", "fect", "--to", "markdown", "--output", "fect.md"), "output"),
+    (
+        ("training", "--input", "gold.jsonl", "--judge", "fect", "--part", "all", "--output", "t.jsonl"),
+        "examples",
+    ),
     (("artifacts", "list"), "artifacts"),
     (("artifacts", "show", "fect@1"), "sha256"),
     (("artifacts", "show", "fect@1", "--history"), "history"),
+    (("artifacts", "diff", "fect:basic", "fect"), "diff"),
+    (("artifacts", "tag", "fect@1", "good"), "tag"),
     (("artifacts", "verify"), "problems"),
     (("artifacts", "verify", "fect"), "problems"),
     (("gold", "check", "fect", "gold.jsonl"), "split"),
+    (("gold", "check", "fect", "--gold", "gold.jsonl"), "split"),
+    (("gold", "split", "fect", "--gold", "gold.jsonl", "--output", "parts"), "train"),
+    (("gold", "import", "fect", "gold.jsonl", "--output", "copy.jsonl"), "cases"),
     (("gold", "agreement", "fect", "gold.jsonl"), "raters"),
+    (("gold", "sheet", "fect", "--gold", "gold.jsonl", "--all", "--output", "sheet.csv"), "units"),
+    (("completion", "bash"), "code"),
 ]
 
 

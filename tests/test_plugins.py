@@ -19,10 +19,6 @@ from jurist.programs.plugins import Registry
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "plugins.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"^`([\w/.]+)`\n\n```\w+\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE))
-BROKEN = """
-[project.entry-points."jurist.generators"]
-acme-gone = "jurist_acme.nowhere:generator"
-"""
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +37,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = source / "pyproject.toml"
     more = {
         "jurist.judges": 'acme-gone = "jurist_acme.nowhere:judge"\nfect = "jurist_acme.tone:judge"',
+        "jurist.generators": 'acme-lost = "jurist_acme.tone:judge"',
         "jurist.exports": 'acme-gone = "jurist_acme.tone:judge"',
     }
     text = project.read_text(encoding="utf-8")
@@ -93,6 +90,17 @@ def test_a_judge_and_an_optimizer_are_compiled_and_exported(installed: Path, tmp
     assert set(exported["input"]) == {"message", "reply"}
 
 
+def test_a_generator_writes_items(installed: Path, tmp_path: Path) -> None:
+    write_jsonl(
+        tmp_path / "docs.jsonl", [{"id": name, "text": f"{name} opens at nine."} for name in ("A", "B")]
+    )
+    done = jurist(installed, tmp_path, "run", "acme-faq:basic", "--input", "docs.jsonl", "--output", "-")
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["group"] for line in lines] == ["A", "B"]
+    assert all(set(line["units"][0]["items"][0]["checks"]) == {"asks", "short"} for line in lines)
+
+
 def test_what_cannot_be_loaded_is_one_line_and_ends_nothing_else(installed: Path, tmp_path: Path) -> None:
     done = jurist(installed, tmp_path, "judges", "--json")
     names = [one["name"] for one in json.loads(done.stdout)["judges"]]
@@ -102,10 +110,11 @@ def test_what_cannot_be_loaded_is_one_line_and_ends_nothing_else(installed: Path
         True,
         False,
     )
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(
+    gone, lost = done.stderr.splitlines()
+    assert gone.startswith(
         "warning: the judge 'acme-gone' of jurist-acme cannot be loaded: ModuleNotFoundError: "
     )
+    assert lost.startswith("warning: the generator 'acme-lost' of jurist-acme is ")
     for argv in (
         ("export", "acme-gone", "--to", "markdown"),
         ("export", "fect:basic", "--to", "acme-gone"),

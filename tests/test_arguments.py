@@ -1,0 +1,119 @@
+"""Options: every command declares its own once, reads them back, and says what is meant by a misspelt one."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import ClassVar
+
+import pytest
+from small import cli
+
+from jurist.arguments.command import Command
+from jurist.arguments.commands import COMMANDS, GROUPS
+from jurist.arguments.options import Options, flag, option, positional, repeated
+from jurist.cli import build_parser
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared(Options):
+    """A group."""
+
+    seed: int = option("--seed", 0, type=int, help="of everything")
+    slow: bool = flag("--slow", exclusive="pace", help="slowly")
+    fast: bool = flag("--fast", exclusive="pace", help="fast")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Toy(Shared):
+    """Of a toy command."""
+
+    helps: ClassVar[Mapping[str, str]] = {"seed": "of the toy"}
+
+    names: tuple[str, ...] = positional("NAME", nargs="+")
+    settings: tuple[str, ...] = repeated("--set", help="a setting")
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(exit_on_error=False)
+    Toy.add(made)
+    return made
+
+
+def test_options_are_read_back_as_they_were_declared() -> None:
+    given = parser().parse_args(["a", "b", "--set", "x=1", "--set", "y=2", "--fast"])
+    assert Toy.of(given) == Toy(names=("a", "b"), settings=("x=1", "y=2"), fast=True)
+    assert Toy.of(parser().parse_args(["a"])) == Toy(names=("a",))
+
+
+def test_a_command_may_say_what_an_option_of_a_group_is_of() -> None:
+    assert "of the toy" in parser().format_help()
+    assert "of everything" not in parser().format_help()
+
+
+def test_options_of_one_word_exclude_each_other() -> None:
+    with pytest.raises(argparse.ArgumentError, match="not allowed with argument --slow"):
+        parser().parse_args(["a", "--slow", "--fast"])
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=[command.name for command in COMMANDS])
+def test_every_command_declares_each_of_its_options_once(command: Command) -> None:
+    made = argparse.ArgumentParser()
+    command.options.add(made)  # argparse refuses an option that is there already
+    declared = {action.dest for action in made._actions} - {"help"}
+    assert declared == {item.name for item in dataclasses.fields(command.options)}
+    assert command.help
+    assert command.name.rpartition(" ")[0] in ("", *GROUPS)
+
+
+def test_what_every_command_does_exists() -> None:
+    for command in COMMANDS:
+        module, _, function = command.does.rpartition(".")
+        assert callable(getattr(import_module(f"jurist.console.{module}"), function))
+
+
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (("comple",), "compile"),
+        (("gold", "chek"), "check"),
+        (("compile", "fect", "--adapter", "jsom"), "json"),
+        (("judges", "--jsn"), None),
+        (("compile", "fekt"), "fect"),
+        (("compile", "fect", "--optimizer", "ophro"), "opro"),
+        (("compile", "fect", "--metric", "acuracy"), "accuracy"),
+        (("compile", "fect", "--optimizer", "opro", "--set", "stepz=3"), "steps"),
+        (("export", "fect:basic", "--to", "mesages"), "messages"),
+    ],
+)
+def test_what_may_have_been_meant_is_said(argv: tuple[str, ...], meant: str | None) -> None:
+    done = cli(*argv)
+    assert done.code in (1, 2)
+    assert done.lines[-1].startswith("error: ")
+    assert ("did you mean" in done.lines[-1]) == (meant is not None)
+    assert meant is None or f"did you mean {meant}?" in done.lines[-1]
+
+
+def test_settings_are_listed_where_one_is_wrong() -> None:
+    said = cli("compile", "fect", "--optimizer", "cfaith", "--set", "foo=1").lines[-1]
+    assert said.startswith(
+        "error: cfaith has no setting foo; use one of copied, errors, longest, rewrites, rounds"
+    )
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_told_how_to_complete(shell: str) -> None:
+    pytest.importorskip("argcomplete", reason="the extra completion is not installed")
+    assert "jurist" in cli("completion", shell).out
+
+
+def test_completions_are_the_commands_and_their_options() -> None:
+    argcomplete = pytest.importorskip("argcomplete", reason="the extra completion is not installed")
+    finder = argcomplete.CompletionFinder(build_parser(), always_complete_options=True)
+    found = finder._get_completions(["jurist"], "ev", "", None)
+    assert [one.strip() for one in found] == ["evaluate"]
+    found = finder._get_completions(["jurist", "evaluate"], "--wor", "", None)
+    assert [one.strip() for one in found] == ["--worst"]
