@@ -194,7 +194,7 @@ class Paired:
         if groups == 1:
             return ("all rows belong to one group: no interval can be given, so nothing can be shown",)
         if groups < FEW_GROUPS:
-            return (f"only {groups} groups: the clustered interval is too narrow to trust",)
+            return (f"only {groups} groups: the clustered intervals are too narrow to trust",)
         return ()
 
 
