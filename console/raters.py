@@ -35,13 +35,11 @@ def agreement_tables(found: Agreement) -> list[Table]:
     fleiss = found.fleiss
     rows = [
         ["raw agreement", estimate_cell(found.raw), f"{found.units} units with two ratings or more"],
-        [
-            "Fleiss' kappa",
-            estimate_cell(fleiss.kappa),
-            f"{fleiss.units} units with {fleiss.ratings} ratings; {fleiss.left_out} with another number left out",
-        ],
         ["Krippendorff's alpha", estimate_cell(found.alpha), f"{found.units} units"],
     ]
+    if fleiss is not None:
+        over = f"{fleiss.units} units with {fleiss.ratings} ratings; {fleiss.left_out} with another number left out"
+        rows.insert(1, ["Fleiss' kappa", estimate_cell(fleiss.kappa), over])
     if found.ordinal is not None:
         rows.append(
             ["alpha, ordinal", estimate_cell(found.ordinal), f"{found.units} units, labels as ordered"]
@@ -51,7 +49,7 @@ def agreement_tables(found: Agreement) -> list[Table]:
             f"{pair.first} and {pair.second}",
             pair.units,
             estimate_cell(pair.raw),
-            estimate_cell(pair.kappa),
+            "-" if pair.kappa is None else estimate_cell(pair.kappa),
         ]
         for pair in found.pairs
     ]
@@ -71,7 +69,11 @@ def agreement_tables(found: Agreement) -> list[Table]:
     return [
         table("All raters", ["measure", "value [95 % interval]", "over"], rows),
         table("Pairs", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
-        table("Each label against the rest", ["label", *found.raters, *last], by_label),
+        *(
+            [table("Each label against the rest", ["label", *found.raters, *last], by_label)]
+            if by_label
+            else []
+        ),
     ]
 
 

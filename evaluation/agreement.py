@@ -7,6 +7,10 @@ Any number of raters from two on, labels may be missing. Each coefficient says o
   frequent ones the larger); the others are left out and counted.
 - Krippendorff's alpha and raw agreement: all units with two ratings or more.
 
+Where answers are near or far rather than right or wrong (scores, sets), raw agreement is the mean similarity of two
+ratings of a unit, alpha weighs a difference by the square of 1 - similarity (for scores this is the interval alpha),
+and there is no kappa and nothing by label.
+
 By label, the coefficients are those of the label against all others; specific agreement is the share of pairs
 of ratings with that label that agree on it. Intervals are percentile bootstraps over groups, as for metrics.
 """
@@ -28,16 +32,19 @@ from .chance import (
     fleiss,
     fleiss_collapsed,
     fleiss_table,
+    krippendorff_distance,
     krippendorff_nominal,
     krippendorff_ordinal,
     pair_table,
     raw,
     specific,
+    value_table,
 )
 from .comparisons import Comparison
 from .intervals import Estimate, Sums, estimated, summed
+from .metrics import quotient
 from .raters import Ratings, encode_ratings
-from .units import Floats
+from .units import MISSING, Floats, Ints
 
 __all__ = ["Agreement", "FleissAgreement", "LabelAgreement", "PairAgreement", "rater_agreement"]
 
@@ -50,8 +57,8 @@ class PairAgreement:
         first: the one.
         second: the other.
         units: those that both labelled, at least one.
-        raw: share of them with the same label, in [0, 1].
-        kappa: Cohen's kappa, in [-1, 1].
+        raw: share of them with the same label (mean similarity), in [0, 1].
+        kappa: Cohen's kappa, in [-1, 1]; ``None`` without closed labels.
         by_label: Cohen's kappa of each label against the rest.
     """
 
@@ -59,7 +66,7 @@ class PairAgreement:
     second: str
     units: int
     raw: Estimate
-    kappa: Estimate
+    kappa: Estimate | None
     by_label: Mapping[str, Estimate]
 
 
@@ -105,12 +112,12 @@ class Agreement:
 
     Args:
         raters: their names, in the order given.
-        raw: the share of pairs of ratings of one unit that agree, in [0, 1].
+        raw: the share of pairs of ratings of one unit that agree (their mean similarity), in [0, 1].
         pairs: each pair of raters with a unit in common.
-        fleiss: Fleiss' kappa.
-        alpha: Krippendorff's alpha for nominal labels, in [-1, 1].
+        fleiss: Fleiss' kappa; ``None`` without closed labels.
+        alpha: Krippendorff's alpha, in [-1, 1]: of closed labels the nominal one.
         ordinal: the same for ordered labels; ``None`` unless asked for.
-        table: one entry per label, in the order of the labels.
+        table: one entry per label, in the order of the labels; empty without closed labels.
         units: units with two ratings or more.
         skipped: units with one rating or none.
         groups: groups with a unit that has two ratings or more.
@@ -119,7 +126,7 @@ class Agreement:
     raters: tuple[str, ...]
     raw: Estimate
     pairs: tuple[PairAgreement, ...]
-    fleiss: FleissAgreement
+    fleiss: FleissAgreement | None
     alpha: Estimate
     ordinal: Estimate | None
     table: tuple[LabelAgreement, ...]
@@ -150,6 +157,8 @@ def rater_agreement(
         JuristError: no unit has two labels, or a label is outside ``labels``.
     """
     found = encode_ratings(ratings, comparison, groups=groups)
+    if comparison is not None and not comparison.domain:
+        return _graded(found, comparison, seed)
     used = found.compared
     counts, group = found.counts[used], found.group[used]
     pairs = summed(pair_table(counts), group, seed=seed)
@@ -176,6 +185,56 @@ def rater_agreement(
         skipped=int((~used).sum()),
         groups=pairs.groups,
     )
+
+
+def _graded(found: Ratings, comparison: Comparison, seed: int) -> Agreement:
+    table = np.array([[comparison.similarity(one, two) for two in found.labels] for one in found.labels])
+    used = found.compared
+
+    def similar(codes: Ints, group: Ints) -> Estimate:
+        """The mean similarity of two ratings of a unit."""
+        sums = summed(_similarities(codes, table), group, seed=seed)
+        return estimated(sums, lambda sums: quotient(sums[..., 0], sums[..., 1]))
+
+    both = [
+        (one, two, (found.codes[:, [one, two]] != MISSING).all(axis=1))
+        for one, two in combinations(range(len(found.raters)), 2)
+    ]
+    counts, group = found.counts[used], found.group[used]
+    sums = summed(value_table(counts, (1.0 - table) ** 2), group, seed=seed)
+    return Agreement(
+        raters=found.raters,
+        raw=similar(found.codes[used], group),
+        pairs=tuple(
+            PairAgreement(
+                first=found.raters[one],
+                second=found.raters[two],
+                units=int(units.sum()),
+                raw=similar(found.codes[units][:, [one, two]], found.group[units]),
+                kappa=None,
+                by_label={},
+            )
+            for one, two, units in both
+            if units.any()
+        ),
+        fleiss=None,
+        alpha=estimated(sums, partial(krippendorff_distance, distance=(1.0 - table) ** 2), low=-1.0),
+        ordinal=None,
+        table=(),
+        units=int(used.sum()),
+        skipped=int((~used).sum()),
+        groups=sums.groups,
+    )
+
+
+def _similarities(codes: Ints, table: Floats) -> Floats:
+    """Shape (N, 2): the similarities of all ordered pairs of ratings of a unit, and how many pairs they are."""
+    totals = np.zeros((len(codes), 2))
+    for one, two in combinations(range(codes.shape[1]), 2):
+        given = (codes[:, [one, two]] != MISSING).all(axis=1)
+        totals[given, 0] += 2.0 * table[codes[given, one], codes[given, two]]
+        totals[given, 1] += 2.0
+    return totals
 
 
 def _pairs(found: Ratings, seed: int) -> tuple[PairAgreement, ...]:

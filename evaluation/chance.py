@@ -30,11 +30,13 @@ __all__ = [
     "fleiss",
     "fleiss_collapsed",
     "fleiss_table",
+    "krippendorff_distance",
     "krippendorff_nominal",
     "krippendorff_ordinal",
     "pair_table",
     "raw",
     "specific",
+    "value_table",
 ]
 
 
@@ -113,6 +115,24 @@ def krippendorff_ordinal(table: Floats) -> Floats:
     # the ordinal difference of two labels is that of the middles of their ranks
     middle = np.cumsum(sizes, axis=-1) - sizes / 2.0
     return _alpha(table, (middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2)
+
+
+def value_table(counts: Ints, distance: Floats) -> Floats:
+    """What :func:`krippendorff_distance` needs of units, shape (N, 1 + K), from ratings per unit and value (N, K).
+
+    The differences of all ordered pairs of ratings of the unit over one less than their number, and its ratings by
+    value.
+    """
+    others = np.maximum(counts.sum(axis=1) - 1, 1)
+    within = ((counts @ distance) * counts).sum(axis=1) / others
+    return np.column_stack([within, counts])
+
+
+def krippendorff_distance(table: Floats, distance: Floats) -> Floats:
+    """Alpha in [-1, 1] from sums of :func:`value_table` (..., 1 + K), for any distance (K, K) with a diagonal of 0."""
+    within, sizes = table[..., 0], table[..., 1:]
+    chance = ((sizes @ distance) * sizes).sum(axis=-1)
+    return quotient(chance - within * (sizes.sum(axis=-1) - 1.0), chance)
 
 
 def _alpha(table: Floats, distance: Floats) -> Floats:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 import krippendorff
 import numpy as np
@@ -13,10 +16,17 @@ from sklearn import metrics as sk
 from statsmodels.stats import inter_rater
 
 from jurist.evaluation.agreement import rater_agreement
-from jurist.evaluation.chance import coincidences, krippendorff_nominal, krippendorff_ordinal
+from jurist.evaluation.chance import (
+    coincidences,
+    krippendorff_distance,
+    krippendorff_nominal,
+    krippendorff_ordinal,
+    value_table,
+)
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import summed
 from jurist.evaluation.raters import encode_ratings
+from jurist.evaluation.scores import Scores
 
 Given = dict[str, list[str | None]]
 
@@ -43,7 +53,7 @@ def observers() -> Given:
     return {name: [None if value == "." else value for value in text] for name, text in OBSERVERS.items()}
 
 
-def ratings(raters: int, *, gaps: bool, labels: str = LABELS) -> st.SearchStrategy[Given]:
+def ratings(raters: int, *, gaps: bool, labels: Sequence[Any] = LABELS) -> st.SearchStrategy[Given]:
     label: st.SearchStrategy[str | None] = st.sampled_from(labels)
     if gaps:
         label = st.none() | label
@@ -197,3 +207,37 @@ def test_specific_agreement_of_several_raters_is_of_pairs_of_ratings() -> None:
 
 def encodable(data: Given) -> bool:
     return any(sum(x is not None for x in unit) > 1 for unit in zip(*data.values(), strict=True))
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.integers(2, 4).flatmap(lambda raters: ratings(raters, gaps=True, labels=(1, 2, 3, 4, 5))))
+def test_alpha_of_scores_is_the_interval_alpha_of_the_package(data: dict[str, list[int | None]]) -> None:
+    columns = list(zip(*data.values(), strict=True))
+    pairable = [[x for x in unit if x is not None] for unit in columns]
+    assume(len({x for unit in pairable if len(unit) > 1 for x in unit}) > 1)
+    found = rater_agreement(data, Scores(1, 5, 1))
+    matrix = [[np.nan if x is None else float(x) for x in given] for given in data.values()]
+    expected = krippendorff.alpha(matrix, level_of_measurement="interval")
+    assert found.alpha.value == pytest.approx(expected, abs=1e-9)
+    near = [1 - abs(one - two) / 4 for unit in pairable for one, two in itertools.permutations(unit, 2)]
+    assert found.raw.value == pytest.approx(np.mean(near))
+    assert (found.fleiss, found.table) == (None, ())
+    for pair in found.pairs:
+        both = [
+            1 - abs(one - two) / 4
+            for one, two in zip(data[pair.first], data[pair.second], strict=True)
+            if one is not None and two is not None
+        ]
+        assert (pair.units, pair.kappa) == (len(both), None)
+        assert pair.raw.value == pytest.approx(np.mean(both))
+
+
+@settings(deadline=None, max_examples=30)
+@given(data=st.integers(2, 4).flatmap(lambda raters: ratings(raters, gaps=True)))
+def test_alpha_of_closed_labels_is_the_one_of_the_distance_0_or_1(data: Given) -> None:
+    assume(encodable(data))
+    kind = ClosedLabels(LABELS)
+    counts = encode_ratings(data, kind).counts
+    sums = value_table(counts[counts.sum(axis=1) > 1], 1.0 - np.eye(len(LABELS))).sum(axis=0)
+    alpha = krippendorff_distance(sums, 1.0 - np.eye(len(LABELS)))
+    assert float(alpha) == pytest.approx(rater_agreement(data, kind).alpha.value, abs=1e-9)
