@@ -42,7 +42,7 @@ from .chance import (
 )
 from .comparisons import Comparison
 from .intervals import Estimate, Sums, estimated, summed
-from .metrics import quotient
+from .metrics import mean
 from .raters import Ratings, encode_ratings
 from .units import MISSING, Floats, Ints
 
@@ -194,7 +194,7 @@ def _graded(found: Ratings, comparison: Comparison, seed: int) -> Agreement:
     def similar(codes: Ints, group: Ints) -> Estimate:
         """The mean similarity of two ratings of a unit."""
         sums = summed(_similarities(codes, table), group, seed=seed)
-        return estimated(sums, lambda sums: quotient(sums[..., 0], sums[..., 1]))
+        return estimated(sums, mean)
 
     both = [
         (one, two, (found.codes[:, [one, two]] != MISSING).all(axis=1))

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..errors import UsageError
 from .comparisons import Comparison, MetricLike, resolve
-from .intervals import Interval, group_weights
+from .intervals import group_weights
 from .metrics import Metric
-from .paired import McNemar, Paired, Permutation, compare_pair, holm
+from .paired import Paired, compare_pair, holm
 from .power import POWER, Smallest, clustered_error, detectable, one_way, smallest_net
 from .rows import Row
 from .units import Ints, Units, encode
@@ -28,12 +28,11 @@ Shown = Literal["better", "worse", "not shown to differ"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contrast:
-    """One contender against another.
+class Contrast(Paired):
+    """One contender (whose answers come ``after``) against another (``before``), with all their repeats.
 
     Args:
-        first, second: their names.
-        paired: the second's answers against the first's: what changes if the first takes the second's place.
+        first, second: their names; ``difference`` is first minus second.
         smallest: what this many rows can show.
         p_holm: the deciding test's p after Holm's correction.
         alpha: the level.
@@ -41,55 +40,24 @@ class Contrast:
 
     first: str
     second: str
-    paired: Paired
     smallest: Smallest
     p_holm: float
     alpha: float
 
     @property
-    def metric(self) -> str:
-        """What is compared."""
-        return self.paired.metric.name
-
-    @property
     def values(self) -> tuple[float, float]:
         """The metric of the first and of the second, mean over repeats, missing answers counted as wrong."""
-        return self.paired.values[1], self.paired.values[0]
-
-    @property
-    def difference(self) -> float:
-        """First minus second."""
-        return self.paired.difference
-
-    @property
-    def interval(self) -> Interval:
-        """The clustered 95 % interval of ``difference``."""
-        return self.paired.interval
-
-    @property
-    def mcnemar(self) -> McNemar | None:
-        """On units, for one repeat: ``b`` only the second has right, ``c`` only the first."""
-        return self.paired.mcnemar
-
-    @property
-    def permutation(self) -> Permutation:
-        """Of whole groups, all repeats together."""
-        return self.paired.permutation
+        return self.after, self.before
 
     @property
     def p(self) -> float:
         """The deciding test's p, not corrected."""
-        return self.paired.p
-
-    @property
-    def test(self) -> str:
-        """The deciding test in words."""
-        return self.paired.test
+        return self.uncorrected_p
 
     @property
     def verdict(self) -> Shown:
         """What is shown of the first."""
-        return self.paired.direction(self.p_holm, self.alpha) or "not shown to differ"
+        return self.direction(self.p_holm, self.alpha) or "not shown to differ"
 
     @property
     def words(self) -> str:
@@ -100,11 +68,6 @@ class Contrast:
             f"{self.values[1]:.3f} ({self.difference:+.3f}, 95 % interval {self.interval.low:+.3f} to "
             f"{self.interval.high:+.3f}){units}; {self.test} p = {self.p:.3g}, after Holm {self.p_holm:.3g}"
         )
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What limits the decision, in words; empty if nothing is known to."""
-        return self.paired.warnings
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
@@ -124,7 +87,7 @@ class Contrast:
             "p": self.p,
             "p_holm": self.p_holm,
             "alpha": self.alpha,
-            "groups": self.interval.groups,
+            "groups": self.groups,
             "mcnemar": dict(self.mcnemar.__dict__) if self.mcnemar else None,
             "permutation": dict(self.permutation.__dict__),
             "smallest": self.smallest.to_json(),
@@ -155,11 +118,11 @@ def contrast(
     weights = group_weights(units.groups, seed=seed)
     paired = compare_pair(units, found, weights, seed=seed)
     return Contrast(
+        **vars(paired),
         first=first[0],
         second=second[0],
-        paired=paired,
         smallest=_smallest(units, found, weights, alpha),
-        p_holm=paired.p,
+        p_holm=paired.uncorrected_p,
         alpha=alpha,
     )
 

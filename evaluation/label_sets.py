@@ -19,7 +19,8 @@ from typing import Any, TypeAlias
 
 from ..cases import Label
 from ..errors import UsageError
-from .metrics import Metric, SumFunction, pair_sums, quotient
+from .graded import Graded
+from .metrics import Metric, SumFunction, mean, pair_sums, quotient
 from .units import Floats
 
 __all__ = ["LabelSets"]
@@ -28,7 +29,7 @@ Set: TypeAlias = tuple[Label, ...]
 
 
 @dataclass(frozen=True)
-class LabelSets:
+class LabelSets(Graded):
     """Some labels of a closed set, as a sorted tuple; an answer is more or less right.
 
     Args:
@@ -46,24 +47,9 @@ class LabelSets:
             raise UsageError(f"the label set {list(self.labels)} is empty or names a label twice")
 
     @property
-    def domain(self) -> tuple[Set, ...]:
-        """Empty: the sets that occur are enough."""
-        return ()
-
-    @property
-    def right_means(self) -> str:
-        """Empty: nothing is right or wrong."""
-        return ""
-
-    @property
     def default(self) -> str:
         """F1 over all labels of all units."""
         return "micro_f1"
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """All of them."""
-        return tuple(self.metrics)
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -72,7 +58,7 @@ class LabelSets:
             Metric(name="micro_f1", statistics=pair_sums(_hits, _f1, 3)),
             Metric(name="macro_f1", statistics=pair_sums(self._by_label, _macro_f1, 3 * len(self.labels))),
             *(
-                Metric(name=name, statistics=pair_sums(partial(_counted, of), _mean, 2))
+                Metric(name=name, statistics=pair_sums(partial(_counted, of), mean, 2))
                 for name, of in (("example_f1", _example_f1), ("jaccard", _jaccard), ("exact_match", _same))
             ),
         ]
@@ -106,9 +92,6 @@ class LabelSets:
             return f"set {value!r} is not a sorted tuple of different labels"
         strange = [label for label in value if label not in self.labels]
         return f"label {strange[0]!r} is not one of {list(self.labels)}" if strange else ""
-
-    def right(self, gold: Set, value: Set) -> None:
-        """Always ``None``: a set can be partly right."""
 
     def similarity(self, gold: Set, value: Set) -> float:
         """F1 of one set against the other, in [0, 1]; 1.0 for two empty sets."""
@@ -146,10 +129,6 @@ def _macro_f1(sums: Floats) -> Floats:
     cells = sums.reshape(*sums.shape[:-1], -1, 3)
     occurs = (cells[..., 1] + cells[..., 2] > 0).sum(axis=-1)
     return quotient(_f1(cells).sum(axis=-1), occurs)
-
-
-def _mean(sums: Floats) -> Floats:
-    return quotient(sums[..., 0], sums[..., 1])
 
 
 def _jaccard(gold: Set, value: Set) -> float:

@@ -34,6 +34,7 @@ __all__ = [
     "case_means",
     "fill_right",
     "fill_wrong",
+    "mean",
     "pair_counts",
     "pair_sums",
     "quotient",
@@ -158,6 +159,11 @@ def quotient(above: Floats, below: Floats, empty: float = 0.0) -> Floats:
     return np.asarray(np.divide(above, below, out=np.full(above.shape, empty), where=below != 0))
 
 
+def mean(sums: Floats) -> Floats:
+    """The first of two sums over the second, (..., 2) -> (...)."""
+    return quotient(sums[..., 0], sums[..., 1])
+
+
 def _counted(units: Units) -> tuple[list[Sums], list[tuple[Hashable, Hashable]]]:
     """How often each distinct pair occurs, (G, P) per answer set, and the P pairs."""
     cells, pairs = units.pairs
@@ -222,7 +228,7 @@ def case_means(passed: Callable[[Units], Bools]) -> Callable[[Units], Statistics
         sums = [np.zeros((units.groups, 2)) for _ in columns]
         for table, flags in zip(sums, columns, strict=True):
             np.add.at(table, units.group[starts], flags)
-        return Statistics(sums, lambda sums: quotient(sums[..., 0], sums[..., 1]))
+        return Statistics(sums, mean)
 
     return statistics_of
 

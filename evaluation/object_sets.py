@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ..errors import JuristError
+from .graded import Graded
 from .metrics import Metric, SumFunction, pair_sums, quotient
 
 __all__ = ["ObjectSets", "Similarity", "equal"]
@@ -42,7 +43,7 @@ class _Wrong:
 
 
 @dataclass(frozen=True)
-class ObjectSets:
+class ObjectSets(Graded):
     """A tuple of hashable objects whose order does not matter; an answer is more or less right.
 
     Args:
@@ -52,24 +53,9 @@ class ObjectSets:
     same: Similarity = equal
 
     @property
-    def domain(self) -> tuple[Set, ...]:
-        """Empty: the sets that occur are enough."""
-        return ()
-
-    @property
-    def right_means(self) -> str:
-        """Empty: nothing is right or wrong."""
-        return ""
-
-    @property
     def default(self) -> str:
         """F1."""
         return "f1"
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """All of them."""
-        return tuple(self.metrics)
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -85,11 +71,6 @@ class ObjectSets:
                 for name, of in functions.items()
             }
         )
-
-    @property
-    def classes(self) -> Mapping[str, Mapping[str, Metric]]:
-        """None: objects have no closed set of classes."""
-        return {}
 
     def _sums(self, gold: Set, value: Set | _Wrong) -> tuple[float, float, float]:
         if isinstance(value, _Wrong):
@@ -118,9 +99,6 @@ class ObjectSets:
             return f"set {value!r} is not a tuple of objects"
         strange = [one for one in value if not isinstance(one, Hashable)]
         return f"object {strange[0]!r} is not hashable" if strange else ""
-
-    def right(self, gold: Set, value: Set) -> None:
-        """Always ``None``: a set can be partly right."""
 
     def similarity(self, gold: Set, value: Set) -> float:
         """F1 of one set against the other, in [0, 1]; 1.0 for two empty sets."""

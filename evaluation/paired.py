@@ -140,16 +140,19 @@ class Paired:
     """What two systems' answers to the same cases show.
 
     Args:
-        metric: what is compared.
-        values: the metric of the first and of the second, missing answers counted as wrong.
+        metric: the name of what is compared.
+        higher_is_better: false for an error.
+        before, after: the metric of the first and of the second, missing answers counted as wrong.
         interval: the clustered 95 % interval of ``difference``.
         mcnemar: the unit test: ``b`` only the first has right, ``c`` only the second; ``None`` where nothing is right
             or wrong, and for several repeats.
         permutation: the clustered permutation test of the same difference.
     """
 
-    metric: Metric
-    values: tuple[float, float]
+    metric: str
+    higher_is_better: bool
+    before: float
+    after: float
     interval: Interval
     mcnemar: McNemar | None
     permutation: Permutation
@@ -157,10 +160,15 @@ class Paired:
     @property
     def difference(self) -> float:
         """Second minus first."""
-        return self.values[1] - self.values[0]
+        return self.after - self.before
 
     @property
-    def p(self) -> float:
+    def groups(self) -> int:
+        """Groups with a labelled unit."""
+        return self.interval.groups
+
+    @property
+    def uncorrected_p(self) -> float:
         """The deciding test's p, not corrected."""
         return self.mcnemar.p if self.mcnemar else self.permutation.p
 
@@ -178,7 +186,7 @@ class Paired:
         """
         if p >= alpha:
             return None
-        sign = self.metric.oriented(1.0)
+        sign = 1.0 if self.higher_is_better else -1.0
         net = self.mcnemar.c - self.mcnemar.b if self.mcnemar else 0
         ends = sorted((sign * self.interval.low, sign * self.interval.high))
         if sign * self.difference > 0.0 and ends[0] > 0.0 and net >= 0:
@@ -190,11 +198,10 @@ class Paired:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What limits a decision, in words; empty if nothing is known to."""
-        groups = self.interval.groups
-        if groups == 1:
+        if self.groups == 1:
             return ("all rows belong to one group: no interval can be given, so nothing can be shown",)
-        if groups < FEW_GROUPS:
-            return (f"only {groups} groups: the clustered intervals are too narrow to trust",)
+        if self.groups < FEW_GROUPS:
+            return (f"only {self.groups} groups: the clustered intervals are too narrow to trust",)
         return ()
 
 
@@ -213,8 +220,10 @@ def compare_pair(units: Units, metric: Metric, weights: Ints, *, seed: int) -> P
     if right is not None:
         test = mcnemar(int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum()))
     return Paired(
-        metric=metric,
-        values=(metric.of(filled.sets(slice(half))), metric.of(filled.sets(slice(half, None)))),
+        metric=metric.name,
+        higher_is_better=metric.higher_is_better,
+        before=metric.of(filled.sets(slice(half))),
+        after=metric.of(filled.sets(slice(half, None))),
         interval=difference_interval(units, metric, weights),
         mcnemar=test,
         permutation=permute(units, metric, seed=seed),

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from ..errors import UsageError
 from .comparisons import Comparison, MetricLike, resolve
-from .intervals import Interval, group_weights
+from .intervals import group_weights
 from .measured import Measured, measure_units
-from .paired import McNemar, Paired, Permutation, compare_pair
+from .paired import Paired, compare_pair
 from .rows import Row, Tally, tally
 from .units import encode
 
@@ -25,18 +25,16 @@ Verdict = Literal["better", "worse", "not shown to be better"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision:
-    """What was decided and on which evidence.
+class Decision(Paired):
+    """What was decided on basic (``before``) against compiled (``after``), and on which evidence.
 
     Args:
-        paired: basic against compiled.
         alpha: the level of the deciding test.
         right_means: what McNemar counts as right; empty where nothing is right or wrong.
         counts: units and cases compared.
         openings: how often this test has been opened, this time included.
     """
 
-    paired: Paired
     alpha: float
     right_means: str
     counts: Tally
@@ -46,58 +44,18 @@ class Decision:
     def verdict(self) -> Verdict:
         """The decision."""
         # p against alpha / openings, not p times openings against alpha: the same, without a rounding
-        return self.paired.direction(self.paired.p, self.alpha / self.openings) or "not shown to be better"
-
-    @property
-    def metric(self) -> str:
-        """Name of the judge's metric."""
-        return self.paired.metric.name
-
-    @property
-    def basic(self) -> float:
-        """The metric of the basic program, missing answers counted as wrong."""
-        return self.paired.values[0]
-
-    @property
-    def compiled(self) -> float:
-        """The metric of the compiled program, missing answers counted as wrong."""
-        return self.paired.values[1]
-
-    @property
-    def difference(self) -> float:
-        """Compiled minus basic."""
-        return self.paired.difference
-
-    @property
-    def interval(self) -> Interval:
-        """The clustered 95 % interval of ``difference``."""
-        return self.paired.interval
-
-    @property
-    def mcnemar(self) -> McNemar | None:
-        """The unit test: ``b`` units broken, ``c`` corrected."""
-        return self.paired.mcnemar
-
-    @property
-    def permutation(self) -> Permutation:
-        """The clustered permutation test of the same difference; decisive where McNemar's does not apply."""
-        return self.paired.permutation
+        return self.direction(self.uncorrected_p, self.alpha / self.openings) or "not shown to be better"
 
     @property
     def p(self) -> float:
         """The deciding test's p, corrected (Bonferroni) for how often this test has been opened."""
-        return min(1.0, self.paired.p * self.openings)
-
-    @property
-    def groups(self) -> int:
-        """Groups with a labelled unit."""
-        return self.interval.groups
+        return min(1.0, self.uncorrected_p * self.openings)
 
     @property
     def words(self) -> str:
         """One sentence for people: the verdict, the metric, and every number it rests on."""
         return (
-            f"compiled is {self.verdict}: {self.metric} {self.basic:.3f} -> {self.compiled:.3f} "
+            f"compiled is {self.verdict}: {self.metric} {self.before:.3f} -> {self.after:.3f} "
             f"({self.difference:+.3f}, 95 % interval {self.interval.low:+.3f} to {self.interval.high:+.3f}); "
             f"{self._test_words}; {self.counts.units.labelled} units, {self.counts.cases.labelled} cases, "
             f"{self.groups} groups"
@@ -112,11 +70,6 @@ class Decision:
             return f"clustered permutation {p}"
         return f"{self.mcnemar.c} units corrected, {self.mcnemar.b} broken, McNemar {p}"
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What limits the decision, in words; empty if nothing is known to."""
-        return self.paired.warnings
-
     def to_card(self) -> dict[str, Any]:
         """Plain types, ready for JSON."""
         test = f"exact McNemar on units (right: {self.right_means}), two-sided"
@@ -125,14 +78,14 @@ class Decision:
             "words": self.words,
             "warnings": list(self.warnings),
             "metric": self.metric,
-            "basic": self.basic,
-            "compiled": self.compiled,
+            "basic": self.before,
+            "compiled": self.after,
             "difference": self.difference,
             "low": self.interval.low,
             "high": self.interval.high,
             "missing": "counted as wrong",
             "p": self.p,
-            "p_uncorrected": self.paired.p,
+            "p_uncorrected": self.uncorrected_p,
             "openings": self.openings,
             "mid_p": self.mcnemar.mid_p if self.mcnemar else None,
             "clustered_p": self.permutation.p,
@@ -209,7 +162,7 @@ def prove(
         basic=before,
         compiled=after,
         decision=Decision(
-            paired=compare_pair(units, resolve(metric, comparison), weights, seed=seed),
+            **vars(compare_pair(units, resolve(metric, comparison), weights, seed=seed)),
             alpha=alpha,
             right_means=comparison.right_means,
             counts=before.counts,

@@ -26,7 +26,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..errors import UsageError
-from .metrics import SLOW_DRAWS, Metric, fill_wrong, pair_counts, pair_sums, quotient
+from .graded import Graded
+from .metrics import SLOW_DRAWS, Metric, fill_wrong, mean, pair_counts, pair_sums, quotient
 from .units import Floats, Units
 
 __all__ = ["Scores", "error_metrics"]
@@ -35,7 +36,7 @@ _BLOCK = 256  # columns of the matrix of pairs of pairs held in memory at once
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(Graded):
     """A number from ``low`` to ``high``; an answer is near or far, never right or wrong.
 
     Args:
@@ -60,16 +61,6 @@ class Scores:
                 f"steps of {self.step} from {self.low} to {self.high}",
                 hint="give a step that divides the scale",
             )
-
-    @property
-    def domain(self) -> tuple[float, ...]:
-        """Empty: the values that occur are enough."""
-        return ()
-
-    @property
-    def right_means(self) -> str:
-        """Empty: nothing is right or wrong."""
-        return ""
 
     @property
     def default(self) -> str:
@@ -101,14 +92,7 @@ class Scores:
 
     def _within(self, name: str, most: float) -> Metric:
         near = most + 1e-9 * (self.high - self.low)
-        return Metric(
-            name=name, statistics=pair_sums(lambda g, v: (float(abs(g - v) <= near), 1.0), _mean, 2)
-        )
-
-    @property
-    def classes(self) -> Mapping[str, Mapping[str, Metric]]:
-        """None: a score has no classes."""
-        return {}
+        return Metric(name=name, statistics=pair_sums(lambda g, v: (float(abs(g - v) <= near), 1.0), mean, 2))
 
     def check(self, value: Any) -> str:
         """What is wrong with a value; empty if it is on the scale."""
@@ -126,9 +110,6 @@ class Scores:
             if self.step is None or _whole((value - self.low) / self.step)
             else f"score {value!r} is not {scale}"
         )
-
-    def right(self, gold: float, value: float) -> None:
-        """Always ``None``: no score is right or wrong."""
 
     def similarity(self, gold: float, value: float) -> float:
         """1.0 for the same number, 0.0 for the two ends of the scale, linear in between."""
@@ -181,10 +162,6 @@ def _correlation(name: str, found: Callable[[Units], Any], **more: Any) -> Metri
 
 def _whole(value: float) -> bool:
     return abs(value - round(value)) < 1e-9
-
-
-def _mean(sums: Floats) -> Floats:
-    return quotient(sums[..., 0], sums[..., 1])
 
 
 def _quadratic_kappa(sums: Floats) -> Floats:

@@ -64,7 +64,7 @@ def test_silence_raises_the_answered_value_but_not_the_decision() -> None:
     assert found.basic["accuracy"].value == 0.5
     assert found.compiled["accuracy"].value == 1.0
     assert found.compiled["accuracy"].worst == 0.5
-    assert (found.decision.basic, found.decision.compiled, found.decision.difference) == (0.5, 0.5, 0.0)
+    assert (found.decision.before, found.decision.after, found.decision.difference) == (0.5, 0.5, 0.0)
     assert found.compiled.coverage == 0.5
 
 
@@ -203,7 +203,7 @@ def weighted(gold: Sequence[str], predicted: Sequence[str]) -> float:
 def test_an_own_metric_is_the_judges_metric() -> None:
     found = prove(rows_of(["+x-x"] * 12), rows_of(["++++"] * 12), weighted, SIDED)
     assert found.decision.metric == "weighted"
-    assert found.decision.basic == pytest.approx(3 / 8)
+    assert found.decision.before == pytest.approx(3 / 8)
     assert found.decision.verdict == "better"
     card = found.to_card()["scores"]["basic"]
     assert set(card) == {*NAMES, "weighted"}

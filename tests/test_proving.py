@@ -52,4 +52,4 @@ def test_two_thresholds_vote_on_the_same_samples() -> None:
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=1))
     proof, _ = proven(FECT, CASES, basic, compiled, same=True, seed=0)
-    assert proof.decision.basic != proof.decision.compiled
+    assert proof.decision.before != proof.decision.after

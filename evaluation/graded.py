@@ -1,0 +1,42 @@
+"""What kinds of answers have in common that are near or far from gold, not right or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .metrics import Metric
+
+__all__ = ["Graded"]
+
+
+class Graded:
+    """Base of scores and sets: proofs rest on the permutation test, all metrics are shown, there are no classes."""
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Those that fit, by name."""
+        raise NotImplementedError
+
+    @property
+    def domain(self) -> tuple[Any, ...]:
+        """Empty: the values that occur are enough."""
+        return ()
+
+    @property
+    def right_means(self) -> str:
+        """Empty: nothing is right or wrong."""
+        return ""
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """All metrics."""
+        return tuple(self.metrics)
+
+    @property
+    def classes(self) -> Mapping[str, Mapping[str, Metric]]:
+        """None."""
+        return {}
+
+    def right(self, gold: Any, value: Any) -> None:
+        """Always ``None``."""
