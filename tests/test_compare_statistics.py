@@ -106,7 +106,7 @@ def test_one_repeat_is_the_proof() -> None:
     found = contrast(("a", first), ("b", second), "f1", KIND)
     expected = prove(second[0], first[0], "f1", KIND).decision
     assert found.difference == pytest.approx(expected.difference)
-    assert found.values == (pytest.approx(expected.compiled), pytest.approx(expected.basic))
+    assert found.values == (pytest.approx(expected.after), pytest.approx(expected.before))
     assert (found.interval, found.mcnemar) == (expected.interval, expected.mcnemar)
     assert found.permutation.p == expected.permutation.p
     assert (found.p, found.verdict, expected.verdict) == (expected.mcnemar.p, "better", "better")
