@@ -201,7 +201,7 @@ class Paired:
         if self.groups == 1:
             return ("all rows belong to one group: no interval can be given, so nothing can be shown",)
         if self.groups < FEW_GROUPS:
-            return (f"only {self.groups} groups: the clustered intervals are too narrow to trust",)
+            return (f"only {self.groups} groups: the clustered interval is too narrow to trust",)
         return ()
 
 
