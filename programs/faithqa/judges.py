@@ -18,6 +18,7 @@ from ..answers.score import Score
 from ..judge import Judge
 from ..state import Demo
 from .constraints import Item, constraints_of, lines_of, missing_of
+from .facts import FACT_CHECK
 from .mapping import ConstraintSet, MapBySteps, demonstrations, items_of
 from .rows import ForResponses, MarkRow, QueryRow, ScoreRow, case_of
 from .satisfaction import Marks, Satisfaction
@@ -175,7 +176,14 @@ INTENT_BASELINE: Final = replace(
     most_calls=MOST_RATINGS,
     demonstrations=None,
 )
-FAITHQA_JUDGES: Final = (CONSTRAINTS, CONSTRAINTS_STEPS, SATISFACTION, CONSTRAINT_SCORE, INTENT_BASELINE)
+FAITHQA_JUDGES: Final = (
+    CONSTRAINTS,
+    CONSTRAINTS_STEPS,
+    SATISFACTION,
+    CONSTRAINT_SCORE,
+    INTENT_BASELINE,
+    FACT_CHECK,
+)
 """The judges of intent hallucination."""
 
 

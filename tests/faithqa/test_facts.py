@@ -1,0 +1,99 @@
+"""The fact check: votes, retrieval over local files, and the second verification."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jurist.errors import UsageError
+from jurist.programs.faithqa.facts import DRAWS, FACT_CHECK, CheckThenRetrieve, fact_check
+from jurist.programs.faithqa.passages import passages_of
+
+from .test_judges import Scripted
+
+ASKED = {"query": "Name a river of Peru.", "response": "The Thames flows through Peru."}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    (tmp_path / "england.txt").write_text("The Thames is a river in England.\n\nIt flows through London.")
+    (tmp_path / "AA").mkdir()
+    rows = [
+        {"title": "Peru", "text": "The Marañón is a river of Peru."},
+        {"title": "中国", "text": "长江是中国最长的河流。"},
+    ]
+    (tmp_path / "AA" / "wiki_00").write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("which river in England", "england: The Thames is a river in England."),
+        ("river of Peru", "Peru: The Marañón is a river of Peru."),
+        ("最长的河流", "中国: 长江是中国最长的河流。"),
+    ],
+)
+def test_passages_are_found_in_texts_and_in_a_dump(corpus: str, query: str, first: str) -> None:
+    assert passages_of(corpus).search(query)[0] == first
+
+
+def test_a_query_without_shared_words_finds_nothing(corpus: str) -> None:
+    assert passages_of(corpus).search("volcano lava") == []
+    assert passages_of(corpus).search("") == []
+
+
+def test_a_place_without_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        passages_of(str(tmp_path / "none"))
+    (tmp_path / "a.bin").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="no text"):
+        passages_of(str(tmp_path))
+    (tmp_path / "b.jsonl").write_text('{"text": ')
+    with pytest.raises(UsageError, match=r"b\.jsonl:1"):
+        passages_of(str(tmp_path / "b.jsonl"))
+
+
+def checking(verdicts: list[Any], again: list[Any], corpus: str = "") -> tuple[Any, CheckThenRetrieve]:
+    program = CheckThenRetrieve(corpus)
+    program.check = Scripted(*({"verdict": one} for one in verdicts))
+    program.verify = Scripted(*({"verdict": one} for one in again))
+    return program(**ASKED), program
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        (["accurate"] * 5, "accurate"),
+        (["accurate", "inaccurate", "inaccurate", "incomplete", "inaccurate"], "inaccurate"),
+        (["incomplete", "accurate", "accurate", "incomplete", None], "incomplete"),  # the earliest of two
+        ([None] * 5, None),
+    ],
+)
+def test_the_most_frequent_of_five_draws_counts(verdicts: list[Any], said: str | None) -> None:
+    found, program = checking(verdicts, [])
+    assert found.verdict == said
+    assert len(program.check.asked) == DRAWS == FACT_CHECK.calls
+
+
+def test_an_error_is_checked_again_against_passages(corpus: str) -> None:
+    found, program = checking(["inaccurate"] * 5, ["accurate"], corpus)
+    assert found.verdict == "accurate"
+    (asked,) = program.verify.asked
+    assert asked["report"] == "inaccurate"
+    assert any("Thames" in passage for passage in asked["passages"])
+
+
+def test_what_was_found_accurate_is_not_checked_again(corpus: str) -> None:
+    found, program = checking(["accurate"] * 5, [], corpus)
+    assert (found.verdict, program.verify.asked) == ("accurate", [])
+
+
+def test_retrieval_is_one_more_call(corpus: str) -> None:
+    judge = fact_check(corpus)
+    assert (judge.name, judge.calls) == ("fact-check-retrieval", DRAWS + 1)
+    with pytest.raises(UsageError, match="no such file"):
+        fact_check(corpus + "/none")
