@@ -161,7 +161,8 @@ def task(job: Job, *names: str) -> str:
         f"- {name}: {info.json_schema_extra['desc']}" for name, info in judge.signature.input_fields.items()
     )
     whole = f"inputs:\n{inputs}\n{judge.answer.task_words()}"
-    steps = dict(judge.basic().named_predictors()) if judge.calls > 1 else {}
+    tuned = judge.basic().named_predictors()
+    steps = dict(tuned) if len(tuned) > 1 else {}
     asked = "\n".join(
         f"the step {name} must answer {field}: {info.json_schema_extra['desc']}"
         for name in names
