@@ -141,7 +141,10 @@ def _ends(part: Questions) -> _Ends:
     )
     return _Ends(
         model=part.model,
-        calls=(least, most if part.model.classifier else room_for(part.asker().judge, most, 1)),
+        calls=(
+            least * part.asker().judge.answer.presentations,
+            most if part.model.classifier else room_for(part.asker().judge, most, 1),
+        ),
         rates=rates,
         prices=(few, many),
     )

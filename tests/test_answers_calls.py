@@ -1,0 +1,206 @@
+"""Programs in steps and cases in several presentations: every call is counted, and what is frozen stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import dspy
+import pytest
+from loopback import Loopback, field_of, truth_of
+
+import jurist
+from jurist import Budget, Case, Judge, Model, Sampling
+from jurist.engines.channel import CallContext
+from jurist.engines.models import connect
+from jurist.errors import BudgetExhausted
+from jurist.gold.goldset import Gold
+from jurist.optimizers.proposing import task
+from jurist.programs.asking import Asker, room_for
+
+Serve = Callable[..., Loopback]
+
+
+class Send(dspy.Signature):
+    """Say whether a reply may be sent."""
+
+    reply: str = dspy.InputField(desc="a reply")
+    verdict: Literal["send", "hold"] = dspy.OutputField(desc="send or hold")
+
+
+class Decide(dspy.Signature):
+    """Decide on a reply by its points."""
+
+    points: str = dspy.InputField(desc="its points, in capitals")
+    verified: bool = dspy.InputField(desc="whether they are its points")
+    verdict: Literal["send", "hold"] = dspy.OutputField(desc="send or hold")
+
+
+class Steps(dspy.Module):
+    """Extracts (tuned), shouts (plain code), verifies (frozen), decides (tuned)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.extract = dspy.Predict("reply -> points")
+        self.verify = jurist.frozen(dspy.Predict("reply, points -> verified: bool"))
+        self.decide = dspy.Predict(Decide)
+
+    async def aforward(self, reply: str) -> dspy.Prediction:
+        points = (await self.extract.acall(reply=reply)).points.upper()
+        verified = (await self.verify.acall(reply=reply, points=points)).verified
+        return await self.decide.acall(points=points, verified=verified)
+
+
+STEPS = Judge(name="in-steps", signature=Send, positive={"hold"}, metric="accuracy", program=Steps)
+
+
+class Better(dspy.Signature):
+    """Say which reply is better."""
+
+    first: str = dspy.InputField(desc="one reply")
+    second: str = dspy.InputField(desc="another reply")
+    better: Literal["first", "second", "tie"] = dspy.OutputField()
+
+
+PAIR = Judge(name="pair", signature=Better)
+
+
+def answers(messages: list[dict[str, Any]]) -> str:
+    """Answer each step by a rule."""
+    system, last = str(messages[0]["content"]), str(messages[-1]["content"])
+    wanted = re.findall(r"\[\[ ## (\w+) ## \]\]\n\{\1\}", system)
+    if any(name.startswith("instruction") for name in wanted):
+        parts = (f"[[ ## {name} ## ]]\nJudge it, rule {truth_of(last, tuple(range(99)))}." for name in wanted)
+        return "\n\n".join((*parts, "[[ ## completed ## ]]"))
+    if "better" in wanted:
+        ahead = number(field_of(last, "first")) - number(field_of(last, "second"))
+        said = "first" if ahead > 0 else "second" if ahead < 0 else "tie"
+        return f"[[ ## better ## ]]\n{said}\n\n[[ ## completed ## ]]"
+    if "points" in wanted and "verified" not in wanted and "verdict" not in wanted:
+        return f"[[ ## points ## ]]\nabout {field_of(last, 'reply')}\n\n[[ ## completed ## ]]"
+    if "verified" in wanted and "verdict" not in wanted:
+        return "[[ ## verified ## ]]\nTrue\n\n[[ ## completed ## ]]"
+    assert field_of(last, "points").isupper()  # the plain code between the steps
+    said = truth_of(field_of(last, "points"), ("send", "hold"))
+    return f"[[ ## verdict ## ]]\n{said}\n\n[[ ## completed ## ]]"
+
+
+def first_place(messages: list[dict[str, Any]]) -> str:
+    return "[[ ## better ## ]]\nfirst\n\n[[ ## completed ## ]]"
+
+
+def number(text: str) -> int:
+    return int(re.findall(r"\d+", text)[0])
+
+
+def asker(judge: Judge, server: Loopback, budget: Budget | None = None, **settings: Any) -> Asker:
+    model = Model(name="openai/x", api_base=server.url, temperature=0.7)
+    lm = connect(model, CallContext.fresh(budget) if budget else CallContext.fresh())
+    return Asker(judge=judge, program=judge.basic(), lm=lm, concurrency=3, **settings)
+
+
+def replies(count: int = 36) -> list[dict[str, Any]]:
+    texts = [f"reply {n}" for n in range(count)]
+    labels = [truth_of(f"ABOUT {text.upper()}", ("send", "hold")) for text in texts]
+    flipped = {"send": "hold", "hold": "send"}
+    return [
+        {"reply": text, "verdict": flipped[label] if n % 7 == 0 else label, "group": f"g{n // 2}"}
+        for n, (text, label) in enumerate(zip(texts, labels, strict=True))
+    ]
+
+
+def pairs(count: int = 36) -> list[dict[str, Any]]:
+    return [
+        {"first": f"a {n % 5}", "second": f"b {n % 3}, no. {n}", "better": ("first", "second")[n % 2]}
+        | {"group": f"g{n // 2}"}
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize(("judge", "rows", "calls"), [(STEPS, replies(6), 3), (PAIR, pairs(6), 2)])
+def test_each_call_of_a_case_is_counted(judge: Judge, rows: Any, calls: int, serve: Serve) -> None:
+    server = serve(answers)
+    assert judge.calls == calls
+    one = asker(judge, server, sampling=Sampling(samples=3), stopping="all")
+    verdicts = one.ask_all([judge.case(row) for row in rows])
+    assert {verdict.status for verdict in verdicts} == {"verdict"}
+    assert {verdict.usage.calls for verdict in verdicts} == {3 * calls}
+    assert server.count == 6 * 3 * calls == room_for(judge, 6, 3)
+
+
+@pytest.mark.parametrize(("judge", "rows"), [(STEPS, replies(6)), (PAIR, pairs(6))])
+def test_a_limit_is_never_passed_by_a_call(judge: Judge, rows: Any, serve: Serve) -> None:
+    server = serve(answers)
+    with pytest.raises(BudgetExhausted):
+        asker(judge, server, Budget(calls=7)).ask_all([judge.case(row) for row in rows])
+    assert server.count == 7
+
+
+@pytest.mark.parametrize(("judge", "rows"), [(STEPS, replies()), (PAIR, pairs())])
+@pytest.mark.parametrize("optimizer", ["fewshot", "opro", "bootstrap"])
+def test_compiling_within_a_limit(
+    judge: Judge, rows: Any, optimizer: str, serve: Serve, tmp_path: Path
+) -> None:
+    server = serve(answers)
+    compiled = jurist.compile(
+        judge,
+        gold=Gold.of(rows, judge),
+        optimizer=optimizer,
+        options={"sizes": (2,), "sets": 2} if optimizer == "fewshot" else {},
+        model=Model(name="openai/x", api_base=server.url),
+        budget=Budget(calls=300),
+        store=tmp_path,
+    )
+    assert server.count == compiled.artifact.card["spend"]["calls"] <= 300
+    tuned = {"extract", "decide"} if judge is STEPS else {"self"}
+    assert set(compiled.artifact.state.predictors) == tuned
+    if judge is STEPS:
+        systems = Counter(str(hit.body["messages"][0]["content"]) for hit in server.hits)
+        assert len([one for one in systems if "{verified}" in one and "{verdict}" not in one]) == 1
+
+
+def test_contradictions_are_ties_and_the_bias_is_told(serve: Serve, tmp_path: Path) -> None:
+    server = serve(first_place)
+    verdicts = asker(PAIR, server).ask_all([PAIR.case(row) for row in pairs(4)])
+    assert {verdict.label for verdict in verdicts} == {"tie"}
+    assert {verdict.inconsistent for verdict in verdicts} == {1}
+    assert all(verdict.counts == {"first_place": 2, "places": 2, "contradictions": 1} for verdict in verdicts)
+    compiled = jurist.compile(
+        PAIR,
+        gold=Gold.of(pairs(), PAIR),
+        optimizer="fewshot",
+        model=Model(name="openai/x", api_base=server.url),
+        options={"sizes": (2,), "sets": 1},
+        store=tmp_path,
+    )
+    card = compiled.artifact.card
+    assert card["position_bias"] == {"basic": 1.0, "compiled": 1.0}
+    tests = card["gold"]["test"]
+    assert card["contradictions"]["basic"] == tests
+
+
+def test_exchanging_the_two_exchanges_the_verdict(serve: Serve) -> None:
+    server = serve(answers)
+    rows = pairs(8)
+    exchanged = [{**row, "first": row["second"], "second": row["first"]} for row in rows]
+    one, two = (asker(PAIR, server).ask_all([PAIR.case(row) for row in some]) for some in (rows, exchanged))
+    other = {"first": "second", "second": "first", "tie": "tie"}
+    assert [verdict.label for verdict in one] == [other[str(verdict.label)] for verdict in two]
+
+
+def test_a_proposer_is_not_told_of_steps_where_one_is_tuned() -> None:
+    class Job:
+        judge = PAIR
+
+    assert "it asks in steps" not in task(Job(), "self")  # type: ignore[arg-type]
+    Job.judge = STEPS
+    told = task(Job(), "extract")  # type: ignore[arg-type]
+    assert "it asks in steps: extract, decide" in told
+
+
+def test_a_case_without_gold_is_no_demonstration() -> None:
+    with pytest.raises(ValueError, match="no gold"):
+        PAIR.demo(Case(inputs={"first": "a", "second": "b"}))
