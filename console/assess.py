@@ -9,7 +9,6 @@ from typing import Any
 
 from ..arguments.generate import AssessOptions
 from ..engines.models import Model
-from ..generating.plans import range_of
 from ..gold.goldset import Gold
 from ..gold.writing import write_jsonl
 from ..keeping.loading import default_temperature
@@ -23,6 +22,7 @@ from ..papers.cognibench.assess import (
     read_prompts,
 )
 from ..papers.cognibench.dataset import response_rows
+from ..programs.dialogue_checks import range_of
 from ..report.table import Table, table
 from .common import budget_of, model_of, write_text
 from .generate import below, labeller, total_line

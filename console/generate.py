@@ -11,19 +11,20 @@ from ..arguments.generate import DatasetOptions, DialogueOptions, GenerateOption
 from ..arguments.gold import DynamicsOptions
 from ..engines.models import Model
 from ..errors import UsageError
-from ..generating.generation import Generation, Made
-from ..generating.making import make_dialogues, rejects_path
-from ..generating.plans import DialogueSpec, range_of
+from ..generating.generation import Generated
+from ..generating.writing import rejects_path
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
-from ..jobs.forecasting import foresee_dialogues
 from ..keeping.loading import LoadedJudge, load_judge
 from ..papers.cognibench.describing import describe_labelled
+from ..papers.cognibench.dialogues import Dialogues, Made, foresee_dialogues, make_dialogues
 from ..papers.cognibench.dynamics import Dynamics, plot_dynamics
 from ..papers.cognibench.dynamics import dynamics as dynamics_of
 from ..papers.cognibench.making import Dataset, foresee_dataset, make_dataset
+from ..papers.cognibench.plans import DialogueSpec
 from ..papers.cognibench.turns import check_judge, labelled_gold
 from ..programs.cognibench import COGNIBENCH
+from ..programs.dialogue_checks import range_of
 from ..programs.strictness import BELOW, DEFAULT
 from ..report.table import Table, table
 from .common import budget_of, model_of, store_of, write_text
@@ -39,22 +40,22 @@ _OFFLINE = "engine: offline, which rearranges the document's sentences by rules 
 
 def dialogue(options: DialogueOptions) -> Result:
     """Write dialogues; exit code 3 if too many were rejected."""
-    job, output = _generation(options), Path(options.output)
+    job, output = _dialogues(options), Path(options.output)
     with Started(options, [job.model], lambda: foresee_dialogues(job)) as begun:
         start = begun.begin(len(job.plans), "writing dialogues")
         made = make_dialogues(job, output, start, on_dialogue=begun.step)
     data = _data(options.output, made, begun, documents=len(job.documents))
-    if made.before:
+    if made.written.before:
         return Result(data=data, body=[_before(options.output)])
-    rejects = rejects_path(output) if made.rejected or made.failed else None
+    rejects = rejects_path(output) if made.written.unusable else None
     body = [_made_line(options.output, made, rejects), *([_OFFLINE] if job.model.offline else [])]
-    code, notes = _ended(made, options.max_rejected)
+    code, notes = _ended(made.written, options.max_rejected)
     return Result(data=data, body=body, notes=notes, code=code)
 
 
 def cognibench_l(options: DatasetOptions) -> Result:
     """Make a labelled dataset; exit code 3 if too many dialogues were rejected or answers not labelled."""
-    job, judge = _generation(options), labeller(options)
+    job, judge = _dialogues(options), labeller(options)
     folder = Path(options.output)
     if options.plots:
         _can_plot()
@@ -74,11 +75,11 @@ def cognibench_l(options: DatasetOptions) -> Result:
         for path in plot_dynamics(found.dynamics, folder / "plots"):
             remark(f"drew {path}")
     data = _data(options.output, found.made, begun, statistics=found.statistics)
-    if found.made.before:
+    if found.made.written.before:
         return Result(data=data, body=[_before(options.output)])
-    rejects = folder / "rejects.jsonl" if found.made.unusable else None
+    rejects = folder / "rejects.jsonl" if found.made.written.unusable else None
     body = [_made_line(options.output, found.made, rejects), *_dataset_parts(found, job)]
-    code, notes = _ended(found.made, options.max_rejected, found.failed)
+    code, notes = _ended(found.made.written, options.max_rejected, found.failed)
     return Result(data=data, body=body, notes=notes, code=code)
 
 
@@ -129,7 +130,7 @@ def labeller(options: LabellerOptions) -> LoadedJudge:
     return loaded.with_model(model)  # what is left open is left to the judge: samples, temperature
 
 
-def _generation(options: GenerateOptions) -> Generation:
+def _dialogues(options: GenerateOptions) -> Dialogues:
     spec = DialogueSpec(
         turns=range_of(options.turns, "--turns"),
         words=range_of(options.words, "--words"),
@@ -144,7 +145,7 @@ def _generation(options: GenerateOptions) -> Generation:
             if model.fixed_temperature
             else replace(model, temperature=_TEMPERATURE)
         )
-    return Generation(
+    return Dialogues(
         documents=read_documents(options.input),
         spec=spec,
         model=model,
@@ -175,10 +176,10 @@ def _made_line(output: str, made: Made, rejects: Path | None) -> str:
         parts.append(
             f"{counts['rejected']} rejected and {counts['failed']} failed, with reasons in {rejects}"
         )
-    return "; ".join([*parts, total_line(made.spend)])
+    return "; ".join([*parts, total_line(made.written.spend)])
 
 
-def _dataset_parts(found: Dataset, job: Generation) -> list[Part]:
+def _dataset_parts(found: Dataset, job: Dialogues) -> list[Part]:
     statistics = found.statistics
     made = statistics["made"]
     return [
@@ -191,13 +192,15 @@ def _dataset_parts(found: Dataset, job: Generation) -> list[Part]:
     ]
 
 
-def _ended(made: Made, allowed: float, failed: int = 0) -> tuple[int, list[str]]:
+def _ended(
+    made: Generated, allowed: float, failed: int = 0, what: str = "dialogues"
+) -> tuple[int, list[str]]:
     """Return the exit code, and what is left to do."""
     notes = [f"{failed} answers failed; --resume asks them again"] if failed else []
     if made.failed:
-        notes.append(f"{len(made.failed)} dialogues failed; --resume asks for them again")
+        notes.append(f"{made.failed} {what} failed; --resume asks for them again")
     if made.unusable > allowed:
-        share = f"{made.unusable:.1%} of the dialogues were rejected or failed"
+        share = f"{made.unusable:.1%} of the {what} were rejected or failed"
         notes.append(f"{share}; {allowed:.1%} are allowed (--max-rejected)")
     return 3 if failed or made.unusable > allowed else 0, notes
 

@@ -1,132 +1,130 @@
-"""What is to be generated, by whom, and what came of it: the description of a job, without doing it."""
+"""What is to be written, by whom, and what came of it: the description of a job, without doing it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..cases import Case
+from ..engines.ledger import Purpose
 from ..engines.meter import Budget
-from ..engines.models import Model
 from ..errors import UsageError
-from ..gold.documents import Document
-from ..programs.dialogue import Converse
-from ..programs.state import PromptState
-from .dialogues import Dialogue
-from .plans import DialogueSpec, Plan, plans
+from ..keeping.loading import LoadedJudge
+from ..programs.generator import Generator, generator_of
 
-__all__ = ["Generation", "Made", "job_id"]
+__all__ = ["Generated", "Generation", "job_id"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """What is to be generated, by whom.
+    """What is to be written, by whom.
 
     Attributes:
-        documents: the references.
-        spec: turns, lengths, topics, language.
-        model: the generator.
-        seed: of plans and draws.
-        attempts: how often one exchange may be asked for.
-        concurrency: dialogues in flight at once.
-        adapter: DSPy's prompt format.
+        loaded: the generator with its models; its samples are the attempts at one document.
+        cases: the documents, in the order in which their items are written.
         budget: hard limits of the whole job.
+        settings: what else makes it the same job when it is started again, as JSON values.
+        stamp: what every row says about the job; default: generator, artifact, model and temperature.
     """
 
-    documents: tuple[Document, ...]
-    spec: DialogueSpec
-    model: Model
-    seed: int = 0
-    attempts: int = 3
-    concurrency: int = 8
-    adapter: str = "chat"
+    loaded: LoadedJudge
+    cases: tuple[Case, ...]
     budget: Budget = field(default_factory=Budget)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    stamp: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what could make nothing."""
-        if self.attempts < 1:
-            raise UsageError(f"{self.attempts} attempts ask nothing", hint="give 1 or more")
+        """Refuse what writes nothing, and ids that would meet."""
+        groups = Counter((case.group, case.id) for case in self.cases)
+        twice = next((name for (name, _), count in groups.items() if count > 1), None)
+        if twice is not None:
+            raise UsageError(f"the document {twice!r} is there twice", hint="give every document once")
 
     @property
-    def plans(self) -> tuple[Plan, ...]:
-        """The dialogues to make, in the order of the documents."""
-        return plans(self.documents, self.spec, self.seed)
+    def generator(self) -> Generator:
+        """The generator."""
+        return generator_of(self.loaded.judge)
 
     @property
-    def roles(self) -> tuple[str, ...]:
-        """Who has a journal."""
-        return ("generator",)
+    def roles(self) -> tuple[Purpose, ...]:
+        """Who has a journal: who writes, and who verifies where the program asks a model for that."""
+        return ("generator", "judge") if self.generator.frozen else ("generator",)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
+        texts = "\n".join(f"{case.group} {case.id}" for case in self.cases)
         return {
-            "generate": "dialogue",
-            "documents": [
-                [
-                    one.id,
-                    one.title,
-                    one.topic,
-                    hashlib.sha256(one.text.encode("utf-8", "surrogatepass")).hexdigest(),
-                ]
-                for one in self.documents
-            ],
-            "wish": self.spec.to_json(),
-            "model": self.model.name,
-            "api_base": self.model.public_base,
-            "temperature": self.model.temperature,
-            "max_tokens": self.model.max_tokens,
-            "prompt": PromptState.of(Converse()).id,
-            "seed": self.seed,
-            "attempts": self.attempts,
-            "adapter": self.adapter,
+            "generate": self.loaded.fingerprint(),
+            **self.settings,
+            "documents": hashlib.sha256(texts.encode("utf-8", "surrogatepass")).hexdigest(),
         }
 
-    def stamp(self) -> dict[str, Any]:
-        """Return what every dialogue says about the job."""
-        return {
-            "model": self.model.name,
-            "temperature": self.model.temperature,
-            "seed": self.seed,
-            "turns": str(self.spec.turns),
-            "words": str(self.spec.words),
-            "job": job_id(self.fingerprint()),
+    def row_stamp(self) -> dict[str, Any]:
+        """Return what every row says about the job."""
+        loaded = self.loaded
+        usual = {
+            "generator": loaded.name,
+            "artifact": loaded.artifact.sha256 if loaded.artifact else None,
+            "model": loaded.model.name,
+            "temperature": loaded.model.temperature,
         }
+        return {**(self.stamp or usual), "job": job_id(self.fingerprint())}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
+class Generated:
     """How a generation ended.
 
     Attributes:
-        kept, rejected, failed: dialogues by what became of them.
+        documents: how many there were.
+        statuses: documents by how asking ended: ``verdict`` (written and checked), ``abstained``, ``failed``.
+        totals: items, how many passed, how many are uncertain, and the rate of each check.
+        words: the same for people.
         spend: calls, tokens and cost, by purpose; answers paid by an earlier start count as ``replayed``.
         before: the output was there already, and nothing was asked.
     """
 
-    kept: tuple[Dialogue, ...] = ()
-    rejected: tuple[Dialogue, ...] = ()
-    failed: tuple[Dialogue, ...] = ()
+    documents: int = 0
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    totals: Mapping[str, Any] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
     spend: Mapping[str, Any] = field(default_factory=dict)
     before: bool = False
 
     @property
+    def kept(self) -> int:
+        """Items that passed."""
+        return int(self.totals.get("passed", 0))
+
+    @property
+    def rejected(self) -> int:
+        """Items that did not pass, and documents of which no usable item was written."""
+        return int(self.totals.get("items", 0)) - self.kept + self.statuses.get("abstained", 0)
+
+    @property
+    def failed(self) -> int:
+        """Documents on which the machinery failed."""
+        return self.statuses.get("failed", 0)
+
+    @property
     def unusable(self) -> float:
-        """The share of dialogues that were rejected or failed, 0 to 1."""
-        total = len(self.kept) + len(self.rejected) + len(self.failed)
-        return 1 - len(self.kept) / total if total else 0.0
+        """The share of what was rejected or failed, 0 to 1."""
+        total = self.kept + self.rejected + self.failed
+        return 1 - self.kept / total if total else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain JSON types."""
-        everything = (*self.kept, *self.rejected, *self.failed)
         return {
-            "dialogues": len(everything),
-            "kept": len(self.kept),
-            "rejected": len(self.rejected),
-            "failed": len(self.failed),
-            "turns": sum(len(one.turns) // 2 for one in self.kept),
-            "asked_again": sum(len(one.retried) for one in everything),
+            "documents": self.documents,
+            "kept": self.kept,
+            "rejected": self.rejected,
+            "failed": self.failed,
+            **({"uncertain": self.totals["uncertain_items"]} if self.totals else {}),
+            **({"check_rates": self.totals["check_rates"]} if self.totals else {}),
             "done_before": self.before,
             "spend": dict(self.spend),
         }
@@ -134,6 +132,5 @@ class Made:
 
 def job_id(fingerprint: Mapping[str, Any]) -> str:
     """Return 16 hex digits for a job."""
-    return hashlib.sha256(json.dumps(fingerprint, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[
-        :16
-    ]
+    text = json.dumps(fingerprint, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,49 +1,56 @@
-"""What it will cost to make dialogues: a few are made offline and measured.
+"""What it will cost to write items: a few documents are written from offline, and measured.
 
-The offline dialogues stand for the real ones: they have the turns and lengths that are wished for, so prompts grow
-as they will. At least every turn is asked for once, at most as often as it may be.
+The offline items stand for the real ones, so that prompts grow as they will. Every document is asked about at least
+once, and at most as often as it may be.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ..cases import Case
 from ..engines.channel import CallContext
+from ..engines.ledger import Purpose
 from ..engines.models import Model, connect
-from ..generating.dialogues import Dialogue, converse
+from ..errors import JuristError
 from ..generating.generation import Generation
-from ..generating.speaking import Speaker
-from ..programs.dialogue import Converse
+from ..programs.asking import Sampling, Verdict
 from .estimates import Estimate, Part
 from .forecast import Rate, Span, some
 
-__all__ = ["foresee_dialogues", "sampled_dialogues"]
+__all__ = ["foresee_items", "sampled_items"]
 
 
-def foresee_dialogues(job: Generation) -> Estimate:
-    """Estimate the writing of dialogues. Sends nothing."""
-    return sampled_dialogues(job)[0]
+def foresee_items(job: Generation) -> Estimate:
+    """Estimate a generation. Sends nothing."""
+    return sampled_items(job)[0]
 
 
-def sampled_dialogues(job: Generation) -> tuple[Estimate, list[Dialogue]]:
-    """Return the estimate, and the few dialogues that it was measured on. Sends nothing."""
-    spoken, found = _dry(job)
-    return _estimate(job, spoken), found
+def sampled_items(job: Generation) -> tuple[Estimate, list[tuple[Case, Verdict]]]:
+    """Return the estimate, and the few documents that it was measured on with what was written. Sends nothing."""
+    context, shown = CallContext.fresh(), some(job.cases)
+    writer, verifier = (connect(Model(temperature=0.0), context, role) for role in _ROLES)
+    dry = replace(job.loaded.asker(), lm=writer, frozen_lm=verifier, sampling=Sampling())
+    try:
+        found = list(zip(shown, dry.ask_all(shown), strict=True))
+    except JuristError:  # a program that cannot take the offline engine's answers is still worth counting
+        found = []
+    parts = tuple(_part(job, role, context) for role in job.roles)
+    return Estimate(what=f"{len(job.cases)} documents", parts=parts, budget=job.budget), found
 
 
-def _dry(job: Generation) -> tuple[Rate, list[Dialogue]]:
-    context = CallContext.fresh()
-    lm = connect(Model(temperature=0.0), context, "generator")
-    speaker = Speaker(program=Converse(), lm=lm, adapter=job.adapter)
-    found = converse(speaker, some(job.plans), attempts=job.attempts)
-    return Rate.of(context.ledger.spend()), found
+_ROLES: tuple[Purpose, Purpose] = ("generator", "judge")
 
 
-def _turns(job: Generation) -> int:
-    return sum(plan.turns for plan in job.plans)
-
-
-def _estimate(job: Generation, spoken: Rate) -> Estimate:
-    turns = _turns(job)
-    part = Part(
-        role="generator", model=job.model, calls=Span(least=turns, most=turns * job.attempts), rate=spoken
+def _part(job: Generation, role: Purpose, context: CallContext) -> Part:
+    generator, samples = job.generator, job.loaded.sampling.samples
+    if role == "generator":
+        each = [generator.writer_calls(case) for case in job.cases]
+    else:
+        each = [(generator.verifier_calls, generator.verifier_calls)] * len(job.cases)
+    return Part(
+        role=role,
+        model=dict(zip(_ROLES, job.loaded.models, strict=False))[role],
+        calls=Span(least=sum(low for low, _ in each), most=samples * sum(most for _, most in each)),
+        rate=Rate.of(context.ledger.spend(role)),
     )
-    return Estimate(what=f"{len(job.plans)} dialogues with {turns} turns", parts=(part,), budget=job.budget)

@@ -15,6 +15,7 @@ from ..errors import JudgeError, choices
 from .cognibench import COGNIBENCH
 from .cognibench_tags import COGNIBENCH_TAGS
 from .detector import DETECTOR
+from .dialogue import DIALOGUE
 from .faithqa.judges import FAITHQA_JUDGES
 from .fect import FECT_JUDGES
 from .generator import Generator
@@ -47,7 +48,7 @@ CATALOGUE: Registry[Judge] = Registry(
 )
 """Every judge by name, those of plug-ins too."""
 GENERATORS: Registry[Generator] = Registry(
-    {},
+    {DIALOGUE.name: DIALOGUE},
     group="jurist.generators",
     fits=lambda found: isinstance(found, Generator),
     what="generator",

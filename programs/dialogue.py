@@ -1,20 +1,35 @@
-"""The programs that converse: one writes both sides of an exchange, one answers a user.
+"""Conversations grounded in documents, written exchange by exchange and checked exchange by exchange.
 
-They wire signatures and keep field markers in documents and earlier turns from being read as structure. They know
-neither checks nor files.
+RefGPT, which CogniBench builds on (its section 2.1), writes a whole dialogue in one call. Here every exchange is
+a call of its own: a fault costs one exchange and not the dialogue, every exchange is checked before the next one
+rests on it, and the history grows as it does in use, which is what Figures 5 and 7 of the paper are about. The
+price is that the reference is sent once a turn. An exchange that fails a check is asked again with the
+complaint; if it fails as often as is allowed, the whole dialogue is rejected with its reasons, never kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import dspy
+import pydantic
+from dspy.utils.exceptions import AdapterParseError
 
-from ..signatures.dialogue import NextTurn, Reply
-from ..text.escaping import defuse
+from ..cases import Case
+from ..signatures.dialogue import Dialogue, NextTurn, Reply
+from ..text.escaping import defuse, well_formed
+from ..text.wording import is_chinese
+from .answers.checks import Check, CheckedItem
+from .dialogue_checks import CHECKS, Exchange, Fault, Turn, coverage, faults, range_of
+from .generator import Generator
 
-__all__ = ["Converse", "Respond", "rendered"]
+__all__ = ["DIALOGUE", "RESPOND", "Respond", "WriteDialogue", "dialogue_generator", "rendered"]
+
+_UNREADABLE = Fault(
+    "readable", "The reply could not be read; give every output field in the form that is asked for."
+)
+_MARKERS = tuple(dict.fromkeys([*NextTurn.fields, *Reply.fields]))
 
 
 def rendered(turns: Sequence[Mapping[str, str]]) -> str:
@@ -22,32 +37,189 @@ def rendered(turns: Sequence[Mapping[str, str]]) -> str:
     return "\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
 
 
-class _Speaker(dspy.Module):
-    """One predictor whose inputs are defused."""
+class WriteDialogue(dspy.Module):
+    """Writes a whole dialogue, exchange by exchange; see :class:`~jurist.signatures.dialogue.NextTurn`.
 
-    def __init__(self, signature: type[dspy.Signature]) -> None:
+    Its item is ``{"turns": [...], "asked_again": int, "reasons": [...]}``: of a rejected dialogue, the turns that
+    passed, and the complaints about the exchange that was given up, one text an attempt.
+
+    Args:
+        attempts: how often one exchange may be asked for, 1 or more.
+    """
+
+    def __init__(self, attempts: int = 3) -> None:
         super().__init__()
-        self.speak = dspy.Predict(signature)
-        self._names = [*signature.input_fields, *signature.output_fields]
+        self.attempts = attempts
+        self.speak = dspy.Predict(NextTurn)
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """Ask, and return the messages as predicted."""
-        return self.speak(**defuse(inputs, self._names))
+    async def aforward(
+        self, reference: str, topic: str, language: str, words: str, turns: int
+    ) -> dspy.Prediction:
+        """Return the dialogue with its checks."""
+        asked = Exchange(reference=reference, language=language, words=range_of(words, "words"))
+        said: list[Turn] = []
+        again = 0
+        for _ in range(turns):
+            exchange, complaints = await self._exchange(asked, topic, said)
+            again += len(complaints)
+            if exchange is None:
+                return _written(said, again, complaints)
+            said += exchange
+        return _written(said, again, [])
+
+    async def _exchange(
+        self, asked: Exchange, topic: str, turns: Sequence[Turn]
+    ) -> tuple[list[Turn] | None, list[tuple[Fault, ...]]]:
+        """Return the exchange (or nothing), and what was wrong with the attempts before it."""
+        given: list[tuple[Fault, ...]] = []
+        for _ in range(self.attempts):
+            found = await self._attempt(asked, topic, turns, _words(given[-1]) if given else "")
+            wrong = (_UNREADABLE,) if found is None else faults(asked, turns, *found)
+            if found is not None and not wrong:
+                user, assistant = found
+                return [{"role": "user", "content": user}, {"role": "assistant", "content": assistant}], given
+            given.append(wrong)
+        return None, given
+
+    async def _attempt(
+        self, asked: Exchange, topic: str, turns: Sequence[Turn], complaint: str
+    ) -> tuple[str, str] | None:
+        inputs = {
+            "reference": asked.reference,
+            "topic": topic,
+            "dialogue": rendered(turns),
+            "language": asked.language_name,
+            "length": asked.length,
+            "complaint": complaint,
+        }
+        try:
+            said = await self.speak.acall(**defuse(inputs, _MARKERS))
+        except AdapterParseError:
+            return None
+        return _text(said.user_message), _text(said.assistant_message)
+
+
+def _words(faults: Sequence[Fault]) -> str:
+    return " ".join(fault.complaint for fault in faults)
+
+
+def _text(value: Any) -> str:
+    return well_formed(str(value or "")).strip()
+
+
+def _written(turns: list[Turn], again: int, complaints: Sequence[tuple[Fault, ...]]) -> dspy.Prediction:
+    reasons = [_words(faults) for faults in complaints]
+    failed = {fault.check for fault in complaints[-1]} if complaints else set()
+    checks = {
+        name: Check(verdict="no", reason=reasons[-1]) if name in failed else Check(verdict="yes")
+        for name in CHECKS
+    }
+    item = {"turns": turns, "asked_again": again, "reasons": reasons}
+    return dspy.Prediction(items=[item], checks=[checks])
+
+
+class DialogueRow(pydantic.BaseModel, extra="ignore"):
+    """One dialogue to be written; of a document that says no more than its text, with the usual turns and length."""
+
+    reference: str
+    id: str = ""
+    group: str = ""
+    title: str = ""
+    topic: str = ""
+    language: Literal["", "en", "zh"] = ""
+    words: str = "40-200"
+    turns: int = 3
+    source: str = ""
+    draw: int = 0
+
+
+def _case(row: DialogueRow) -> Case:
+    inputs = {
+        "reference": row.reference,
+        "topic": row.topic or row.title,
+        "language": row.language or ("zh" if is_chinese(row.reference) else "en"),
+        "words": row.words,
+        "turns": row.turns,
+        "id": row.id,
+        "title": row.title,
+    }
+    return Case(
+        inputs=inputs,
+        group=row.group or row.id,
+        gold=(DIALOGUE.checked.expected,),
+        source=row.source,
+        draw=row.draw,
+    )
+
+
+def _row(case: Case, item: CheckedItem, number: int) -> dict[str, Any]:
+    """Return a dialogue as one row, with the reasons of one that was rejected."""
+    inputs, found = case.inputs, item.data
+    row: dict[str, Any] = {
+        "id": inputs["id"] or case.group,
+        "group": case.group,
+        "topic": inputs["topic"],
+        "title": inputs["title"],
+        "language": inputs["language"],
+        "reference": inputs["reference"],
+        "turns": found["turns"],
+        "reasons": found["reasons"],
+        "provenance": {"asked_again": found["asked_again"]},
+    }
+    if item.passed:
+        row["coverage"] = [
+            round(coverage(inputs["reference"], turn["content"]), 4)
+            for turn in found["turns"]
+            if turn["role"] == "assistant"
+        ]
+    return row
+
+
+def dialogue_generator(attempts: int = 3, turns: int = 3) -> Generator:
+    """Return the generator of dialogues.
+
+    Args:
+        attempts: how often one exchange may be asked for, 1 or more.
+        turns: the most exchanges of a dialogue that it will be asked for, for estimates and limits.
+    """
+    return Generator(
+        name="dialogue",
+        signature=Dialogue,
+        program=lambda: WriteDialogue(attempts),
+        checks=CHECKS,
+        rows=DialogueRow,
+        to_case=_case,
+        to_row=_row,
+        most_calls=attempts * turns,
+        case_calls=lambda case: (case.inputs["turns"], attempts * case.inputs["turns"]),
+        description="conversations grounded in a document, checked exchange by exchange (CogniBench, RefGPT)",
+        bundled="cognibench-mini",
+    )
+
+
+DIALOGUE = dialogue_generator()
+"""With the usual three exchanges, each asked for up to three times."""
+
+
+class Respond(dspy.Module):
+    """Answers a user's message; see :class:`~jurist.signatures.dialogue.Reply`. The item is the answer's text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.speak = dspy.Predict(Reply)
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """Do the same without blocking."""
-        return await self.speak.acall(**defuse(inputs, self._names))
+        """Answer, and check that there is an answer."""
+        said = await self.speak.acall(**defuse(inputs, _MARKERS))
+        text = _text(said.assistant_message)
+        return dspy.Prediction(items=[text], checks=[{"answered": Check(verdict="yes" if text else "no")}])
 
 
-class Converse(_Speaker):
-    """Writes the next exchange of a conversation; see :class:`~jurist.signatures.dialogue.NextTurn`."""
-
-    def __init__(self) -> None:
-        super().__init__(NextTurn)
-
-
-class Respond(_Speaker):
-    """Answers a user's message; see :class:`~jurist.signatures.dialogue.Reply`."""
-
-    def __init__(self) -> None:
-        super().__init__(Reply)
+RESPOND = Generator(
+    name="respond",
+    signature=Reply,
+    program=Respond,
+    checks=("answered",),
+    description="an answer to a message about a reference, as a model that is assessed gives it",
+)
+"""Answers; what they are worth is for others to judge."""

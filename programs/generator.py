@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pydantic
@@ -19,6 +20,7 @@ from ..engines.ledger import Purpose
 from ..errors import JudgeError, UsageError
 from .answers.checks import Checked, CheckedItem
 from .answers.protocol import Answer
+from .frozen import frozen_predictors
 from .judge import Judge
 
 __all__ = ["Generator", "ToRow", "generator_of"]
@@ -38,11 +40,14 @@ class Generator(Judge):
         items: how many items it is to write from each document.
         document: the input field that gets the document's text; default: the first. ``title``, ``topic`` and
             ``language`` may be inputs too.
+        case_calls: the fewest and the most calls of its tuned predictors that one run on a case takes, where that
+            differs by case; default: each predictor once.
         to_row: the row of an item in the output; default: the item's fields with ``id``, ``group`` and ``checks``.
     """
 
     checks: tuple[str, ...] = ()
     items: int = 1
+    case_calls: Callable[[Case], tuple[int, int]] | None = field(default=None, repr=False)
     to_row: ToRow | None = field(default=None, repr=False)
 
     def __post_init__(self, *given: Any) -> None:
@@ -69,6 +74,17 @@ class Generator(Judge):
     def role(self) -> Purpose:
         """Under which its writers' calls are counted; those of frozen verifiers are the judge's."""
         return "generator"
+
+    @cached_property
+    def verifier_calls(self) -> int:
+        """How many frozen predictors it has."""
+        return len(frozen_predictors(self.basic()))
+
+    def writer_calls(self, case: Case) -> tuple[int, int]:
+        """Return the fewest and the most calls of its tuned predictors that one run takes."""
+        if self.case_calls is not None:
+            return self.case_calls(case)
+        return self.calls - self.verifier_calls, self.calls - self.verifier_calls
 
     @property
     def checked(self) -> Checked:

@@ -1,13 +1,25 @@
 """What is asked of a model that converses about a reference (CogniBench sections 2.1 and 4.7; RefGPT).
 
-``NextTurn`` writes both sides of one exchange, ``Reply`` the assistant's side only. The wording is ours.
+``Dialogue`` is the whole task; ``NextTurn`` writes both sides of one exchange, ``Reply`` the assistant's side
+only. The wording is ours.
 """
 
 from __future__ import annotations
 
 import dspy
 
-__all__ = ["NextTurn", "Reply"]
+__all__ = ["Dialogue", "NextTurn", "Reply"]
+
+
+class Dialogue(dspy.Signature):
+    """Write a conversation about a reference, whose every assistant message rests on it."""
+
+    reference: str = dspy.InputField(desc="the only source of facts")
+    topic: str = dspy.InputField(desc="what the conversation is about")
+    language: str = dspy.InputField(desc="en or zh")
+    words: str = dspy.InputField(desc="length of every assistant message: a number or a range")
+    turns: int = dspy.InputField(desc="how many exchanges")
+    items: list[dict[str, object]] = dspy.OutputField(desc="the one conversation")
 
 
 class NextTurn(dspy.Signature):

@@ -7,8 +7,9 @@ from typing import Any
 from fakes import reply
 from loopback import answer
 
-from jurist.generating.plans import DialogueSpec, Plan, Range, plans
 from jurist.gold.documents import Document
+from jurist.papers.cognibench.plans import DialogueSpec, Plan, plans
+from jurist.programs.dialogue_checks import Exchange, Range
 
 MILL = (
     "The Dunlow mill was built in 1832 by the brothers Hask. It has two wheels and ground oats until 1951, when the "
@@ -36,6 +37,10 @@ def docs(count: int = 3) -> list[dict[str, Any]]:
 def plan_of(text: str = MILL, **changes: Any) -> Plan:
     spec = DialogueSpec(turns=Range(2, 2), words=Range(5, 60), **changes)
     return plans([Document(id="d", text=text, title="mill")], spec, 0)[0]
+
+
+def exchange_of(text: str = MILL, words: Range = Range(5, 60), language: str = "en") -> Exchange:  # noqa: B008
+    return Exchange(reference=text, language=language, words=words)
 
 
 def turn(adapter: str, user: str, assistant: str) -> str:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import write_jsonl
-from talks import GOOD, MILL, TEA, plan_of
+from talks import GOOD, MILL, TEA, exchange_of, plan_of
 
 from jurist.errors import GoldError, UsageError
-from jurist.generating.checks import complaints, coverage
-from jurist.generating.plans import DialogueSpec, Range, plans, range_of
 from jurist.gold.documents import Document, read_documents
 from jurist.gold.readers import read
+from jurist.papers.cognibench.plans import DialogueSpec, plans
+from jurist.programs.dialogue_checks import CHECKS, Range, coverage, faults, range_of
 
 
 @pytest.fixture(autouse=True)
@@ -177,14 +177,16 @@ def test_a_dialogue_is_in_the_language_of_its_document() -> None:
 )
 def test_what_an_exchange_must_fulfil(user: str, assistant: str, fault: str) -> None:
     turns = [{"role": "user", "content": "Asked  already?"}, {"role": "assistant", "content": "x"}]
-    found = " ".join(complaints(plan_of(), turns, user, assistant))
+    wrong = faults(exchange_of(), turns, user, assistant)
+    assert {one.check for one in wrong} <= set(CHECKS)
+    found = " ".join(one.complaint for one in wrong)
     assert (fault in found) if fault else not found
 
 
 def test_a_copy_of_the_reference_is_none() -> None:
-    plan = plans([Document(id="d", text=MILL)], DialogueSpec(words=Range(5, 300)), 0)[0]
-    (fault,) = complaints(plan, [], "What is the mill?", "Gladly. " + MILL)
-    assert "copies the whole reference" in fault
+    (fault,) = faults(exchange_of(words=Range(5, 300)), [], "What is the mill?", "Gladly. " + MILL)
+    assert fault.check == "grounded"
+    assert "copies the whole reference" in fault.complaint
 
 
 def test_coverage_tells_the_own_reference_from_another() -> None:
@@ -195,4 +197,4 @@ def test_coverage_tells_the_own_reference_from_another() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_checks_take_any_text(user: str, assistant: str) -> None:
-    assert isinstance(complaints(plan_of(), [], user, assistant), tuple)
+    assert isinstance(faults(exchange_of(), [], user, assistant), tuple)

@@ -16,12 +16,12 @@ from talks import conversing, docs
 
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
-from jurist.generating.generation import Generation
-from jurist.generating.plans import DialogueSpec, Range
 from jurist.gold.documents import read_documents
 from jurist.jobs.estimates import Estimate, Part
 from jurist.jobs.forecast import Rate, Span
-from jurist.jobs.forecasting import foresee_dialogues
+from jurist.papers.cognibench.dialogues import Dialogues, foresee_dialogues
+from jurist.papers.cognibench.plans import DialogueSpec
+from jurist.programs.dialogue_checks import Range
 
 DIALOGUE = ("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl", "--turns", "2")
 DATASET = ("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d", "--turns", "2")
@@ -86,7 +86,7 @@ def test_what_is_spent_lies_within_the_estimate(
 
 def test_tokens_and_calls_of_real_offline_jobs_lie_within_the_estimate() -> None:
     spec = DialogueSpec(turns=Range(3, 3))
-    job = Generation(documents=read_documents("docs.jsonl"), spec=spec, model=Model(temperature=0.7))
+    job = Dialogues(documents=read_documents("docs.jsonl"), spec=spec, model=Model(temperature=0.7))
     seen = foresee_dialogues(job)
     spent = cli(*DIALOGUE[:-2], "--turns", "3", "--json").json["spend"]["total"]
     assert seen.tokens is not None

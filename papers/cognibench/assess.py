@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import dspy
+
 from ...cases import Case, Labels
 from ...engines.channel import CallContext
 from ...engines.meter import Budget
@@ -23,20 +25,20 @@ from ...errors import GoldError, UsageError
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
 from ...evaluation.shares import Share, shares
 from ...generating.generation import job_id
-from ...generating.speaking import Speaker, each
 from ...gold.goldset import Gold
 from ...gold.readers import read
 from ...jobs.estimates import Estimate, Part, judging
 from ...jobs.forecast import Rate, Span, some
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start, paying
+from ...programs.answers.checks import items_of
 from ...programs.answers.infer import closed
+from ...programs.asking import Asker, Verdict
 from ...programs.cognibench import COGNIBENCH
-from ...programs.dialogue import Respond, rendered
+from ...programs.dialogue import RESPOND, rendered
 from ...programs.state import PromptState
 from ...text.wording import count_words
 from .describing import Test, label_tests
-from .making import judge_print
 from .turns import AssistantTurn, Labelled, answers_of, check_judge, label, labelled_gold
 
 __all__ = ["MEASURES", "Assessed", "Assessment", "Measure", "assess", "foresee_assessment", "read_prompts"]
@@ -110,9 +112,9 @@ class Assessment:
         return {
             "assess": hashlib.sha256(repr(prompts).encode("utf-8", "surrogatepass")).hexdigest(),
             "targets": [[one.name, one.public_base, one.temperature, one.max_tokens] for one in self.targets],
-            "prompt": PromptState.of(Respond()).id,
+            "prompt": PromptState.of(RESPOND.basic()).id,
             "length": self.length,
-            "judge": judge_print(self.judge),
+            "judge": self.judge.fingerprint(),
             "calibration": self.calibration.sha256,
             "seed": self.seed,
             "job": "assess",
@@ -212,9 +214,7 @@ def read_prompts(source: str) -> tuple[tuple[AssistantTurn, ...], str]:
 def foresee_assessment(work: Assessment) -> Estimate:
     """Estimate what an assessment takes. Sends nothing: a few prompts are answered offline."""
     context, judge = CallContext.fresh(), work.judge
-    shown = some(work.prompts)
-    lm = connect(Model(temperature=0.0), context, "generator")
-    _answered(work, Speaker(program=Respond(), lm=lm), shown)
+    _answered(work, connect(Model(temperature=0.0), context, "generator"), some(work.prompts))
     said, number = Rate.of(context.ledger.spend()), len(work.prompts)
     models = [
         Part(role=role, model=model, calls=Span(least=number, most=number), rate=said, who=model.name)
@@ -269,10 +269,7 @@ def _one(
     known: Known,
     on_step: Callable[[], None],
 ) -> Assessed:
-    speaker = Speaker(
-        program=Respond(), lm=connect(model, context, "generator"), concurrency=work.concurrency
-    )
-    texts = _answered(work, speaker, work.prompts, on_step)
+    texts = _answered(work, connect(model, context, "generator"), work.prompts, on_step)
     given = [replace(prompt, text=text) for prompt, (text, _) in zip(work.prompts, texts, strict=True)]
     labelled = label(judge, [one for one in given if one.sentences], on_step)
     lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
@@ -289,22 +286,31 @@ def _one(
 
 def _answered(
     work: Assessment,
-    speaker: Speaker,
+    lm: dspy.LM,
     prompts: Sequence[AssistantTurn],
     on_step: Callable[[], None] = lambda: None,
 ) -> list[tuple[str, bool]]:
     """Return for each prompt the answer, and whether the machinery failed."""
-
-    async def answer(prompt: AssistantTurn) -> tuple[str, bool]:
-        reply = await speaker.say(
-            reference=prompt.reference,
-            dialogue=rendered(prompt.history),
-            user_message=prompt.question,
-            length=work.length,
+    asker = Asker(judge=RESPOND, program=RESPOND.basic(), lm=lm, concurrency=work.concurrency)
+    cases = [
+        Case(
+            inputs={
+                "reference": prompt.reference,
+                "dialogue": rendered(prompt.history),
+                "user_message": prompt.question,
+                "length": work.length,
+            },
+            group=prompt.group,
+            draw=_draw(prompt, work.seed),
         )
-        return reply.messages.get("assistant_message", ""), bool(reply.failed)
+        for prompt in prompts
+    ]
+    verdicts = asker.ask_all(cases, lambda index, verdict: on_step())
+    return [(_text(verdict), verdict.status == "failed") for verdict in verdicts]
 
-    return each(speaker, prompts, answer, draw=lambda prompt: _draw(prompt, work.seed), on_done=on_step)
+
+def _text(verdict: Verdict) -> str:
+    return "".join(item.data for item in items_of(verdict.value))
 
 
 def _draw(prompt: AssistantTurn, seed: int) -> int:

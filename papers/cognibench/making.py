@@ -10,18 +10,18 @@ from typing import Any
 
 from ...engines.meter import Budget
 from ...errors import JuristError, UsageError
-from ...generating.generation import Generation, Made, job_id
-from ...generating.making import already_made, check_writable, generate, write_dialogues
+from ...generating.generation import Generated, Generation, job_id
+from ...generating.writing import already_made, check_writable, write_items
 from ...jobs.estimates import Estimate, judging
-from ...jobs.forecasting import sampled_dialogues
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start, paying
 from ...programs.answers.infer import closed
 from .dataset import write_dataset
+from .dialogues import DialogueCounts, Dialogues, Made, counting, sampled_dialogues, turns_in
 from .dynamics import Dynamics
-from .turns import AssistantTurn, Labelled, answers_of, check_judge, label
+from .turns import AssistantTurn, Labelled, check_judge, label
 
-__all__ = ["Dataset", "foresee_dataset", "judge_print", "make_dataset"]
+__all__ = ["Dataset", "foresee_dataset", "make_dataset"]
 
 Step = Callable[[], None]
 
@@ -60,12 +60,12 @@ class _DatasetWork:
         return self.generation.budget
 
     def fingerprint(self) -> dict[str, Any]:
-        judge = judge_print(self.judge)
-        return {**self.generation.fingerprint(), "generate": "cognibench-l", "judge": judge}
+        judge = self.judge.fingerprint()
+        return {**self.generation.fingerprint(), "dataset": "cognibench-l", "judge": judge}
 
 
 def make_dataset(
-    job: Generation,
+    dialogues: Dialogues,
     judge: LoadedJudge,
     folder: Path,
     start: Start,
@@ -77,7 +77,7 @@ def make_dataset(
     """Generate dialogues, label every assistant turn, and write the folder that :mod:`.dataset` describes.
 
     Args:
-        job: what to generate.
+        dialogues: what to generate.
         judge: who labels; its samples and threshold are the paper's five and a majority unless others are set.
         folder: the folder to write.
         start, on_dialogue: as for :func:`make_dialogues`.
@@ -90,6 +90,7 @@ def make_dataset(
         JuristError: no dialogue passed the checks.
     """
     check_judge(judge.judge)
+    job = dialogues.generation()
     work_of = _DatasetWork(generation=job, judge=judge)
     fingerprint = work_of.fingerprint()
     place = folder / "statistics.json"
@@ -99,39 +100,40 @@ def make_dataset(
         return _made_before(folder)
     with paying(work_of, start) as work:
         check_writable(folder)
-        made = generate(job, work, on_dialogue)
-        write_dialogues(job, made, folder / "dialogues.jsonl", folder / "rejects.jsonl")
-        answers = _answers(job, made)
+        counts = DialogueCounts()
+        paths = folder / "dialogues.jsonl", folder / "rejects.jsonl"
+        written = write_items(job, work, *paths, counting(counts, on_dialogue))
+        made = Made(written=written, turns=counts.turns, asked_again=counts.asked_again)
+        answers = _answers(made, folder)
         on_labelling(len(answers))
         labelled = tuple(label(replace(judge, context=work.contexts["judge"]), answers, on_answer))
         lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
-        about = {**_about(job, judge, made), "answers_failed": lost, "job": job_id(fingerprint)}
+        about = {**_about(dialogues, judge, written), "answers_failed": lost, "job": job_id(fingerprint)}
         described, moving = write_dataset(
-            folder, labelled, about=about, positive=closed(judge.judge.answer).positive, seed=job.seed
+            folder, labelled, about=about, positive=closed(judge.judge.answer).positive, seed=dialogues.seed
         )
         result = Dataset(
-            made=replace(made, spend=work.ledger.to_json()),
+            made=replace(made, written=replace(written, spend=work.ledger.to_json())),
             labelled=labelled,
             statistics=described,
             dynamics=moving,
         )
-        work.unfinished = bool(made.failed or result.failed)
+        work.unfinished = bool(written.failed or result.failed)
     return result
 
 
-def foresee_dataset(job: Generation, judge: LoadedJudge) -> Estimate:
+def foresee_dataset(dialogues: Dialogues, judge: LoadedJudge) -> Estimate:
     """Estimate the writing of dialogues and the labelling of their answers. Sends nothing.
 
     If dialogues are rejected, there is less to label than the least that is given here.
     """
-    made, found = sampled_dialogues(job)
-    answers = [answer for one in found if one.turns for answer in answers_of(one.to_json({}))]
+    made, answers = sampled_dialogues(dialogues)
     cases = [judge.judge.case(answer.row()) for answer in answers if answer.sentences]
-    turns = sum(plan.turns for plan in job.plans)
+    turns = sum(plan.turns for plan in dialogues.plans)
     return replace(made, parts=(*made.parts, judging(judge, turns, cases)))
 
 
-def _about(job: Generation, judge: LoadedJudge, made: Made) -> dict[str, Any]:
+def _about(job: Dialogues, judge: LoadedJudge, made: Generated) -> dict[str, Any]:
     return {
         "generator": job.model.name,
         "judge": judge.name,
@@ -140,8 +142,8 @@ def _about(job: Generation, judge: LoadedJudge, made: Made) -> dict[str, Any]:
         "samples": judge.sampling.samples,
         "threshold": judge.sampling.needed,
         "seed": job.seed,
-        "dialogues_rejected": len(made.rejected),
-        "dialogues_failed": len(made.failed),
+        "dialogues_rejected": made.rejected,
+        "dialogues_failed": made.failed,
     }
 
 
@@ -156,29 +158,20 @@ def _made_before(folder: Path) -> Dataset:
             json.loads((folder / name).read_text(encoding="utf-8"))
             for name in ("statistics.json", "dynamics.json")
         )
-        return Dataset(made=Made(before=True), statistics=statistics, dynamics=Dynamics.of_json(moving))
+        return Dataset(
+            made=Made(written=Generated(before=True)),
+            statistics=statistics,
+            dynamics=Dynamics.of_json(moving),
+        )
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UsageError(
             f"{folder}/dynamics.json cannot be read: {error}", hint="--fresh makes the folder again"
         ) from error
 
 
-def judge_print(judge: LoadedJudge) -> dict[str, Any]:
-    """Return what makes labels those of this judge, as JSON values."""
-    return {
-        **judge.stamp(),
-        "prompt": judge.state.id,
-        "adapter": judge.adapter,
-        "api_base": judge.model.public_base,
-        "max_tokens": judge.model.max_tokens,
-        "seed": judge.model.seed,
-    }
-
-
-def _answers(job: Generation, made: Made) -> Sequence[AssistantTurn]:
-    if not made.kept:
-        reason = next(
-            (one.reasons[-1] for one in (*made.rejected, *made.failed) if one.reasons), "there is no document"
-        )
+def _answers(made: Made, folder: Path) -> Sequence[AssistantTurn]:
+    if not made.written.kept:
+        first = (folder / "rejects.jsonl").read_text(encoding="utf-8").partition("\n")[0]
+        reason = next(reversed(json.loads(first or "{}").get("reasons") or ["there is no document"]))
         raise JuristError(f"none of the dialogues can be used: {reason}", hint="see rejects.jsonl")
-    return [answer for one in made.kept for answer in answers_of(one.to_json({}))]
+    return list(turns_in(folder / "dialogues.jsonl"))

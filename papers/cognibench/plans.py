@@ -6,50 +6,21 @@ The plan is a pure function of documents, spec and seed: adding a document chang
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from ..errors import UsageError
-from ..gold.documents import Document
-from ..text.wording import chinese_share
+from ...errors import UsageError
+from ...gold.documents import Document
+from ...programs.dialogue_checks import Range
+from ...text.wording import chinese_share
 
-__all__ = ["DialogueSpec", "Language", "Plan", "Range", "plans", "range_of"]
+__all__ = ["DialogueSpec", "Language", "Plan", "plans"]
 
 Language: TypeAlias = Literal["auto", "en", "zh"]
+_TURNS, _WORDS = Range(3, 3), Range(40, 200)
 _NAMES = {"en": "English", "zh": "Chinese"}
 _MIXED = 0.1  # a document with less of a language than this has none of it
-_RANGE = re.compile(r"\s*(\d+)\s*(?:[-–:]\s*(\d+)\s*)?")
-
-
-@dataclass(frozen=True)
-class Range:
-    """Whole numbers from ``low`` to ``high``, both included."""
-
-    low: int
-    high: int
-
-    def __contains__(self, value: int) -> bool:
-        return self.low <= value <= self.high
-
-    def __str__(self) -> str:
-        return str(self.low) if self.low == self.high else f"{self.low}-{self.high}"
-
-
-def range_of(text: str, option: str) -> Range:
-    """Return ``3`` or ``2-5`` as a range.
-
-    Raises:
-        UsageError: it is neither, starts below 1, or is empty.
-    """
-    match = _RANGE.fullmatch(text)
-    if not match:
-        raise UsageError(f"{option} {text!r} is no number and no range", hint="write it as 3 or 2-5")
-    low, high = int(match[1]), int(match[2] or match[1])
-    if not 1 <= low <= high:
-        raise UsageError(f"{option} {text!r} is an empty range", hint="write it as MIN-MAX, from 1 on")
-    return Range(low, high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +35,8 @@ class DialogueSpec:
         copies: dialogues for each document and topic.
     """
 
-    turns: Range = Range(3, 3)
-    words: Range = Range(40, 200)
+    turns: Range = _TURNS
+    words: Range = _WORDS
     topics: tuple[str, ...] = ()
     language: Language = "auto"
     copies: int = 1
@@ -110,17 +81,21 @@ class Plan:
     language: str
     draw: int
 
-    @property
-    def language_name(self) -> str:
-        """The language as prompts name it."""
-        return _NAMES[self.language]
-
-    @property
-    def length(self) -> str:
-        """The length as prompts name it."""
-        unit = "characters" if self.language == "zh" else "words"
-        low, high = self.words.low, self.words.high
-        return f"{low} {unit}" if low == high else f"between {low} and {high} {unit}"
+    def row(self) -> dict[str, Any]:
+        """Return it as a row of the dialogue generator."""
+        document = self.document
+        return {
+            "id": self.id,
+            "group": document.id,
+            "title": document.title,
+            "topic": self.topic,
+            "language": self.language,
+            "reference": document.text,
+            "turns": self.turns,
+            "words": str(self.words),
+            "source": document.source,
+            "draw": self.draw,
+        }
 
 
 def plans(documents: Sequence[Document], spec: DialogueSpec, seed: int) -> tuple[Plan, ...]:
