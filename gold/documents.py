@@ -136,17 +136,17 @@ def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
 
 
 def _check_bundled(name: str, reading: Reading) -> None:
-    if any(row.get("reference") for _, row in reading.rows):
+    if _has_documents(reading):
         return
-    suited = [other for other in bundled_names() if other != name and _has_references(other)]
+    suited = [other for other in bundled_names() if other != name and _has_documents(read(other))]
     raise GoldError(
         f"the bundled set {name} has no references to write from",
         hint=f"use {' or '.join(suited)}, or documents of your own",
     )
 
 
-def _has_references(name: str) -> bool:
-    return any(row.get("reference") for _, row in read(name).rows)
+def _has_documents(reading: Reading) -> bool:
+    return any(row.get(name) for _, row in reading.rows for name in _TEXT)
 
 
 def _references(documents: Iterable[tuple[Mapping[str, Any], Document]]) -> Iterator[Document]:

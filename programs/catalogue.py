@@ -19,6 +19,8 @@ from .dialogue import DIALOGUE
 from .faithqa.judges import FAITHQA_JUDGES
 from .fect import FECT_JUDGES
 from .generator import Generator
+from .haluagent.judges import HALUAGENT_JUDGES
+from .haluagent.writing import HALUAGENT, HALUAGENT_ZH
 from .judge import Judge
 from .plugins import UNLOADABLE, Registry
 from .staged import COGNIBENCH_STAGED
@@ -37,6 +39,7 @@ JUDGES: tuple[Judge, ...] = (
     DETECTOR,
     *FECT_JUDGES,
     *FAITHQA_JUDGES,
+    *HALUAGENT_JUDGES,
 )
 """Every built-in judge."""
 
@@ -48,7 +51,7 @@ CATALOGUE: Registry[Judge] = Registry(
 )
 """Every judge by name, those of plug-ins too."""
 GENERATORS: Registry[Generator] = Registry(
-    {DIALOGUE.name: DIALOGUE},
+    {generator.name: generator for generator in (DIALOGUE, HALUAGENT, HALUAGENT_ZH)},
     group="jurist.generators",
     fits=lambda found: isinstance(found, Generator),
     what="generator",

@@ -18,6 +18,8 @@ from .objects import decide_objects, write_objects
 from .pieces import Piece, pieces, wording_kind
 from .preferences import decide_preference
 from .proposer import advice, propose
+from .qa_checks import check_qa, is_qa_check
+from .qa_writing import is_qa_proposal, is_qa_writing, propose_qa, write_qa
 from .request import Ask, Field
 from .roles import assign_roles, in_lines
 from .scores import decide_score
@@ -49,6 +51,10 @@ def answer(ask: Ask, manner: Manner) -> dict[str, Any]:
         return dict(converse(ask, manner.temperature, manner.rng))
     if is_intent(ask):
         return read_intent(ask, manner)
+    if is_qa_writing(ask):
+        return write_qa(ask, manner)
+    if is_qa_check(ask):
+        return check_qa(ask, manner)
     task = Task(ask=ask, roles=assign_roles(ask), manner=manner)
     skills = [(field, _skill(task, field)) for field in ask.outputs]
     decided = {field.name: skill.decide(task, field) for field, skill in skills if skill.decide}
@@ -148,7 +154,9 @@ def _map(task: Task, field: Field, decisions: Decisions) -> dict[str, str]:
 
 def _text(task: Task, field: Field, decisions: Decisions) -> str:
     if "instruction" in field.name.lower() and not decisions:
-        return neutralise(propose(_about(task.ask, field), task.manner.temperature, task.manner.rng))
+        about = _about(task.ask, field)
+        write = propose_qa if is_qa_proposal(about) else propose
+        return neutralise(write(about, task.manner.temperature, task.manner.rng))
     return text_value(field.name, decisions)
 
 

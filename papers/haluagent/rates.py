@@ -1,0 +1,161 @@
+"""Hallucination rates of a model (Tables 5 and 6, Figure 5), from what was found for each item.
+
+The rate of a format is the share of its answered items on which the model hallucinated; overall is the mean of the
+formats, as in Table 5. A reply without an answer is counted apart and is in no rate. A false negative takes a
+hallucinated answer for correct, a false positive the correct one for hallucinated. Intervals resample documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...evaluation.intervals import LEVEL, RESAMPLES, group_weights
+from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
+from ...evaluation.shares import Share, shares
+from ...signatures.haluagent import TYPES
+from .items import FORMATS, Item, TrueFalse
+
+__all__ = ["Found", "Rates", "paired", "rates"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Whether a model hallucinated on an item; ``None`` if it gave no answer; ``failed`` if it was not reached."""
+
+    item: Item
+    hallucinated: bool | None
+    failed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """The rates of one model.
+
+    Attributes:
+        formats: of each format that there is.
+        overall: (value, low, high): the mean of the formats.
+        types: of generative items by their type.
+        errors: ``false_negative`` and ``false_positive`` of true-or-false items.
+        corrected: the rate of generative items without the errors of the judge; ``None`` without a calibration.
+        unanswered: format -> items without an answer.
+        failed: items that the model was not reached for.
+    """
+
+    formats: Mapping[str, Share]
+    overall: tuple[float, float, float] | None
+    types: Mapping[str, Share]
+    errors: Mapping[str, Share]
+    corrected: Prevalence | None
+    unanswered: Mapping[str, int]
+    failed: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return {
+            "formats": {name: share.to_json() for name, share in self.formats.items()},
+            "overall": self.overall and dict(zip(("value", "low", "high"), self.overall, strict=True)),
+            "types": {name: share.to_json() for name, share in self.types.items()},
+            "errors": {name: share.to_json() for name, share in self.errors.items()},
+            "corrected": self.corrected and self.corrected.to_json(),
+            "unanswered": dict(self.unanswered),
+            "failed": self.failed,
+        }
+
+
+def rates(
+    found: Sequence[Found], *, calibration: tuple[Tallies, Tallies] | None = None, seed: int = 0
+) -> Rates:
+    """Return the rates of one model.
+
+    Args:
+        found: what it did with each item.
+        calibration: how often the judge of generative items was right on gold, by group: of those in conflict, and of
+            those that are not.
+        seed: of the bootstrap.
+    """
+    answered = [one for one in found if one.hallucinated is not None]
+    by_format = {name: [one for one in answered if one.item.format == name] for name in FORMATS}
+    present = {name: ones for name, ones in by_format.items() if ones}
+    generative = by_format["generative"]
+    judged = [one for one in answered if isinstance(one.item, TrueFalse)]
+    tables = {
+        **{f"format/{name}": _counted(ones) for name, ones in present.items()},
+        **{f"type/{kind}": _counted(one for one in generative if one.item.type == kind) for kind in TYPES},
+        "error/false_negative": _counted(one for one in judged if not _correct(one)),
+        "error/false_positive": _counted(one for one in judged if _correct(one)),
+    }
+    measured = shares(tables, seed=seed)
+
+    def part(head: str) -> dict[str, Share]:
+        return {
+            name.split("/", 1)[1]: share
+            for name, share in measured.items()
+            if name.startswith(head) and share.of
+        }
+
+    return Rates(
+        formats=part("format/"),
+        overall=_overall(list(present.values()), seed),
+        types=part("type/"),
+        errors=part("error/"),
+        corrected=_corrected(generative, calibration),
+        unanswered={
+            name: sum(
+                one.hallucinated is None and not one.failed and one.item.format == name for one in found
+            )
+            for name in FORMATS
+        },
+        failed=sum(one.failed for one in found),
+    )
+
+
+def paired(first: Sequence[Found], second: Sequence[Found]) -> tuple[int, int]:
+    """Return on how many items that both answered only the first, and only the second, hallucinated."""
+    others = {one.item.id: one.hallucinated for one in second}
+    pairs = [(one.hallucinated, others.get(one.item.id)) for one in first]
+    both = [(one, two) for one, two in pairs if one is not None and two is not None]
+    return sum(one and not two for one, two in both), sum(two and not one for one, two in both)
+
+
+def _correct(one: Found) -> bool:
+    return isinstance(one.item, TrueFalse) and one.item.correct
+
+
+def _counted(found: Iterable[Found]) -> list[tuple[str, float, float]]:
+    return [(_group(one), float(bool(one.hallucinated)), 1.0) for one in found]
+
+
+def _group(one: Found) -> str:
+    return one.item.group or one.item.id
+
+
+def _overall(formats: Sequence[Sequence[Found]], seed: int) -> tuple[float, float, float] | None:
+    """Return the mean of the formats' rates with its interval, on the same resamples of documents."""
+    if not formats:
+        return None
+    groups = sorted({_group(one) for ones in formats for one in ones})
+    place = {group: number for number, group in enumerate(groups)}
+    table = np.zeros((len(formats), len(groups), 2))
+    for number, ones in enumerate(formats):
+        for one in ones:
+            table[number, place[_group(one)]] += (float(bool(one.hallucinated)), 1.0)
+    sums = table.sum(axis=1)
+    value = float((sums[:, 0] / sums[:, 1]).mean())
+    if len(groups) < 2:
+        return value, 0.0, 1.0
+    drawn = np.einsum("rg,fgk->rfk", group_weights(len(groups), seed=seed, resamples=RESAMPLES), table)
+    usable = drawn[(drawn[:, :, 1] > 0).all(axis=1)]
+    means = (usable[:, :, 0] / usable[:, :, 1]).mean(axis=1)
+    tail = (1.0 - LEVEL) / 2.0
+    low, high = (float(end) for end in np.quantile(means, [tail, 1.0 - tail]))
+    return value, low, high
+
+
+def _corrected(found: Sequence[Found], calibration: tuple[Tallies, Tallies] | None) -> Prevalence | None:
+    if calibration is None or not found:
+        return None
+    return prevalence(tallies((_group(one), bool(one.hallucinated)) for one in found), *calibration)

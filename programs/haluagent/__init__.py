@@ -1,0 +1,1 @@
+"""Writing and verifying hallucination items (HaluAgent): the generator, its verifiers, and what code can check."""

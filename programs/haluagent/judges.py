@@ -1,0 +1,97 @@
+"""The four judges of HaluAgent: three verify what was written (appendix A), one compares replies (section 4.2).
+
+What counts as found by a verifier is what it does not let pass: ``no`` and ``uncertain``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pydantic
+
+from ...cases import Case, text_hash
+from ...signatures.haluagent import (
+    AnswerCheck,
+    HallucinationCheck,
+    HallucinationType,
+    LabelCheck,
+    QAConflict,
+    Verdict,
+    definition,
+)
+from ...text.wording import is_chinese
+from ..answers.labels import OneLabel
+from ..judge import Judge
+
+__all__ = ["ANSWER_CHECK", "HALLUCINATION_CHECK", "HALUAGENT_JUDGES", "LABEL_CHECK", "QA_CONFLICT"]
+
+_HELD_BACK: Final = frozenset({"no", "uncertain"})
+
+
+class LabelCheckRow(pydantic.BaseModel):
+    """A row of ``label-check``: the definition follows from the type and the language of the question."""
+
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+    question: str = pydantic.Field(min_length=1)
+    correct_answer: str = pydantic.Field(min_length=1)
+    hallucinated_answer: str = pydantic.Field(min_length=1)
+    type: HallucinationType
+    fits: Verdict | None = None
+    group: str = ""
+    ratings: dict[str, Verdict | None] = pydantic.Field(default_factory=dict)
+
+
+def _label_case(row: LabelCheckRow) -> Case:
+    inputs: dict[str, Any] = row.model_dump(
+        include={"question", "correct_answer", "hallucinated_answer", "type"}
+    )
+    inputs["definition"] = definition(row.type, "zh" if is_chinese(row.question) else "en")
+    return Case(
+        inputs=inputs,
+        group=row.group or text_hash(row.question)[:12],
+        gold=None if row.fits is None else (row.fits,),
+        ratings={rater: (value,) for rater, value in row.ratings.items()},
+    )
+
+
+ANSWER_CHECK: Final = Judge(
+    name="answer-check",
+    description="HaluAgent: is the answer to a question correct and supported by the document",
+    signature=AnswerCheck,
+    positive=_HELD_BACK,
+    unit="answer",
+    bundled="haluagent-answer-check",
+)
+HALLUCINATION_CHECK: Final = Judge(
+    name="hallucination-check",
+    description="HaluAgent: is a hallucinated answer wrong, and yet a plausible reply to the question",
+    signature=HallucinationCheck,
+    positive=_HELD_BACK,
+    unit="hallucinated_answer",
+    bundled="haluagent-hallucination-check",
+)
+LABEL_CHECK: Final = Judge(
+    name="label-check",
+    description="HaluAgent: does the type of a hallucinated answer fit its definition",
+    signature=LabelCheck,
+    positive=_HELD_BACK,
+    unit="hallucinated_answer",
+    rows=LabelCheckRow,
+    to_case=_label_case,
+    bundled="haluagent-label-check",
+)
+QA_CONFLICT: Final = Judge(
+    name="qa-conflict",
+    description="C-FAITH: does a reply to a question conflict with the correct answer",
+    signature=QAConflict,
+    answer=OneLabel(
+        field="conflict",
+        unit="response",
+        values={"conflict": True, "agrees": False},
+        positive=frozenset({"conflict"}),
+    ),
+    bundled="haluagent-qa-conflict",
+)
+HALUAGENT_JUDGES: Final = (ANSWER_CHECK, HALLUCINATION_CHECK, LABEL_CHECK, QA_CONFLICT)
+"""All of them."""

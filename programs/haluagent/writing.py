@@ -1,0 +1,214 @@
+"""The generator ``haluagent``: a question from a passage of a document, three hallucinated answers, their types.
+
+Three predictors write and are tuned; the verifiers are frozen; code checks what code can check (section 3.1). An item
+is one hallucinated answer with its question, so that of one question some may pass and others not. Every
+verifier stands in the program once for each time that it is asked, so that calls are counted exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import dspy
+
+from ...cases import Case
+from ...errors import UsageError
+from ...signatures.haluagent import (
+    TYPES,
+    AnswerCheck,
+    AnswerCheckZh,
+    HallucinationCheck,
+    HallucinationCheckZh,
+    LabelCheck,
+    LabelCheckZh,
+    LabelHallucinations,
+    LabelHallucinationsZh,
+    WriteHallucinations,
+    WriteHallucinationsZh,
+    WriteQuestion,
+    WriteQuestionZh,
+    definition,
+)
+from ...text.sentences import split
+from ...text.wording import count_words, is_chinese
+from ..answers.checks import CheckedItem
+from ..frozen import frozen
+from ..generator import Generator
+from .checks import problems
+
+__all__ = ["CHECKS", "HALUAGENT", "HALUAGENT_ZH", "HaluAgent", "Prompts", "haluagent", "passages"]
+
+CHECKS: Final = ("answer", "hallucination", "label", "form")
+"""The three verifiers (Corr., Halu. and Label of Table 3), and what code checks."""
+ANSWERS: Final = 3
+"""Hallucinated answers to a question."""
+WORDS: Final = 120
+"""The context limit: words of a passage that a question is written from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompts:
+    """The signatures of one language: what writes, and what verifies."""
+
+    question: type[dspy.Signature] = WriteQuestion
+    hallucinations: type[dspy.Signature] = WriteHallucinations
+    label: type[dspy.Signature] = LabelHallucinations
+    answer_check: type[dspy.Signature] = AnswerCheck
+    hallucination_check: type[dspy.Signature] = HallucinationCheck
+    label_check: type[dspy.Signature] = LabelCheck
+
+
+ENGLISH: Final = Prompts()
+CHINESE: Final = Prompts(
+    question=WriteQuestionZh,
+    hallucinations=WriteHallucinationsZh,
+    label=LabelHallucinationsZh,
+    answer_check=AnswerCheckZh,
+    hallucination_check=HallucinationCheckZh,
+    label_check=LabelCheckZh,
+)
+
+
+class HaluAgent(dspy.Module):
+    """Writes and verifies the items of one passage."""
+
+    def __init__(self, prompts: Prompts = ENGLISH) -> None:
+        super().__init__()
+        self.question = dspy.Predict(prompts.question)
+        self.hallucinations = dspy.Predict(prompts.hallucinations)
+        self.label = dspy.Predict(prompts.label)
+        self.answer_check = frozen(dspy.Predict(prompts.answer_check))
+        self.hallucination_checks = [
+            frozen(dspy.Predict(prompts.hallucination_check)) for _ in range(ANSWERS)
+        ]
+        self.label_checks = [frozen(dspy.Predict(prompts.label_check)) for _ in range(ANSWERS)]
+
+    async def aforward(self, knowledge: str, title: str) -> dspy.Prediction:
+        """Return an item with its checks for each hallucinated answer; none if no question was written."""
+        written = await self.question.acall(knowledge=knowledge, title=title)
+        base = {name: str(written[name] or "") for name in ("question", "correct_answer", "passage")}
+        if not base["question"].strip() or not base["correct_answer"].strip():
+            return dspy.Prediction(items=[], checks=[])
+        answers = _texts((await self.hallucinations.acall(**base)).hallucinated_answers)
+        asked = {name: base[name] for name in ("question", "correct_answer")}
+        kinds = (await self.label.acall(**asked, hallucinated_answers=answers)).types
+        about = {"knowledge": knowledge, "question": base["question"]}
+        first = await self.answer_check.acall(**about, answer=base["correct_answer"])
+        items, checks = [], []
+        for place, (answer, kind) in enumerate(zip(answers, _fitted(kinds, len(answers)), strict=True)):
+            second = await self.hallucination_checks[place].acall(
+                knowledge=knowledge, **asked, hallucinated_answer=answer
+            )
+            third = await self._labelled(place, asked, answer, kind)
+            wrong = list(problems(knowledge, **_named(base), hallucinated=answers, place=place))
+            items.append({**base, "hallucinated_answer": answer, "type": kind})
+            checks.append(
+                {
+                    "answer": _said(first, "correct"),
+                    "hallucination": _said(second, "hallucinated"),
+                    "label": third,
+                    "form": {"verdict": "no" if wrong else "yes", "reason": "; ".join(wrong)},
+                }
+            )
+        return dspy.Prediction(items=items, checks=checks)
+
+    async def _labelled(self, place: int, asked: Mapping[str, str], answer: str, kind: str) -> dict[str, Any]:
+        if kind not in TYPES:
+            return {"verdict": "no", "reason": "it has no type"}
+        language = "zh" if is_chinese(asked["question"]) else "en"
+        said = await self.label_checks[place].acall(
+            **asked, hallucinated_answer=answer, type=kind, definition=definition(kind, language)
+        )
+        return _said(said, "fits")
+
+
+def _texts(given: Any) -> list[str]:
+    """Return at most three answers; a reply with more has too many, and the rest is left out."""
+    return [str(one) for one in given or []][:ANSWERS]
+
+
+def _fitted(kinds: Any, count: int) -> list[str]:
+    """Return a type for each answer, empty where there is none: a list of another length says nothing of any."""
+    found = [str(kind) for kind in kinds or []]
+    return found if len(found) == count else [""] * count
+
+
+def _named(base: Mapping[str, str]) -> dict[str, str]:
+    return {"question": base["question"], "answer": base["correct_answer"], "passage": base["passage"]}
+
+
+def _said(said: dspy.Prediction, field: str) -> dict[str, Any]:
+    return {"verdict": said[field], "reason": said.reason}
+
+
+def passages(text: str, words: int = WORDS) -> Iterator[str]:
+    """Yield a text in passages of whole sentences, of at most ``words`` words each; a longer sentence is one alone."""
+    start = end = length = 0
+    for sentence in split(text):
+        size = count_words(sentence.text)
+        if length and length + size > words:
+            yield text[start:end]
+            start, length = sentence.start, 0
+        length, end = length + size, sentence.end
+    if length:
+        yield text[start:end]
+
+
+def haluagent(*, words: int = WORDS, prompts: Prompts = ENGLISH, name: str = "haluagent") -> Generator:
+    """Return the generator with another context limit or other prompts, under a name of its own.
+
+    Raises:
+        UsageError: the limit is not at least 20 words.
+    """
+    if words < 20:
+        raise UsageError(f"a context of {words} words is too short", hint="give at least 20")
+
+    def program() -> HaluAgent:
+        return HaluAgent(prompts)
+
+    def expand(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        return _cut(row, words)
+
+    return Generator(
+        name=name,
+        description="HaluAgent: questions, hallucinated answers and their types from documents, verified",
+        signature=prompts.question,
+        program=program,
+        checks=CHECKS,
+        items=ANSWERS,
+        document="knowledge",
+        expand=expand,
+        to_row=_row,
+        bundled="haluagent-docs",
+    )
+
+
+def _cut(row: Mapping[str, Any], words: int) -> list[dict[str, Any]]:
+    """Return a document's passages as rows; the authors' own documents name title and topic in their way."""
+    shared = {**row, "title": row.get("title") or row.get("ent") or ""}
+    shared["topic"] = row.get("topic") or row.get("label") or ""
+    return [{**shared, "knowledge": passage} for passage in passages(str(row["knowledge"]), words)]
+
+
+def _row(case: Case, item: CheckedItem, number: int) -> Mapping[str, Any]:
+    """Return the row of an item: its fields, and which question of which document it belongs to."""
+    question = f"{case.group}/{case.id[:8]}"
+    knowledge = str(case.inputs["knowledge"])
+    return {
+        "id": f"{question}/{number or 1}",
+        "group": case.group,
+        "question_id": question,
+        "title": case.inputs["title"],
+        "language": "zh" if is_chinese(knowledge) else "en",
+        **item.data,
+    }
+
+
+HALUAGENT: Final = haluagent()
+HALUAGENT_ZH: Final = replace(
+    haluagent(prompts=CHINESE, name="haluagent-zh"),
+    variant="chinese",
+    description="HaluAgent with Chinese instructions, for Chinese documents",
+)

@@ -1,0 +1,322 @@
+"""Laws of the benchmark's formats: aggregation, files, near-duplicates, what code checks, replies and rates."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jurist.errors import GoldError, UsageError
+from jurist.papers.haluagent.aggregate import aggregate, questions_of, statistics
+from jurist.papers.haluagent.authors import authors_lines, choice_prompt, read_authors
+from jurist.papers.haluagent.duplicates import duplicates
+from jurist.papers.haluagent.items import Choice, Question, TrueFalse, item_line, read_items
+from jurist.papers.haluagent.rates import Found, paired, rates
+from jurist.papers.haluagent.replies import read_choice, read_truth
+from jurist.programs.haluagent.checks import alike, leaks, occurs, problems
+from jurist.signatures.haluagent import DEFINITIONS, TYPES, definition
+
+AUTHORS = Path(__file__).parents[2].parent / "shared" / "data" / "cfaith"
+
+words = st.text("abcdefghijklmnop qrstuvw甲乙丙丁", min_size=1, max_size=30).filter(str.strip)
+
+
+@st.composite
+def asked(draw):
+    count = draw(st.integers(0, 12))
+    rows = []
+    for number in range(count):
+        answers = draw(st.lists(st.tuples(words, st.sampled_from(TYPES)), min_size=1, max_size=3))
+        rows.append(
+            Question(
+                id=f"q{number}",
+                group=f"d{number // 3}",
+                topic=draw(st.sampled_from(["a", "b"])),
+                language="en",
+                question=draw(words),
+                correct_answer=draw(words),
+                hallucinated=[{"text": text, "type": kind} for text, kind in answers],
+            )
+        )
+    return rows
+
+
+@given(asked(), st.integers(0, 5))
+@settings(max_examples=60, deadline=None)
+def test_aggregation_keeps_every_question_once_or_says_why(questions, seed):
+    made = aggregate(questions, seed)
+    gone = {one.id for one, why in made.dropped if "question" in why}
+    formats = Counter(item.format for item in made.items)
+    assert formats["generative"] == len(questions) - len(gone)
+    assert formats["true-false"] == 2 * formats["generative"]
+    assert made == aggregate(questions, seed)
+    choices = [item for item in made.items if isinstance(item, Choice)]
+    positions = Counter(item.correct for item in choices)
+    assert max(positions.values(), default=0) - min(positions[one] for one in "ABCD") <= 1
+    by_id = {one.id: one for one in questions}
+    for item in choices:
+        one = by_id[item.id.split("/")[0]]
+        assert item.options["ABCD".index(item.correct)] == one.correct_answer
+        assert Counter(item.options) == Counter([one.correct_answer, *(a.text for a in one.hallucinated)])
+        assert not any(alike(a, b) for n, a in enumerate(item.options) for b in item.options[:n])
+    truths = Counter(item.correct for item in made.items if isinstance(item, TrueFalse))
+    assert truths[True] == truths[False]
+    counted = statistics(made.items)
+    assert counted["items"] == len(made.items)
+    assert sum(counted["types"].values()) == counted["questions"]
+
+
+@given(asked())
+@settings(max_examples=30, deadline=None)
+def test_what_is_written_is_read_back(tmp_path_factory, questions):
+    items = aggregate(questions).items
+    path = tmp_path_factory.mktemp("bench") / "bench.jsonl"
+    path.write_text("".join(item_line(item) + "\n" for item in items), encoding="utf-8")
+    if not items:
+        with pytest.raises(GoldError, match="no items"):
+            read_items(path)
+    else:
+        assert read_items(path) == items
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": "essay"}, "essay"),
+        ({"type": "typo"}, "type"),
+        ({"options": ["a", "a", "b", "c"]}, "two options are equal"),
+        ({"correct": "C"}, "correct"),
+        ({"option_types": ["entity"] * 4}, "correct"),
+        ({"question": ""}, "question"),
+    ],
+)
+def test_a_broken_row_is_named_with_its_line(tmp_path, change, said):
+    kinds = ["correct", "entity", "entity", "relation"]
+    row = {"id": "1", "format": "single-choice", "type": "entity", "question": "Who?", "correct": "A"}
+    good = {**row, "options": ["a", "b", "c", "d"], "option_types": kinds}
+    path = tmp_path / "bench.jsonl"
+    path.write_text(json.dumps(good) + "\n" + json.dumps({**good, "id": "2", **change}) + "\n")
+    with pytest.raises(GoldError, match=said) as caught:
+        read_items(path)
+    assert ":2" in str(caught.value)
+    path.write_text((json.dumps(good) + "\n") * 2)
+    with pytest.raises(GoldError, match="twice"):
+        read_items(path)
+
+
+def test_rows_of_one_question_are_joined():
+    shared = {
+        "question": "Who?",
+        "correct_answer": "Ada",
+        "passage": "It was Ada.",
+        "topic": "t",
+        "group": "d",
+    }
+    rows = [
+        {**shared, "question_id": "d-1", "hallucinated_answer": text, "type": kind}
+        for text, kind in (("Bob", "entity"), ("Cy", "fabrication"), ("Di", "entity"))
+    ]
+    (question,) = questions_of(rows)
+    assert [one.text for one in question.hallucinated] == ["Bob", "Cy", "Di"]
+    assert question.primary == "entity"
+
+
+@pytest.mark.parametrize("name", ["generative_qa", "single_choice_qa"])
+def test_the_authors_files_come_back_unchanged(name):
+    path = AUTHORS / f"{name}.jsonl"
+    if not path.is_file():
+        pytest.skip("the authors' files are not beside the checkout")
+    items = read_authors(path)
+    assert "".join(line + "\n" for line in authors_lines(items)) == path.read_text(encoding="utf-8")
+    assert all(item.question and len(item.question) < 80 for item in items)
+
+
+def test_own_items_in_the_authors_format(tmp_path):
+    answers = [{"text": text, "type": "entity"} for text in ("Bob", "Cyrus", "Diana")]
+    one = Question(
+        id="q", language="en", question="Who?", correct_answer="Ada", title="ada", hallucinated=answers
+    )
+    made = [item for item in aggregate([one]).items if not isinstance(item, TrueFalse)]
+    path = tmp_path / "authors.jsonl"
+    path.write_text("".join(line + "\n" for line in authors_lines(made)), encoding="utf-8")
+    generative, choice = read_authors(path)
+    assert (generative.correct_answer, generative.type, generative.entity) == ("Ada", "entity", "ada")
+    assert (choice.question, choice.options, choice.correct) == ("Who?", made[1].options, made[1].correct)
+    assert choice_prompt(choice) == choice_prompt(made[1])
+    with pytest.raises(UsageError, match="true-or-false"):
+        authors_lines(aggregate([one]).items)
+    path.write_text('{"question": "Who?"}\n')
+    with pytest.raises(GoldError, match="no item of C-FAITH"):
+        read_authors(path)
+
+
+@given(st.lists(st.tuples(words, words), max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_duplicates_are_those_that_comparing_every_pair_finds(texts):
+    kept, expected = [], {}
+    for place, (question, answer) in enumerate(texts):
+        like = [
+            other
+            for other in kept
+            if alike(question, texts[other][0]) and alike(f"{question} {answer}", " ".join(texts[other]))
+        ]
+        if like:
+            expected[place] = like[0]
+        else:
+            kept.append(place)
+    assert duplicates(texts) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("In March 1889.", "in march 1889", True),
+        ("In March 1889.", "In March 1899.", False),
+        ("他在1505年建成长城。", "他在1505年建成长城", True),
+        (
+            "The tower was built by the company of Eiffel.",
+            "The tower was built by the company of Eiffel!",
+            True,
+        ),
+        (
+            "The tower was built by Eiffel's own company.",
+            "The tower was built by Eiffels own companys.",
+            True,
+        ),
+        ("Ada", "Bob", False),
+        ("", "", True),
+    ],
+)
+def test_alike(first, second, same):
+    assert alike(first, second) is same is alike(second, first)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "given_away"),
+    [
+        ("When was it built in 1889?", "1889", True),
+        ("When was it built?", "1889", False),
+        ("Which is longer, the Nile or the Amazon?", "The Nile is longer than the Amazon.", False),
+        ("长城建于1505年吗？", "1505年", True),
+        ("What happened in 1889 in Paris?", "In Paris, in 1889.", True),
+    ],
+)
+def test_leaks(question, answer, given_away):
+    assert leaks(question, answer) is given_away
+
+
+def test_a_passage_occurs_sentence_by_sentence():
+    text = "One is first. Two is\nsecond. 三在最后。"
+    assert occurs("One is first. 三在最后。", text)
+    assert occurs("Two is second.", text)
+    assert not occurs("Two was second.", text)
+    assert not occurs("  ", text)
+
+
+def test_what_code_finds_wrong():
+    good = (
+        "The sky is blue.",
+        "What colour is the sky?",
+        "Blue.",
+        "The sky is blue.",
+        ["Green.", "Red.", "red"],
+    )
+    assert not list(problems(*good, 0))
+    assert list(problems(*good, 2)) == ["the hallucinated answer repeats another one"]
+    texts = ["Blue!", "", "天空是绿色的"]
+    found = [
+        list(problems("The sky is blue.", "Is it blue?", "Blue.", "It is.", texts, place))
+        for place in range(3)
+    ]
+    assert [len(one) for one in found] == [3, 3, 3]
+
+
+OPTIONS = ("14 June 1605", "15 July 1606", "Leiden", "a town")
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("B", "B"), ("b", "B"), ("**B**", "B"), ("(B)", "B"), ("B.", "B"), ("B. 15 July 1606", "B"),
+        ("Answer: C", "C"), ("The correct answer is (D).", "D"), ("答案：B", "B"), ("答案是C。", "C"), ("我选择D", "D"),
+        ("选B", "B"), ("15 July 1606", "B"), ("He was born on 15 July 1606.", "B"), ("A is wrong and so is C.\nB", "B"),
+        ("Ｂ", "B"), ("", None), ("I do not know.", None), ("A or B", None),
+        ("A good question.", None), ("E", None), ("14 June 1605 or 15 July 1606", None), ("Bravo", None),
+        ("以上都不对", None), ("A", "A"), ("The answer is A. No, the answer is B.", None),
+    ],
+)  # fmt: skip
+def test_a_choice_is_read_or_not_there(reply, letter):
+    assert read_choice(reply, OPTIONS) == letter
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("True", True), ("false.", False), ("**True**", True), ("Incorrect", False), ("not correct", False),
+        ("The answer is wrong.", False), ("正确", True), ("不正确", False), ("错误", False), ("答案：错误", False),
+        ("It says 1606, which is right and wrong. The answer is false.", False), ("yes", True), ("不对", False),
+        ("", None), ("perhaps", None), ("true or false", None), ("It is unclear.", None), ("对", True),
+    ],
+)  # fmt: skip
+def test_a_truth_value_is_read_or_not_there(reply, said):
+    assert read_truth(reply) is said
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_no_reply_breaks_the_readers(reply):
+    assert read_choice(reply, OPTIONS) in {"A", "B", "C", "D", None}
+    assert read_truth(reply) in {True, False, None}
+
+
+def _benchmark():
+    answers = [{"text": text, "type": "entity"} for text in ("Bob", "Cyrus", "Diana")]
+    questions = [
+        Question(
+            id=f"q{n}",
+            group=f"d{n}",
+            question=f"Who is number {n}?",
+            correct_answer="Ada",
+            hallucinated=answers,
+        )
+        for n in range(8)
+    ]
+    return aggregate(questions).items
+
+
+def test_rates_of_a_perfect_a_credulous_and_a_silent_model():
+    items = _benchmark()
+    perfect = rates([Found(item, False) for item in items])
+    assert perfect.overall is not None
+    assert perfect.overall[0] == 0.0
+    assert {share.value for share in perfect.formats.values()} == {0.0}
+    believes = rates([Found(item, isinstance(item, TrueFalse) and not item.correct) for item in items])
+    assert believes.errors["false_negative"].value == 1.0
+    assert believes.errors["false_positive"].value == 0.0
+    assert believes.formats["true-false"].value == 0.5
+    assert believes.overall is not None
+    assert believes.overall[0] == pytest.approx(0.5 / 3)
+    assert believes.types["entity"].of == 8
+    silent = rates([Found(item, None, failed=place == 0) for place, item in enumerate(items)])
+    assert silent.overall is None
+    assert (sum(silent.unanswered.values()), silent.failed) == (len(items) - 1, 1)
+    assert paired([Found(item, True) for item in items], [Found(item, False) for item in items]) == (
+        len(items),
+        0,
+    )
+
+
+def test_a_judge_that_errs_is_taken_out_of_the_rate():
+    items = [item for item in _benchmark() if item.format == "generative"]
+    found = [Found(item, place % 2 == 0) for place, item in enumerate(items)]
+    right = {f"g{n}": (9, 10) for n in range(10)}
+    corrected = rates(found, calibration=(right, right)).corrected
+    assert corrected is not None
+    assert (corrected.raw, corrected.value) == (0.5, pytest.approx(0.5))
+
+
+def test_every_type_is_defined_in_both_languages():
+    assert {name: set(found) for name, found in DEFINITIONS.items()} == {"en": set(TYPES), "zh": set(TYPES)}
+    assert definition("entity", "zh") != definition("entity", "en") == definition("entity", "fr")
