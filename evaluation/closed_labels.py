@@ -140,7 +140,12 @@ class ClosedLabels:
 
     def wrong(self, gold: Label) -> Label:
         """A label of the other side, or the next one."""
-        return self.labels[wrong_label(self.labels.index(gold), _flags(self))]
+        return self._wrong[gold]
+
+    @cached_property
+    def _wrong(self) -> Mapping[Label, Label]:
+        flags = _flags(self)
+        return {label: self.labels[wrong_label(code, flags)] for code, label in enumerate(self.labels)}
 
     def consensus(self, values: Sequence[Label]) -> Label | None:
         """The label that more than half of the values are, if any."""

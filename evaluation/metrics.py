@@ -15,7 +15,7 @@ A quotient 0/0 is 0.0 unless a metric says otherwise.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -45,7 +45,9 @@ DRAWS = 10_000
 """Swaps that a permutation test draws."""
 SLOW_DRAWS = 1000
 """Swaps drawn for a metric whose value takes long, such as a function of a user's."""
-SLICE = 512  # weighted sums held in memory at once
+SLICE = 512  # weighted sums held in memory at once; small products are also not spread over busy cores
+
+DENSE = 1_000_000  # cells of a table up to which an array is faster than a sparse one, and small enough
 
 Sums: TypeAlias = Any
 """Shape (G, d): an array, or a sparse one for counts of many distinct pairs."""
@@ -134,8 +136,11 @@ class Metric:
         half = len(found.sums) // 2
         differences = []
         for one, two in zip(found.sums[:half], found.sums[half:], strict=True):
-            moved = swaps.astype(np.float64) @ (two - one)
-            differences.append(found.of(_total(two) - moved) - found.of(_total(one) + moved))
+            left, right = _total(one), _total(two)
+            moved = _slices(swaps, two - one)
+            differences.append(
+                np.concatenate([found.of(right - some) - found.of(left + some) for some in moved])
+            )
         return np.asarray(np.mean(differences, axis=0))
 
 
@@ -145,8 +150,13 @@ def weighted_sums(weights: Ints, sums: Floats) -> Floats:
 
 
 def _weighted(of: SumFunction, weights: Ints, sums: Sums) -> Floats:
-    parts = [weights[start : start + SLICE] for start in range(0, len(weights), SLICE)]
-    return np.concatenate([of(part.astype(np.float64) @ sums) for part in parts])
+    return np.concatenate([of(some) for some in _slices(weights, sums)])
+
+
+def _slices(weights: Ints | Bools, sums: Sums) -> Iterator[Floats]:
+    """The rows of weights @ sums, some at a time."""
+    for start in range(0, len(weights), SLICE):
+        yield weights[start : start + SLICE].astype(np.float64) @ sums
 
 
 def _total(sums: Sums) -> Floats:
@@ -167,12 +177,15 @@ def mean(sums: Floats) -> Floats:
 def _counted(units: Units) -> tuple[list[Sums], list[tuple[Hashable, Hashable]]]:
     """How often each distinct pair occurs, (G, P) per answer set, and the P pairs."""
     cells, pairs = units.pairs
-    shape = (units.groups, len(pairs))
-    found = []
-    for row in cells:
-        seen = row != MISSING
-        found.append(csr_array((np.ones(seen.sum()), (units.group[seen], row[seen])), shape=shape))
-    return found, pairs
+    return [_table(units.group, row, (units.groups, len(pairs))) for row in cells], pairs
+
+
+def _table(group: Ints, cells: Ints, shape: tuple[int, int]) -> Sums:
+    seen = cells != MISSING
+    if shape[0] * shape[1] > DENSE:
+        return csr_array((np.ones(seen.sum()), (group[seen], cells[seen])), shape=shape)
+    places = group[seen] * shape[1] + cells[seen]
+    return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
 
 def pair_sums(
