@@ -18,6 +18,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from jurist.errors import JuristError, UsageError
+from jurist.evaluation import metrics
 from jurist.evaluation.ceiling import human_ceiling
 from jurist.evaluation.classes import class_scores, confusion
 from jurist.evaluation.comparisons import ClosedLabels, Comparison, LabelSets, ObjectSets, Scores, resolve
@@ -100,6 +101,19 @@ def test_many_different_numbers_go_through_blocks() -> None:
     for name in ("spearman", "kendall"):
         found = value_of(name, gold.tolist(), said.tolist(), UNIT)
         assert found == pytest.approx(counterpart(name, gold.tolist(), said.tolist()), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["spearman", "kendall", "mae"])
+def test_large_tables_are_sparse_and_say_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = Scores(1, 5)
+    units = encode(kind, noisy(1, 2.0, float), noisy(2, 0.3, float))
+    weights = group_weights(units.groups, seed=0, resamples=9)
+    swaps = weights > 1
+    metric = kind.metrics[name]
+    dense = metric.resampled(units, weights), metric.swapped(units, swaps)
+    monkeypatch.setattr(metrics, "DENSE", 0)
+    sparse = metric.resampled(units, weights), metric.swapped(units, swaps)
+    assert np.concatenate(sparse) == pytest.approx(np.concatenate(dense), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", LABELS.metrics)
