@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from .arguments.command import Parser, add_commands
+from .arguments.command import Parser, add_commands, say
 from .arguments.commands import COMMANDS, GROUPS
 from .errors import JuristError, StoppedError
 
@@ -47,13 +47,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(arguments.command.run(arguments))
     except StoppedError as stop:
-        _say(str(stop) if stop.signal else f"error: {stop}")
+        say(str(stop) if stop.signal else f"error: {stop}")
         return stop.exit_code
     except JuristError as error:
-        _say(f"error: {error}")
+        say(f"error: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        _say("stopped by Ctrl-C")
+        say("stopped by Ctrl-C")
         return _INTERRUPTED
     except BrokenPipeError:
         # The reader of our output (head, less) went away; say nothing, and keep Python from saying it at exit.
@@ -88,14 +88,3 @@ class _Version(argparse.Action):
 
         print(version("jurist"))  # noqa: T201 - this is the command's output
         parser.exit()
-
-
-def _say(text: str) -> None:
-    """Write an error; on a terminal its lines break at words."""
-    if sys.stderr.isatty():
-        import shutil
-        import textwrap
-
-        width = shutil.get_terminal_size().columns
-        text = "\n".join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
-    sys.stderr.write(text + "\n")

@@ -101,10 +101,7 @@ examples:
     ),
     Command(name="artifacts tag", does="artifacts.tag", options=TagOptions, help="Give a version a name."),
     Command(
-        name="artifacts verify",
-        does="artifacts.verify",
-        options=VerifyOptions,
-        help="Find any changed byte.",
+        name="artifacts verify", does="artifacts.verify", options=VerifyOptions, help="Find any changed byte."
     ),
     Command(
         name="artifacts choose",

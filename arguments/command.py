@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import shutil
+import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,7 +14,7 @@ from typing import Any, NoReturn
 
 from .options import Options
 
-__all__ = ["Command", "Parser", "add_commands"]
+__all__ = ["Command", "Parser", "add_commands", "say"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +51,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, as every other error is said, and exit with 2."""
-        self.exit(2, f"error: {message}; see {self.prog} --help\n")
+        say(f"error: {message}; see {self.prog} --help")
+        self.exit(2)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Name what is close to a misspelt command or choice; argparse has no public hook for it."""
@@ -58,6 +62,14 @@ class Parser(argparse.ArgumentParser):
         close = difflib.get_close_matches(str(value), names, n=1)
         meant = f"did you mean {close[0]}? " if close else ""
         raise argparse.ArgumentError(action, f"there is no {value!r}; {meant}choose from {', '.join(names)}")
+
+
+def say(text: str) -> None:
+    """Write one line to standard error; on a terminal it breaks at words."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        text = "\n".join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
+    sys.stderr.write(text + "\n")
 
 
 def add_commands(

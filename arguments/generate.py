@@ -58,11 +58,7 @@ class GenerateOptions(ModelOptions, PaidOptions):
         help="refuse documents that are not in it (default: each document's own)",
     )
     per_document: int = option(
-        "--per-document",
-        1,
-        type=int,
-        metavar="N",
-        help="dialogues for each document and topic (default: 1)",
+        "--per-document", 1, type=int, metavar="N", help="dialogues for each document and topic (default: 1)"
     )
     attempts: int = option(
         "--attempts", 3, type=int, metavar="N", help="how often one turn may be asked for (default: 3)"

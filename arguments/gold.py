@@ -110,9 +110,7 @@ class ReviewOptions(SheetFormat, Printed):
         "--gold", type=name, metavar="PATH|NAME", help="also units on which judge and gold differ"
     )
     input: str | None = option(
-        "--input",
-        metavar="PATH|NAME",
-        help="the rows that were judged (default: the files the run names)",
+        "--input", metavar="PATH|NAME", help="the rows that were judged (default: the files the run names)"
     )
     top: int | None = option(
         "--top", type=whole, metavar="N", help="the first N units only (default: all candidates)"

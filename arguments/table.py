@@ -72,9 +72,7 @@ class AblationOptions(SplitOptions, TableOptions):
         help="votes that make a sentence hallucinated, one line each (default: 2,3)",
     )
     settings: tuple[str, ...] = repeated(
-        "--set",
-        metavar="NAME=VALUE",
-        help="a setting of the optimizer contrastive",
+        "--set", metavar="NAME=VALUE", help="a setting of the optimizer contrastive"
     )
 
 

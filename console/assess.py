@@ -136,11 +136,7 @@ def _measures(title: str, names: Sequence[str], found: Sequence[Assessed]) -> Ta
         rows.append(
             [one.model, str(counts["answers"]), str(labelled), *(_cell(one.measures[name]) for name in names)]
         )
-    return table(
-        title,
-        ("model", "answers", "sentences", *(name.replace("_", " ") for name in names)),
-        rows,
-    )
+    return table(title, ("model", "answers", "sentences", *(name.replace("_", " ") for name in names)), rows)
 
 
 def _cell(measure: Measure) -> str:

@@ -44,9 +44,7 @@ def _scores(comparison: Comparison, metric: str) -> Table:
         else ""
     )
     return table(
-        f"{metric}{over}; {comparison.gold}: {comparison.cases} cases{left}",
-        ["model", *judges],
-        rows,
+        f"{metric}{over}; {comparison.gold}: {comparison.cases} cases{left}", ["model", *judges], rows
     )
 
 

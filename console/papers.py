@@ -21,16 +21,7 @@ from ..papers.cognibench.result import Table
 from ..programs.cognibench import COGNIBENCH
 from ..programs.strictness import DEFAULT, with_strictness
 from .approving import announce, approve, bill
-from .common import (
-    budget_of,
-    judge_of,
-    model_of,
-    progress,
-    settings_of,
-    shares_of,
-    store_of,
-    write_text,
-)
+from .common import budget_of, judge_of, model_of, progress, settings_of, shares_of, store_of, write_text
 from .detected import sheets
 from .printing import Part, Result, remark
 from .tables import OFFLINE, spend_line

@@ -48,10 +48,7 @@ class Started:
         self._wanted = (text, total)
         options = self._options
         return Start(
-            root=store_of(options).checkpoints,
-            resume=options.resume,
-            fresh=options.fresh,
-            on_open=self._open,
+            root=store_of(options).checkpoints, resume=options.resume, fresh=options.fresh, on_open=self._open
         )
 
     def step(self) -> None:

@@ -18,10 +18,7 @@ def run(options: TrainingOptions) -> Result:
     """Write a training file, and say what is in it and what is not."""
     loaded = load_judge(options.judge, store=store_of(options))
     chosen = Selection(
-        part=options.part,
-        seed=options.seed,
-        shares=shares_of(options.split),
-        max_tokens=options.max_tokens,
+        part=options.part, seed=options.seed, shares=shares_of(options.split), max_tokens=options.max_tokens
     )
     gold = Gold.load(options.input, loaded.judge)
     with progress(len(gold.cases), f"writing examples for {loaded.name}") as bar:

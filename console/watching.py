@@ -17,12 +17,13 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from ..engines.meter import Meter
 from ..optimizers.base import Event, Job
 from ..optimizers.progress import Gain, Pace, Part, Snapshot, Standing, Standings
+from ..report.render import as_text
+from ..report.table import table
 
 __all__ = ["Watch", "one_line"]
 
@@ -219,29 +220,17 @@ class _View:
         return f"elapsed {_clock(self._clock() - self._begun)}, left {said}"
 
 
-def _table(snapshot: Snapshot, metric: str, width: int) -> Table:
-    """Return the standings; on a narrow terminal without parents and with shorter ids, so that no number is cut."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+def _table(snapshot: Snapshot, metric: str, width: int) -> Text:
+    """Return the standings; on a narrow terminal without parents and with shorter ids, so that they stay a table."""
     narrow = width < _NARROW
     train = "train" if narrow else f"train {metric}"
-    for name in (
-        "candidate",
-        "source",
-        *(() if narrow else ("parent",)),
-        train,
-        f"dev {metric}",
-        "gain [95 %]",
-    ):
-        table.add_column(
-            name, no_wrap=True, overflow="ellipsis", max_width=20 if name == "source" and narrow else None
-        )
+    columns = ["candidate", "source", *(() if narrow else ("parent",)), train, f"dev {metric}", "gain [95 %]"]
+    rows = []
     for one in snapshot.shown:
         chosen = snapshot.best is not None and one.candidate.id == snapshot.best.candidate.id
-        cells = [Text(one_line(cell)) for cell in _row(one, narrow=narrow)]
-        table.add_row(
-            Text("* " if chosen else "  ").append_text(cells[0]), *cells[1:], style="bold" if chosen else ""
-        )
-    return table
+        first, *others = _row(one, narrow=narrow)
+        rows.append([f"* {first}" if chosen else first, *others])
+    return Text(as_text(table("", columns, rows), width).rstrip("\n"))
 
 
 def _row(one: Standing, *, narrow: bool) -> list[str]:

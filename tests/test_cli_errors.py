@@ -87,7 +87,7 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "is not usable as a tag", ("artifacts", "tag", "fect@1", "7")),
     (
         2,
-        "no export target is called 'pdf'; use one of markdown, messages",
+        "no export target is called 'pdf'; use one of messages, markdown",
         ("export", "fect@1", "--to", "pdf"),
     ),
     (1, "gold.jsonl is not a folder", ("artifacts", "list", "--store", "gold.jsonl")),
@@ -130,7 +130,7 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (1, "fewshot has no setting colour", (*COMPILE, "--set", "colour=red")),
     (1, "no optimizer is called 'magic'; use one of opro, fewshot", (*COMPILE, "--optimizer", "magic")),
     (1, "no optimizer is called ''", (*COMPILE, "--optimizer", "opro+")),
-    (2, "no metric is called 'beauty'", (*COMPILE, "--metric", "beauty")),
+    (2, "no metric of fect is called 'beauty'", (*COMPILE, "--metric", "beauty")),
     (2, "0 samples give no verdict", (*COMPILE, "--samples", "0")),
     (2, "0 samples give no verdict", (*RUN, "--samples", "0")),
     (2, "a threshold of 4 votes does not fit 3 samples", (*RUN, "--samples", "3", "--threshold", "4")),

@@ -92,7 +92,9 @@ def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     first = standings.look()
     for name in ("aggregate", "resampled"):
         monkeypatch.setattr(type(board.objective), name, lambda *_: pytest.fail("computed again"))
-    monkeypatch.setattr("jurist.optimizers.progress.interval", lambda *_, **__: pytest.fail("computed again"))
+    monkeypatch.setattr(
+        "jurist.optimizers.progress.metric_interval", lambda *_, **__: pytest.fail("computed again")
+    )
     assert standings.look() == first
 
 
