@@ -22,7 +22,8 @@ class Command:
     """One command.
 
     Attributes:
-        name: ``compare``, or ``gold check`` for an action of a group.
+        name: ``compare``, ``gold check`` for an action of a group, or ``generate NAME`` for any other name there,
+            which is then its first argument.
         does: module and function in :mod:`jurist.console`, as ``compare.run``; imported when it is called. It takes
             the options and returns a result to print.
         options: what it takes.
@@ -47,7 +48,22 @@ class Command:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says what is wrong on one line, and what may have been meant."""
+    """A parser that says what is wrong on one line, and what may have been meant.
+
+    Attributes:
+        actions: the names of a group's actions.
+        any_other: the action that any other name is given to; empty if there is none.
+    """
+
+    actions: frozenset[str] = frozenset()
+    any_other: str = ""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Give a name that is no action of the group to the action that takes any other."""
+        given = list(args or ())
+        if self.any_other and given and not given[0].startswith("-") and given[0] not in self.actions:
+            given = [self.any_other, *given]
+        return super().parse_known_args(given if args is not None else None, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, as every other error is said, and exit with 2."""
@@ -84,12 +100,15 @@ def add_commands(
     """
     top = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     within: dict[str, Any] = {}
+    parser_of: dict[str, Parser] = {}
     for command in commands:
         group, _, name = command.name.rpartition(" ")
         if group and group not in within:
-            within[group] = top.add_parser(group, help=groups[group]).add_subparsers(
-                title="actions", metavar="ACTION", required=True
-            )
+            parser_of[group] = top.add_parser(group, help=groups[group])
+            within[group] = parser_of[group].add_subparsers(title="actions", metavar="ACTION", required=True)
+        if group:
+            parser_of[group].actions |= {name}
+            parser_of[group].any_other = name if name.isupper() else parser_of[group].any_other
         one = (within[group] if group else top).add_parser(
             name,
             help=command.help.split(":")[0].split("\n")[0].rstrip(".").lower(),

@@ -6,7 +6,7 @@ from .artifacts import ARTIFACTS
 from .command import Command
 from .compare import COMPARE, EVALUATE
 from .compile import COMPILE
-from .generate import ASSESS, DATASET, DIALOGUE
+from .generate import ASSESS, DATASET, DIALOGUE, ITEMS
 from .gold import GOLD
 from .judges import COMPLETION, EXPORT, JUDGES
 from .run import RUN
@@ -28,13 +28,14 @@ COMMANDS: tuple[Command, ...] = (
     *GOLD,
     DIALOGUE,
     DATASET,
+    ITEMS,
     ASSESS,
     COMPLETION,
 )
 
 GROUPS = {
     "artifacts": "list, show, diff, tag and verify compiled judges",
-    "generate": "make dialogues and labelled datasets from documents",
+    "generate": "write from documents: dialogues, labelled datasets, the items of any generator",
     "gold": "check, import and split gold sets, have them labelled; agreement of raters",
     "table": "the paper's tables on any gold: detectors; auto-labelling taken apart",
 }

@@ -7,17 +7,29 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import Endpoint, ModelOptions, PaidOptions, StrictnessOptions, Transport, name, share, whole
+from .groups import (
+    Endpoint,
+    ModelOptions,
+    PaidOptions,
+    StrictnessOptions,
+    Transport,
+    VerifierOptions,
+    name,
+    share,
+    whole,
+)
 from .options import flag, option, positional
 
 __all__ = [
     "ASSESS",
     "DATASET",
     "DIALOGUE",
+    "ITEMS",
     "AssessOptions",
     "DatasetOptions",
     "DialogueOptions",
     "GenerateOptions",
+    "ItemsOptions",
     "LabellerOptions",
 ]
 
@@ -105,6 +117,45 @@ class LabellerOptions(StrictnessOptions, Transport, PaidOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ItemsOptions(ModelOptions, VerifierOptions, PaidOptions):
+    """Of ``jurist generate NAME``."""
+
+    helps: ClassVar[Mapping[str, str]] = {
+        "model": 'who writes: "offline" (default) or a DSPy model string',
+        "temperature": "of the writers, 0 to 2 (default: 0 for one attempt, 0.7 for several)",
+        "concurrency": "documents in flight at once (default: 8)",
+        "max_calls": _LIMIT,
+    }
+
+    generator: str = positional(
+        "NAME", help="a generator: NAME[@VERSION], NAME:basic, path/to/file.py:generator"
+    )
+    input: str = option(
+        "--input",
+        required=True,
+        metavar="DOCS",
+        help="rows with 'text', a folder of .txt and .md, hf:org/name, or gold with references",
+    )
+    output: str = option(
+        "--output", required=True, metavar="F.jsonl", help="the file to write, an item a line"
+    )
+    attempts: int = option(
+        "--attempts",
+        1,
+        type=whole,
+        metavar="N",
+        help="how often a document may be tried until what is written passes (default: 1)",
+    )
+    max_rejected: float = option(
+        "--max-rejected",
+        0.5,
+        type=share,
+        metavar="SHARE",
+        help="share of rejected items and failed documents above which the exit code is 3 (default: 0.5)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class DialogueOptions(GenerateOptions):
     """Of ``jurist generate dialogue``."""
 
@@ -182,6 +233,24 @@ references of a gold set, such as the bundled cognibench-mini or the CogniBench 
 calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are asked. The default model,
 "offline", rearranges sentences by rules. It is not a language model. After Ctrl-C, a limit or a crash, --resume
 continues, pays nothing twice, and ends in the same file.
+""",
+)
+ITEMS = Command(
+    name="generate NAME",
+    does="generate.items",
+    options=ItemsOptions,
+    help="""\
+Write items from documents by any generator: those that pass every check go to the output, the others to
+F.rejects.jsonl with their reasons. See docs/generators.md for a generator of your own.
+""",
+    examples="""\
+examples:
+  jurist generate quiz.py:generator:basic --input docs/ --output quiz.jsonl --model openai/gpt-4.1-mini
+  jurist generate quiz --input docs.jsonl --output quiz.jsonl --attempts 3 --model openai/gpt-4.1-mini \
+    --judge-model openai/gpt-4.1 --max-cost 5
+
+With a real model, the calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are asked.
+After Ctrl-C, a limit or a crash, --resume continues, pays nothing twice, and ends in the same file.
 """,
 )
 DATASET = Command(

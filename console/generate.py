@@ -1,4 +1,4 @@
-"""``jurist generate dialogue``, ``jurist generate cognibench-l`` and ``jurist gold dynamics``."""
+"""``jurist generate``: dialogues, ``cognibench-l``, the items of any generator; and ``jurist gold dynamics``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..arguments.generate import DatasetOptions, DialogueOptions, GenerateOptions, LabellerOptions
+from ..arguments.generate import (
+    DatasetOptions,
+    DialogueOptions,
+    GenerateOptions,
+    ItemsOptions,
+    LabellerOptions,
+)
 from ..arguments.gold import DynamicsOptions
 from ..engines.models import Model
 from ..errors import UsageError
-from ..generating.generation import Generated
-from ..generating.writing import rejects_path
+from ..generating.generation import Generated, Generation
+from ..generating.writing import generate, rejects_path
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
+from ..gold.new_rows import read_rows
+from ..jobs.forecasting import foresee_items
 from ..keeping.loading import LoadedJudge, load_judge
 from ..papers.cognibench.describing import describe_labelled
 from ..papers.cognibench.dialogues import Dialogues, Made, foresee_dialogues, make_dialogues
@@ -25,17 +33,50 @@ from ..papers.cognibench.plans import DialogueSpec
 from ..papers.cognibench.turns import check_judge, labelled_gold
 from ..programs.cognibench import COGNIBENCH
 from ..programs.dialogue_checks import range_of
+from ..programs.generator import generator_of
 from ..programs.strictness import BELOW, DEFAULT
 from ..report.table import Table, table
-from .common import budget_of, model_of, store_of, write_text
+from .common import budget_of, model_of, store_of, verifier_model, write_text
 from .printing import Part, Result, remark
 from .started import Started
 from .tables import OFFLINE
 
-__all__ = ["below", "cognibench_l", "dialogue", "dynamics", "labeller", "total_line"]
+__all__ = ["below", "cognibench_l", "dialogue", "dynamics", "items", "labeller", "total_line"]
 
 _TEMPERATURE = 0.7
 _OFFLINE = "engine: offline, which rearranges the document's sentences by rules and is not a language model"
+
+
+def items(options: ItemsOptions) -> Result:
+    """Write the items of any generator; exit code 3 if too many were rejected."""
+    loaded = load_judge(
+        options.generator,
+        store=store_of(options),
+        samples=options.attempts,
+        concurrency=options.concurrency,
+        verifier=verifier_model(options, options.timeout, options.seed),
+    ).with_model(model_of(options, options.model, options.seed))
+    generator_of(loaded.judge)
+    if loaded.note:
+        remark(loaded.note)
+    cases, _ = read_rows(options.input, loaded.judge)
+    job, output = (
+        Generation(loaded=loaded, cases=tuple(cases), budget=budget_of(options)),
+        Path(options.output),
+    )
+    with Started(options, loaded.models, lambda: foresee_items(job)) as begun:
+        start = begun.begin(len(cases), f"writing with {loaded.name}")
+        made = generate(job, output, start, on_document=lambda case, verdict: begun.step())
+    forecast = begun.estimate.to_json() if begun.estimate else None
+    data = {"output": options.output, "generator": loaded.name, **made.to_json(), "forecast": forecast}
+    if made.before:
+        return Result(data=data, body=[_before(options.output)])
+    rejects = [f"the others are in {rejects_path(output)}, with reasons"] if made.unusable else []
+    line = "; ".join([f"{output}: {'; '.join(made.words)}", *rejects, total_line(made.spend)])
+    code, notes = _ended(made, options.max_rejected, what="items")
+    return Result(
+        data=data, body=[line, *([OFFLINE] if loaded.model.offline else [])], notes=notes, code=code
+    )
 
 
 def dialogue(options: DialogueOptions) -> Result:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import truth_of
-from quiz import HINT, QUIZ, answer, by_role, documents
+from loopback import field_of, truth_of
+from quiz import HINT, QUIZ, answer, by_role, documents, role_of
 from small import cli, read_jsonl
 
 import jurist
@@ -153,3 +153,116 @@ def test_unlabelled_rows_stay_an_error_for_a_judge() -> None:
 def test_a_judge_is_no_generator() -> None:
     with pytest.raises(UsageError, match="writes nothing"):
         generator_of(find("fect"))
+
+
+# jurist generate NAME
+
+
+def generated(server: Any, *more: object, output: str = "q.jsonl") -> Any:
+    return cli(
+        *("generate", f"{REF}:basic", "--input", "docs.jsonl", "--output", output, "--model", "openai/x"),
+        *("--api-base", server.url, "--yes", "--json", "--max-rejected", 1, *more),
+    )
+
+
+def holds() -> list[str]:
+    """Return the documents whose items pass at the first attempt."""
+    rows = read_jsonl(Path("docs.jsonl"))
+    return [row["id"] for row in rows if truth_of(row["text"], (True, False, False))]
+
+
+def test_items_that_pass_are_kept_and_the_others_have_reasons(
+    serve: Callable[..., Any], fake_key: str
+) -> None:
+    server = serve(answer)
+    done = generated(server)
+    assert done.code == 0, done.err
+    kept, rejected = read_jsonl(Path("q.jsonl")), read_jsonl(Path("q.rejects.jsonl"))
+    assert [row["id"] for row in kept] == holds()
+    assert len(kept) + len(rejected) == 48 == done.json["kept"] + done.json["rejected"]
+    assert kept[0]["question"] == "When was it opened?"
+    about = kept[0]["provenance"]
+    assert (about["document"], about["calls"], about["generator"]) == (kept[0]["id"], 3, "quiz:basic")
+    assert about["source"].startswith("docs.jsonl:")
+    assert rejected[0]["status"] == "rejected"
+    assert rejected[0]["reasons"] == ["holds: no: invented", "clear: no: invented"]
+    spent = {name: one["calls"] for name, one in done.json["spend"].items()}
+    assert spent == {"total": server.count, **by_role(server)} == {"total": 144, "generator": 48, "judge": 96}
+    seen = done.json["forecast"]
+    assert seen["calls"] == [144, 144]
+    assert seen["parts"]["judge"]["calls"] == [96, 96]
+
+
+def test_a_stopped_generation_pays_nothing_twice_and_ends_in_the_same_file(
+    serve: Callable[..., Any], fake_key: str
+) -> None:
+    server = serve(answer)
+    stopped = generated(server, "--max-calls", 50)
+    assert stopped.code == 1
+    assert server.count == 50
+    assert {path.name for path in Path().glob("q.*")} == set()
+    done = generated(server, "--resume")
+    assert done.code == 0, done.err
+    assert server.count == 144
+    once = generated(server, "--resume")
+    assert (once.code, once.json["done_before"], server.count) == (0, True, 144)
+    assert generated(serve(answer), output="whole.jsonl").code == 0
+    for name in ("", ".rejects"):
+        rows, whole = ([*read_jsonl(Path(f"{stem}{name}.jsonl"))] for stem in ("q", "whole"))
+        for row in (*rows, *whole):
+            row["provenance"].pop("job")  # another server is another address, and so another job
+        assert rows == whole
+
+
+def test_a_document_is_tried_until_what_is_written_passes(serve: Callable[..., Any], fake_key: str) -> None:
+    tries: dict[str, int] = {}
+
+    def patient(messages: list[dict[str, Any]]) -> str:
+        """Let the writer succeed at the second attempt."""
+        text = answer(messages)
+        if role_of(messages) != "generator":
+            return text
+        document = field_of(str(messages[-1]["content"]), "document")
+        tries[document] = tries.get(document, 0) + 1
+        return (
+            answer([{"content": f"{messages[0]['content']} {HINT}"}, *messages[1:]])
+            if tries[document] > 1
+            else text
+        )
+
+    done = generated(serve(patient), "--attempts", 3)
+    assert done.code == 0, done.err
+    assert (done.json["kept"], done.json["rejected"]) == (48, 0)
+    assert not Path("q.rejects.jsonl").exists()
+    first = len(holds())
+    assert sum(tries.values()) == first + 2 * (48 - first)
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (("fect:basic",), 2, "is a judge and writes nothing"),
+        (("nothing",), 1, "no judge is called 'nothing'"),
+        ((f"{REF}:basic", "--attempts", "0"), 2, "1 or more"),
+        ((f"{REF}:basic", "--judge-api-base", "http://x"), 2, "add --judge-model"),
+    ],
+)
+def test_what_cannot_be_generated_is_one_line(argv: tuple[str, ...], code: int, said: str) -> None:
+    done = cli("generate", *argv, "--input", "docs.jsonl", "--output", "q.jsonl")
+    assert done.code == code
+    assert said in done.err
+    assert len(done.lines) == 1
+
+
+def test_the_page_shows_the_file_that_is_tested_here() -> None:
+    page = (QUIZ.parent / "generators.md").read_text(encoding="utf-8")
+    shown = page.partition("```python\n")[2].partition("```")[0]
+    assert shown == QUIZ.read_text(encoding="utf-8")
+    assert sum(bool(line.strip()) for line in shown.splitlines()) < 40
+
+
+def test_the_catalogue_lists_generators() -> None:
+    done = cli("judges", "--json")
+    (dialogue,) = [one for one in done.json["generators"] if one["name"] == "dialogue"]
+    assert dialogue["checks"] == ["readable", "language", "length", "grounded"]
+    assert "dialogue" in cli("judges").out
