@@ -21,8 +21,9 @@ SHELL = [
 ]
 
 
-def test_the_own_judge_is_the_file_and_short() -> None:
-    source = (ROOT / "docs" / "may_send.py").read_text(encoding="utf-8").strip()
+@pytest.mark.parametrize("name", ["may_send", "reply_score", "reply_preference"])
+def test_the_own_judge_is_the_file_and_short(name: str) -> None:
+    source = (ROOT / "docs" / f"{name}.py").read_text(encoding="utf-8").strip()
     assert f"```python\n{source}\n```" in TEXT
     assert len(source.splitlines()) < 25
 
