@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from ..cases import Case, Value
 from ..errors import GoldError
 from ..evaluation.rows import majority
-from ..programs.answers.protocol import Answer
 from .goldrows import label_keys
 from .rows import GoldData
 from .units import CATEGORIES, Category
+
+if TYPE_CHECKING:
+    from ..programs.answers.protocol import Answer
 
 __all__ = [
     "CATEGORIES",

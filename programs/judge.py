@@ -115,7 +115,12 @@ class Judge:
 
     def basic(self) -> dspy.Module:
         """Return a fresh basic program."""
-        return self.program() if self.program else dspy.Predict(self.signature)
+        if self.program:
+            return self.program()
+        signature = self.signature
+        for name in self.answer.unit_fields if self.answer.per_unit else ():  # a list is shown as one text
+            signature = signature.with_updated_fields(name, type_=str)
+        return dspy.Predict(signature)
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the program is called with: rendered, and defused of every prompt format's markers."""
@@ -225,6 +230,15 @@ class Judge:
         except pydantic.ValidationError as error:
             raise _gold_error(error, row, path, line) from error
         case = self.to_case(parsed) if self.to_case else self._plain_case(parsed)
+        units = len(self.answer.units(case.inputs))
+        if case.gold is not None and len(case.gold) != units:
+            raise GoldError(
+                f"{len(case.gold)} {self.answer.noun}s for {units} units",
+                path=path,
+                line=line,
+                field=self.answer.field,
+                hint="give one, or null, for each unit",
+            )
         return replace(case, source=case.source or (f"{path}:{line}" if line is not None else path))
 
     @cached_property
@@ -244,7 +258,9 @@ class Judge:
     def _plain_case(self, row: pydantic.BaseModel) -> Case:
         inputs = {name: getattr(row, name) for name in self.input_fields}
         given = getattr(row, self.answer.field)
-        gold = None if given is None else (self.answer.of_json(given),)
+        if given is not None and not self.answer.per_unit:
+            given = [given]
+        gold = given and tuple(None if one is None else self.answer.of_json(one) for one in given)
         return Case(inputs=inputs, group=getattr(row, "group", ""), gold=gold)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from jurist import Judge
 from jurist.cases import Case
-from jurist.errors import JudgeError
+from jurist.errors import GoldError, JudgeError
 from jurist.programs.answers.label_set import LabelSet
 from jurist.programs.answers.labels import OneLabel
 from jurist.programs.answers.object_set import ObjectSet
@@ -291,3 +291,24 @@ def test_sums_of_a_run() -> None:
     }
     assert SCORE.totals(Counter({"scored": 2, "score_sum": 7})) == {"mean_score": 3.5}
     assert SCORE.totals({}) == {"mean_score": None}
+
+
+class Numbered(pydantic.BaseModel):
+    n: int
+    label: Literal["fine", "rude"]
+
+
+def test_labels_of_numbered_units_of_ones_own() -> None:
+    fields = {
+        "sentences": (list[str], dspy.InputField(desc="numbered")),
+        "labels": (list[Numbered], dspy.OutputField()),
+    }
+    judge = Judge(name="tone", signature=dspy.Signature(fields, "Label each."), positive={"rude"})
+    row = {"sentences": ["You fool.", "Thanks."], "labels": ["rude", None]}
+    case = judge.case(row)
+    assert case.gold == ("rude", None)
+    assert judge.values(case.inputs) == {"sentences": "1. You fool.\n2. Thanks."}
+    assert judge.basic().signature.input_fields["sentences"].annotation is str
+    assert judge.demo(case)["labels"] == [{"n": 1, "label": "rude"}]
+    with pytest.raises(GoldError, match="1 labels for 2 units"):
+        judge.case({**row, "labels": ["rude"]})

@@ -19,13 +19,15 @@ from .object_set import ObjectSet
 from .preference import FIRST, SECOND, TIE, Preference
 from .protocol import Answer
 from .score import Score
+from .sentences import Sentences
 
 __all__ = ["SUPPORTED", "answer_for", "closed"]
 
 SUPPORTED = (
     'bool or Literal["a", "b"] (a label), Literal[1, 2, 3] or an int or float with ge= and le= (a score), '
     'Literal["first", "second", "tie"] with inputs first and second (a preference), '
-    'list[Literal["a", "b"]] (several labels), or list[MODEL] with a pydantic model (a set of objects)'
+    'list[Literal["a", "b"]] (several labels), list[MODEL] with a pydantic model (a set of objects, or, if it has '
+    "n: int and label: Literal, a label for each numbered unit)"
 )
 """The annotations that are understood, in words."""
 
@@ -98,7 +100,7 @@ def _of_signature(judge: str, signature: Any, unit: str) -> Answer:
         for name, info in signature.output_fields.items()
         if (kind := _of_field(name, info, unit)) is not None
     ]
-    chosen = [kind for kind in found if isinstance(kind, OneLabel)] or found
+    chosen = [kind for kind in found if isinstance(kind, ClosedLabel)] or found
     if len(chosen) == 1:
         return _pairwise(chosen[0], signature)
     name = signature.__name__
@@ -140,8 +142,20 @@ def _of_field(name: str, info: FieldInfo, unit: str) -> Answer | None:
     if get_origin(inner) is Literal and all(isinstance(value, str) for value in get_args(inner)):
         return LabelSet(field=name, unit=unit, labels=get_args(inner))
     if isinstance(inner, type) and issubclass(inner, BaseModel):
+        labels = _numbered_labels(inner)
+        if labels:
+            return Sentences(field=name, unit=unit, labels=labels)
         return ObjectSet(field=name, unit=unit, model=inner)
     return None
+
+
+def _numbered_labels(model: type[BaseModel]) -> tuple[Label, ...]:
+    """Return the labels of items that hold the number ``n`` of a unit and its closed ``label``, else nothing."""
+    kinds = {name: info.annotation for name, info in model.model_fields.items()}
+    label = kinds.get("label")
+    options = get_args(label) if get_origin(label) is Literal else ()
+    whole = set(kinds) == {"n", "label"} and kinds["n"] is int
+    return options if whole and all(isinstance(one, str) for one in options) else ()
 
 
 def _gapless(options: Collection[int]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from ...cases import Label, Values
 from ...text.escaping import one_line
@@ -20,6 +20,11 @@ class PerSentence(ClosedLabel):
     """One closed label for each of the sentences in the list ``unit``."""
 
     per_unit: ClassVar[bool] = True
+
+    @property
+    def row_type(self) -> Any:
+        """A list with a label, or nothing, for each sentence."""
+        return list[Literal[*self.labels] | None]  # type: ignore[valid-type]
 
     def units(self, inputs: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the sentences."""
