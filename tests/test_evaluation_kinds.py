@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -386,3 +388,21 @@ def test_the_confusion_matrix_is_scikit_learns(data: list[tuple[str, str]]) -> N
     assert [list(row) for row in found.counts] == expected.tolist()
     assert found.missing == (1, 0, 0)
     assert found.to_json()["a"]["unanswered"] == 1
+
+
+DOCUMENTED = {
+    "closed label with `positive=`": ClosedLabels("ab", {"a"}),
+    "closed label without, a preference": ClosedLabels("ab"),
+    "score": FIVE,
+    "several labels": LABELS,
+    "set of objects": OBJECTS,
+}
+
+
+@pytest.mark.parametrize("answer", DOCUMENTED)
+def test_the_documented_metrics_are_those_that_there_are(answer: str) -> None:
+    page = Path(__file__).parents[1] / "docs" / "metrics.md"
+    (line,) = [line for line in page.read_text("utf-8").splitlines() if line.startswith(f"| {answer} |")]
+    names = re.findall("`([a-z0-9_]+)`", line.split("|")[2])
+    kind = DOCUMENTED[answer]
+    assert (names[0], set(names)) == (kind.default, set(kind.metrics))
