@@ -6,6 +6,7 @@ from .artifacts import ARTIFACTS
 from .command import Command
 from .compare import COMPARE, EVALUATE
 from .compile import COMPILE
+from .faithqa import BENCHMARK
 from .generate import ASSESS, DATASET, DIALOGUE, ITEMS
 from .gold import GOLD
 from .judges import COMPLETION, EXPORT, JUDGES
@@ -29,6 +30,7 @@ COMMANDS: tuple[Command, ...] = (
     DIALOGUE,
     DATASET,
     ITEMS,
+    BENCHMARK,
     ASSESS,
     COMPLETION,
 )

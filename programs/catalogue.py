@@ -17,6 +17,7 @@ from .cognibench_tags import COGNIBENCH_TAGS
 from .detector import DETECTOR
 from .dialogue import DIALOGUE
 from .faithqa.judges import FAITHQA_JUDGES
+from .faithqa.writing import FAITHQA_QUERIES
 from .fect import FECT_JUDGES
 from .generator import Generator
 from .haluagent.judges import HALUAGENT_JUDGES
@@ -51,7 +52,7 @@ CATALOGUE: Registry[Judge] = Registry(
 )
 """Every judge by name, those of plug-ins too."""
 GENERATORS: Registry[Generator] = Registry(
-    {generator.name: generator for generator in (DIALOGUE, HALUAGENT, HALUAGENT_ZH)},
+    {one.name: one for one in (DIALOGUE, FAITHQA_QUERIES, HALUAGENT, HALUAGENT_ZH)},
     group="jurist.generators",
     fits=lambda found: isinstance(found, Generator),
     what="generator",

@@ -14,6 +14,7 @@ import pydantic
 __all__ = [
     "AnswerQuery",
     "Answerable",
+    "BenchmarkQuery",
     "Category",
     "CheckByEvidence",
     "CheckFacts",
@@ -207,6 +208,23 @@ class AnswerQuery(dspy.Signature):
     response: str = dspy.OutputField(desc="the response, nothing else")
 
 
+class BenchmarkQuery(dspy.Signature):
+    """Write one query of a benchmark of intent hallucination."""
+
+    texts: list[str] = dspy.InputField(
+        desc="what it is written from: a passage, an article, three articles, or none"
+    )
+    task: str = dspy.InputField(desc="fact, story, poem, evaluation, relationship or summary")
+    title: str = dspy.InputField(desc="what the first text is about")
+    topic: str = dspy.InputField(desc="the field it belongs to")
+    language: str = dspy.InputField(desc="en or zh")
+    difficulty: str = dspy.InputField(desc="easy or hard; empty where there is none")
+    conditions: int = dspy.InputField(desc="how many conditions it sets")
+    requirements: list[str] = dspy.InputField(desc="what a creative query demands")
+    removed: str = dspy.InputField(desc="the part of its material that is left out; empty if none")
+    items: list[dict[str, object]] = dspy.OutputField(desc="the query")
+
+
 class WriteFactQuery(dspy.Signature):
     """Write a query about facts that asks for things of one kind which meet several conditions at once.
 
@@ -220,7 +238,6 @@ class WriteFactQuery(dspy.Signature):
     topic: str = dspy.InputField(desc="the field it belongs to")
     conditions: int = dspy.InputField(desc="how many conditions, the command included")
     language: str = dspy.InputField(desc="the language of the query")
-    complaint: str = dspy.InputField(desc="what was wrong with the last attempt; may be empty")
     query: str = dspy.OutputField(desc="the query, nothing else")
 
 
@@ -234,7 +251,6 @@ class WriteCreativeQuery(dspy.Signature):
     form: str = dspy.InputField(desc="what is to be written: a story or a poem")
     requirements: list[str] = dspy.InputField(desc="what the query must demand")
     language: str = dspy.InputField(desc="the language of the query")
-    complaint: str = dspy.InputField(desc="what was wrong with the last attempt; may be empty")
     query: str = dspy.OutputField(desc="the query, nothing else")
 
 
@@ -247,7 +263,6 @@ class WriteEvaluationQuery(dspy.Signature):
 
     article: str = dspy.InputField(desc="the article")
     language: str = dspy.InputField(desc="the language of both")
-    complaint: str = dspy.InputField(desc="what was wrong with the last attempt; may be empty")
     question: str = dspy.OutputField(desc="the question")
     response: str = dspy.OutputField(desc="the response to it")
 
@@ -263,7 +278,6 @@ class WriteAnalysisQuery(dspy.Signature):
     articles: list[str] = dspy.InputField(desc="the articles")
     kind: Literal["relationship", "summary"] = dspy.InputField(desc="what is asked about them")
     language: str = dspy.InputField(desc="the language of the instruction")
-    complaint: str = dspy.InputField(desc="what was wrong with the last attempt; may be empty")
     instruction: str = dspy.OutputField(desc="the instruction, nothing else")
 
 

@@ -21,7 +21,9 @@ from .satisfaction import mark
 
 __all__ = ["is_intent", "read_intent"]
 
-_FIELDS: Final = frozenset({"missing", "subject", "action", "context", "constraints", "marks"})
+_FIELDS: Final = frozenset(
+    {"missing", "subject", "action", "context", "constraints", "marks", "answerable", "reason"}
+)
 _LINE: Final = re.compile(
     r"^\s*(?P<n>\d+)\. (?P<category>\w+): (?P<text>.*?) \[(?P<anchor>[^\]]*)\]\s*$", re.MULTILINE
 )
@@ -34,7 +36,7 @@ _Seen = dict[str, Counter[str]]
 def is_intent(ask: Ask) -> bool:
     """Say whether a request is about the conditions of a query."""
     named = {field.name for field in ask.outputs}
-    return bool(named) and named <= _FIELDS and "query" in ask.values
+    return bool(named - {"reason"}) and named <= _FIELDS and "query" in ask.values
 
 
 def read_intent(ask: Ask, manner: Manner) -> dict[str, Any]:
@@ -47,6 +49,8 @@ def read_intent(ask: Ask, manner: Manner) -> dict[str, Any]:
         "context": lambda: [one.anchor for one in conditions(query) if one.category in ("location", "time")],
         "constraints": lambda: [] if missing_parts(query) else list(_constraints(ask, manner)),
         "marks": lambda: list(_marks(ask, manner)),
+        "answerable": lambda: bool(conditions(query)) and not missing_parts(query),
+        "reason": lambda: ", ".join(f"the {part} is missing" for part in missing_parts(query)),
     }
     return {field.name: read[field.name]() for field in ask.outputs}
 

@@ -20,6 +20,7 @@ from .preferences import decide_preference
 from .proposer import advice, propose
 from .qa_checks import check_qa, is_qa_check
 from .qa_writing import is_qa_proposal, is_qa_writing, propose_qa, write_qa
+from .queries import is_query_writing, write_query
 from .request import Ask, Field
 from .roles import assign_roles, in_lines
 from .scores import decide_score
@@ -45,16 +46,25 @@ class Skill:
     decide: Callable[[Task, Field], list[Decision]] | None = None
 
 
+def _converse(ask: Ask, manner: Manner) -> dict[str, Any]:
+    return dict(converse(ask, manner.temperature, manner.rng))
+
+
+_ROLES: Final[Sequence[tuple[Callable[[Ask], bool], Callable[[Ask, Manner], dict[str, Any]]]]] = (
+    (is_conversation, _converse),
+    (is_intent, read_intent),
+    (is_qa_writing, write_qa),
+    (is_qa_check, check_qa),
+    (is_query_writing, write_query),
+)
+"""What answers a request as a whole, by what it asks for."""
+
+
 def answer(ask: Ask, manner: Manner) -> dict[str, Any]:
     """Return the values of a request's output fields."""
-    if is_conversation(ask):
-        return dict(converse(ask, manner.temperature, manner.rng))
-    if is_intent(ask):
-        return read_intent(ask, manner)
-    if is_qa_writing(ask):
-        return write_qa(ask, manner)
-    if is_qa_check(ask):
-        return check_qa(ask, manner)
+    for fits, whole in _ROLES:
+        if fits(ask):
+            return whole(ask, manner)
     task = Task(ask=ask, roles=assign_roles(ask), manner=manner)
     skills = [(field, _skill(task, field)) for field in ask.outputs]
     decided = {field.name: skill.decide(task, field) for field, skill in skills if skill.decide}

@@ -1,0 +1,1 @@
+"""FAITHQA: its benchmark of queries, and the assessment of models on it."""

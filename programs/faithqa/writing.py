@@ -1,0 +1,230 @@
+"""Benchmark queries (section 5, appendix A.6): written, verified to be answerable or not, and mapped.
+
+Omission tasks (fact, story, poem) set conditions, and must be answerable. Misinterpretation tasks (evaluation,
+relationship, summary) bring material of which exactly one part is removed, and must be unanswerable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, Self, TypeAlias
+
+import dspy
+import pydantic
+
+from ...cases import Case
+from ...signatures.faithqa import (
+    Answerable,
+    BenchmarkQuery,
+    MapConstraints,
+    WriteAnalysisQuery,
+    WriteCreativeQuery,
+    WriteEvaluationQuery,
+    WriteFactQuery,
+)
+from ...text.wording import is_chinese
+from ..answers.checks import Check, CheckedItem
+from ..frozen import frozen
+from ..generator import Generator
+from .constraints import MISSING, Item
+from .mapping import items_of
+from .steps import Steps, Stepwise
+
+__all__ = ["ARTICLES", "EVALUATED", "FAITHQA_QUERIES", "LIMIT", "OMISSION", "QueryPlan", "Task", "WriteQuery"]
+
+Task: TypeAlias = Literal["fact", "story", "poem", "evaluation", "relationship", "summary"]
+"""The tasks of Table 1."""
+OMISSION: Final[tuple[Task, ...]] = ("fact", "story", "poem")
+"""Tasks in which models leave conditions out; in the others they misread what is missing."""
+ARTICLES: Final = 3
+"""Articles of a content analysis."""
+EVALUATED: Final = ("query", "article", "response")
+"""The parts of a response evaluation."""
+LIMIT: Final = 4
+"""The most constraints of an easy query."""
+
+_CHECKS: Final = ("language", "answerable", "conditions")
+_HEADS: Final[Mapping[str, Sequence[str]]] = {
+    "en": (
+        "How well does the given response answer the given query following the provided article?",
+        "Evaluate how well the response answers the query on the basis of the article.",
+        "Rate from 1 to 5 how well the response answers the query, using only the article.",
+    ),
+    "zh": ("请根据下面的文章，评价回答是否正确地回应了问题。", "请根据文章评价下面的回答，并给出1到5分。"),
+}
+_LABELS: Final = {
+    "en": {"query": "Query", "article": "Article", "response": "Response"},
+    "zh": {"query": "问题", "article": "文章", "response": "回答"},
+}
+_LANGUAGES: Final = {"en": "English", "zh": "Chinese"}
+_FIXED_WORDS: Final = re.compile(r"\d+|[\"“][^\"”]+[\"”]")
+
+
+class QueryPlan(pydantic.BaseModel, extra="ignore"):
+    """One query to be written; a document that says no more than its text becomes an easy query about facts."""
+
+    texts: list[str] = pydantic.Field(default_factory=list)
+    task: Task = "fact"
+    title: str = ""
+    topic: str = ""
+    language: Literal["en", "zh"] = "en"
+    difficulty: Literal["", "easy", "hard"] = ""
+    conditions: int = LIMIT
+    requirements: list[str] = pydantic.Field(default_factory=list)
+    removed: str = ""
+    id: str = ""
+    group: str = ""
+    source: str = ""
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _of_document(cls, data: Any) -> Any:
+        text = data.get("texts") if isinstance(data, Mapping) else None
+        return {**data, "texts": [text], "difficulty": "easy"} if isinstance(text, str) else data
+
+    @pydantic.model_validator(mode="after")
+    def _whole(self) -> Self:
+        wanted = {"fact": 1, "evaluation": 1, "relationship": ARTICLES, "summary": ARTICLES}.get(self.task, 0)
+        if len(self.texts) != wanted:
+            raise ValueError(
+                f"a query of task {self.task} is written from {wanted} texts, not {len(self.texts)}"
+            )
+        if (self.task in OMISSION) == bool(self.removed):
+            raise ValueError(f"task {self.task} removes {'nothing' if self.removed else 'one part'}")
+        return self
+
+
+class WriteQuery(Stepwise):
+    """Writes one query (``fact``, ``creative``, ``evaluation`` or ``analysis``), verifies and maps it.
+
+    Its item has ``query``, ``constraints`` (what it is mapped to, or what it lacks) and ``number`` of constraints.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fact = dspy.Predict(WriteFactQuery)
+        self.creative = dspy.Predict(WriteCreativeQuery)
+        self.evaluation = dspy.Predict(WriteEvaluationQuery)
+        self.analysis = dspy.Predict(WriteAnalysisQuery)
+        self.verify = frozen(dspy.Predict(Answerable))
+        self.map = frozen(dspy.Predict(MapConstraints))
+
+    def steps(self, **plan: Any) -> Steps:
+        """Write, verify, and map what should be complete."""
+        task, language = plan["task"], plan["language"]
+        writer, given = self._writer(plan)
+        said = yield writer, {**given, "language": _LANGUAGES[language]}
+        query = _assembled(plan, said)
+        verified = yield self.verify, {"query": query}
+        if task in OMISSION:
+            items, _ = items_of((yield self.map, {"query": query}), query)
+        else:
+            items = [Item(category=MISSING, text=plan["removed"])]
+        found = items or []
+        number = sum(item.category != MISSING for item in found)
+        checks = {
+            "language": _check(is_chinese(query) == (language == "zh"), f"it is not {_LANGUAGES[language]}"),
+            "answerable": _answerable(verified, wanted=task in OMISSION),
+            "conditions": _conditions(plan, query, number),
+        }
+        item = {"query": query, "constraints": [one.model_dump() for one in found], "number": number}
+        return dspy.Prediction(items=[item], checks=[checks])
+
+    def _writer(self, plan: Mapping[str, Any]) -> tuple[dspy.Predict, dict[str, Any]]:
+        """Return who writes a query of this task, and what is given besides the language."""
+        texts = plan["texts"]
+        match plan["task"]:
+            case "fact":
+                concept = plan["title"] or plan["topic"]
+                shared = {"concept": concept, "topic": plan["topic"], "conditions": plan["conditions"]}
+                return self.fact, {**shared, "passage": texts[0]}
+            case "story" | "poem":
+                return self.creative, {"form": plan["task"], "requirements": plan["requirements"]}
+            case "evaluation":
+                return self.evaluation, {"article": texts[0]}
+            case _:
+                return self.analysis, {"articles": texts, "kind": plan["task"]}
+
+
+def _assembled(plan: Mapping[str, Any], said: Any) -> str:
+    """Return the query with its material, the removed part left empty."""
+    task, language, texts = plan["task"], plan["language"], plan["texts"]
+    if task in OMISSION:
+        return _text(said, "query")
+    if task == "evaluation":
+        heads = _HEADS[language]
+        head = heads[len(texts[0]) % len(heads)]
+        parts = {"query": _text(said, "question"), "article": texts[0], "response": _text(said, "response")}
+    else:
+        head = _text(said, "instruction")
+        parts = {f"article {number}": text for number, text in enumerate(texts, 1)}
+    labels = _LABELS[language]
+    blocks = [head]
+    for name, body in parts.items():
+        kind, _, number = name.partition(" ")
+        space = " " if number and language == "en" else ""
+        shown = "" if name == plan["removed"] else f" {body}"
+        blocks.append(f"{labels[kind]}{space}{number}:{shown}")
+    return "\n\n".join(blocks)
+
+
+def _text(said: Any, name: str) -> str:
+    return str(said.get(name) or "").strip()
+
+
+def _check(holds: bool, reason: str) -> Check:
+    return Check(verdict="yes" if holds else "no", reason="" if holds else reason)
+
+
+def _answerable(said: Any, *, wanted: bool) -> Check:
+    answerable = said.get("answerable")
+    if not isinstance(answerable, bool):
+        return Check(verdict="unusable", reason=f"the verdict was {answerable!r}")
+    why = _text(said, "reason") if wanted else "it can be answered although a part is missing"
+    return _check(answerable == wanted, why)
+
+
+def _conditions(plan: Mapping[str, Any], query: str, number: int) -> Check:
+    """Say whether a query sets as many conditions as it should, and what it was told to demand."""
+    if plan["task"] not in OMISSION:
+        return Check(verdict="yes")
+    words = [word for one in plan["requirements"] for word in _FIXED_WORDS.findall(one)]
+    lost = [word for word in words if word.strip('"“”') not in query]
+    if lost:
+        return _check(False, f"it does not demand {', '.join(lost)}")
+    fits = 1 <= number <= LIMIT if plan["difficulty"] == "easy" else number > LIMIT
+    return _check(fits, f"it sets {number} conditions and should be {plan['difficulty']}")
+
+
+def _case(row: QueryPlan) -> Case:
+    inputs = row.model_dump(exclude={"id", "group", "source"})
+    group = row.id or row.group
+    return Case(inputs=inputs, group=group, gold=(FAITHQA_QUERIES.checked.expected,), source=row.source)
+
+
+def _row(case: Case, item: CheckedItem, number: int) -> dict[str, Any]:
+    plan, found = case.inputs, item.data
+    return {
+        "id": case.group,
+        "group": case.group,
+        **{name: plan[name] for name in ("task", "topic", "language", "difficulty")},
+        "missing": plan["removed"],
+        "query": found["query"],
+        "constraints": found["constraints"],
+    }
+
+
+FAITHQA_QUERIES: Final = Generator(
+    name="faithqa",
+    signature=BenchmarkQuery,
+    program=WriteQuery,
+    checks=_CHECKS,
+    document="texts",
+    rows=QueryPlan,
+    to_case=_case,
+    to_row=_row,
+    most_calls=3,
+    case_calls=lambda case: (1, 1),
+    description="FAITHQA: queries with several conditions, or with one part of their material missing",
+)

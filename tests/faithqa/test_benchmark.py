@@ -1,0 +1,190 @@
+"""The benchmark builder: plans, queries with a part removed, verification, statistics, and resumption."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pydantic
+import pytest
+from small import cli, read_jsonl
+
+from jurist.engines.offline.conditions import missing_parts
+from jurist.errors import UsageError
+from jurist.gold.documents import Document, read_documents
+from jurist.papers.faithqa.benchmark import statistics
+from jurist.papers.faithqa.plans import SHARES, TASKS, Plan, plan_rows
+from jurist.programs.faithqa.writing import FAITHQA_QUERIES, LIMIT, OMISSION, QueryPlan, WriteQuery
+from jurist.text.tables import table
+
+from .test_judges import Scripted
+
+DOCUMENTS = read_documents("faithqa-documents")
+
+
+def rows(size: int = 300, **more: Any) -> list[dict[str, Any]]:
+    return list(plan_rows(Plan(documents=DOCUMENTS, size=size, **more)))
+
+
+def test_a_longer_plan_begins_like_a_shorter_one() -> None:
+    assert rows(40) == rows(90)[:40]
+    assert rows(40) != rows(40, seed=1)
+    assert len({row["id"] for row in rows()}) == 300
+
+
+def test_tasks_are_spread_as_in_table_1() -> None:
+    counts = Counter(row["task"] for row in rows(2000))
+    for task in TASKS:
+        assert counts[task] / 2000 == pytest.approx(SHARES[task] / sum(SHARES.values()), abs=0.04)
+
+
+def test_every_plan_is_one_that_can_be_written() -> None:
+    for row in rows():
+        plan = QueryPlan.model_validate(row)
+        if plan.task in OMISSION:
+            assert (plan.conditions <= LIMIT) == (plan.difficulty == "easy")
+        if plan.task in ("relationship", "summary"):
+            assert len(set(plan.texts)) == 3
+            assert {one.topic for one in DOCUMENTS if one.text in plan.texts} == {plan.topic}
+
+
+def test_requirements_of_one_query_do_not_exclude_each_other() -> None:
+    pool = table("jurist.papers.faithqa", "requirements")["requirements"]
+    assert len(pool) >= 40
+    group = {one[language]: one["group"] for one in pool for language in ("en", "zh")}
+    form = {one[language]: one.get("form") for one in pool for language in ("en", "zh")}
+    for row in rows(tasks=("story", "poem")):
+        groups = [group[one] for one in row["requirements"]]
+        assert len(set(groups)) == len(groups)
+        assert {form[one] for one in row["requirements"]} <= {None, row["task"]}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"documents": DOCUMENTS, "size": 0},
+        {"documents": [], "size": 3},
+        {"documents": [Document(id="a", text="A text.")], "size": 3},
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        Plan(**given)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"task": "summary", "removed": "article 1"},  # one text instead of three
+        {"task": "fact", "removed": "article"},
+        {"task": "evaluation"},  # nothing is removed
+        {"task": "song"},
+    ],
+)
+def test_a_row_that_is_no_plan_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(pydantic.ValidationError):
+        QueryPlan.model_validate({"texts": ["A text."], **change})
+
+
+PLAN = {"title": "Tides", "topic": "", "language": "en", "requirements": [], "removed": "", "conditions": 3}
+MAPPED = [
+    {"category": "action", "anchor": "Name", "text": "x"},
+    {"category": "quantity", "anchor": "two", "text": "x"},
+]
+
+
+def written(
+    plan: dict[str, Any], said: dict[str, Any], *, answerable: Any = True, mapped: Any = MAPPED
+) -> Any:
+    program = WriteQuery()
+    for name in ("fact", "creative", "evaluation", "analysis"):
+        setattr(program, name, Scripted(said))
+    program.verify = Scripted({"answerable": answerable, "reason": "why not"})
+    program.map = Scripted({"missing": [], "constraints": mapped})
+    found = program(**{**PLAN, "difficulty": "easy", **plan})
+    checks = {name: check.verdict for name, check in found["checks"][0].items()}
+    return found["items"][0], checks, program
+
+
+def test_an_easy_query_that_can_be_answered_passes() -> None:
+    item, checks, _ = written({"task": "fact", "texts": ["Tides rise."]}, {"query": "Name two tides."})
+    assert item["query"] == "Name two tides."
+    assert (item["number"], set(checks.values())) == (2, {"yes"})
+
+
+@pytest.mark.parametrize(
+    ("plan", "said", "more", "failed"),
+    [
+        ({"difficulty": "hard"}, "Name two tides.", {}, {"conditions"}),
+        ({}, "Name two tides.", {"answerable": False}, {"answerable"}),
+        ({}, "Name two tides.", {"mapped": None}, {"conditions"}),
+        ({"language": "zh"}, "Name two tides.", {}, {"language"}),
+        ({"requirements": ["use 12 words"]}, "Name two tides.", {}, {"conditions"}),
+        ({}, "Name two tides.", {"answerable": "maybe"}, {"answerable"}),
+    ],
+)
+def test_what_fails_a_check_is_named(
+    plan: dict[str, Any], said: str, more: dict[str, Any], failed: set[str]
+) -> None:
+    _, checks, _ = written({"task": "fact", "texts": ["Tides rise."], **plan}, {"query": said}, **more)
+    assert {name for name, verdict in checks.items() if verdict != "yes"} == failed
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("removed", ["query", "article", "response"])
+def test_exactly_the_removed_part_of_an_evaluation_is_missing(removed: str, language: str) -> None:
+    text, said = ("Tides rise.", "Why?") if language == "en" else ("潮水上涨。", "为什么？")
+    plan = {"task": "evaluation", "texts": [text], "removed": removed, "language": language, "difficulty": ""}
+    item, checks, program = written(plan, {"question": said, "response": said}, answerable=False)
+    assert missing_parts(item["query"]) == [removed]
+    assert item["constraints"] == [{"category": "missing", "anchor": "", "text": removed}]
+    assert set(checks.values()) == {"yes"}
+    assert program.map.asked == []
+
+
+@pytest.mark.parametrize("removed", ["article 1", "article 2", "article 3"])
+def test_exactly_the_removed_article_of_an_analysis_is_missing(removed: str) -> None:
+    plan = {"task": "summary", "texts": ["One.", "Two.", "Three."], "removed": removed, "difficulty": ""}
+    item, checks, _ = written(plan, {"instruction": "Compare the three articles."}, answerable=True)
+    assert missing_parts(item["query"]) == [removed]
+    assert checks["answerable"] == "no"  # a verifier that does not notice cannot vouch for it
+
+
+def test_only_the_writers_are_tuned() -> None:
+    names = {name for name, _ in FAITHQA_QUERIES.basic().named_predictors()}
+    assert names == {"fact", "creative", "evaluation", "analysis"}
+    assert (FAITHQA_QUERIES.calls, FAITHQA_QUERIES.verifier_calls) == (3, 2)
+
+
+def test_the_command_builds_counts_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    asked = ("generate", "faithqa", "--input", "faithqa-documents", "--output", "b.jsonl", "--size", "40")
+    done = cli(*asked, "--json")
+    assert done.code == 0, done.err
+    made = read_jsonl(Path("b.jsonl"))
+    rejects = read_jsonl(Path("b.rejects.jsonl")) if Path("b.rejects.jsonl").exists() else []
+    assert len(made) + len(rejects) == 40
+    assert all(row["reasons"] for row in rejects)
+    assert done.json["statistics"] == json.loads(json.dumps(statistics(Path("b.jsonl"))))
+    assert done.json["statistics"]["total"] == len(made) == done.json["kept"]
+    for row in made:
+        assert missing_parts(row["query"]) == ([row["missing"]] if row["missing"] else [])
+    before = Path("b.jsonl").read_bytes()
+    again = cli(*asked, "--resume", "--json")
+    assert (again.code, again.json["done_before"]) == (0, True)
+    assert Path("b.jsonl").read_bytes() == before
+    refused = cli(*asked)
+    assert refused.code == 2
+    assert "exists" in refused.err
+
+
+def test_an_unknown_task_is_wrong_usage(tmp_path: Path) -> None:
+    output = str(tmp_path / "b.jsonl")
+    done = cli(
+        "generate", "faithqa", "--input", "faithqa-documents", "--output", output, "--tasks", "fact,song"
+    )
+    assert done.code != 0
+    assert "song" in done.err
