@@ -60,10 +60,10 @@ def _creative(given: dict[str, str], said: dict[str, Any]) -> str:
     except ValueError:
         wanted = [line.strip(" -") for line in given["requirements"].splitlines() if line.strip(" -")]
     form = said["forms"].get(given.get("form", ""), given.get("form", ""))
-    head = said["creative"].format(form=form)
-    if not wanted:
-        return head + said["stop"]
-    return head + said["demand"] + said["join"].join(wanted) + said["stop"]
+    parts = [said["creative"].format(form=form)]
+    if wanted:
+        parts += [said["demand"], said["join"].join(wanted)]
+    return "".join([*parts, said["stop"]])
 
 
 def _fact(given: dict[str, str], said: dict[str, Any], manner: Manner) -> str:
