@@ -71,8 +71,5 @@ def _fact(given: dict[str, str], said: dict[str, Any], manner: Manner) -> str:
     number = int(given["conditions"]) if given.get("conditions", "").strip().isdigit() else 3
     extra = manner.rng.sample(said["extras"], max(0, min(len(said["extras"]), number - 3)))
     concept = given.get("concept") or given.get("topic") or said["thing"]
-    return (
-        said["fact"].format(concept=concept.strip())
-        + "".join(said["add"] + one for one in extra)
-        + said["stop"]
-    )
+    head: str = said["fact"].format(concept=concept.strip())
+    return head + "".join(f"{said['add']}{one}" for one in extra) + str(said["stop"])
