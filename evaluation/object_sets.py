@@ -84,6 +84,16 @@ class ObjectSets(Graded):
         Raises:
             JuristError: the similarity is outside [0, 1].
         """
+        if (gold, value) not in self._known:
+            self._known[gold, value] = self._best(gold, value)
+        return self._known[gold, value]
+
+    @cached_property
+    def _known(self) -> dict[tuple[Set, Set], list[tuple[int, int, float]]]:
+        # every metric, resample and candidate asks for the same pairs again, and an assignment takes its time
+        return {}
+
+    def _best(self, gold: Set, value: Set) -> list[tuple[int, int, float]]:
         if not gold or not value:
             return []
         table = np.array([[self.same(one, two) for two in value] for one in gold], dtype=np.float64)

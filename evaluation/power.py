@@ -12,6 +12,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ..errors import UsageError
 from .paired import mcnemar
@@ -100,14 +101,11 @@ def noncentrality(alpha: float, power: float = POWER) -> float:
         raise UsageError(f"a power of {power!r} at level {alpha!r}", hint="give a power between alpha and 1")
     normal = NormalDist()
     critical = -normal.inv_cdf(alpha / 2)
-    low, high = 0.0, critical + 40.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        if normal.cdf(middle - critical) + normal.cdf(-middle - critical) < power:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+
+    def lacking(errors: float) -> float:
+        return power - normal.cdf(errors - critical) - normal.cdf(-errors - critical)
+
+    return float(brentq(lacking, 0.0, critical + 40.0, xtol=1e-14))
 
 
 def detectable(error: float, alpha: float, power: float = POWER) -> float | None:
