@@ -9,6 +9,7 @@ from .compile import COMPILE
 from .faithqa import BENCHMARK
 from .generate import ASSESS, DATASET, DIALOGUE, ITEMS
 from .gold import GOLD
+from .haluagent import HALUAGENT
 from .judges import COMPLETION, EXPORT, JUDGES
 from .run import RUN
 from .table import FIVE, THREE, TRAINING
@@ -31,6 +32,7 @@ COMMANDS: tuple[Command, ...] = (
     DATASET,
     ITEMS,
     BENCHMARK,
+    HALUAGENT,
     ASSESS,
     COMPLETION,
 )

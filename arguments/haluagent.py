@@ -1,0 +1,68 @@
+"""What ``generate haluagent`` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .command import Command
+from .groups import ModelOptions, PaidOptions, VerifierOptions, share, whole
+from .options import option
+
+__all__ = ["HALUAGENT", "HaluAgentOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HaluAgentOptions(ModelOptions, VerifierOptions, PaidOptions):
+    """Of ``jurist generate haluagent``."""
+
+    input: str = option(
+        "--input",
+        required=True,
+        metavar="DOCS",
+        help="rows with 'text' (or the authors' with 'knowledge'), a folder of .txt and .md, or haluagent-docs",
+    )
+    output: str = option("--output", required=True, metavar="FOLDER", help="the folder to write")
+    generator: str | None = option(
+        "--generator",
+        metavar="NAME[@V]",
+        help="who writes, such as haluagent@1 or haluagent-zh:basic, with Chinese instructions "
+        "(default: the latest compiled haluagent, else haluagent:basic)",
+    )
+    sample: int = option(
+        "--sample",
+        0,
+        type=int,
+        metavar="N",
+        help="write N items that passed and N that did not for people to check (default: none)",
+    )
+    limit: int | None = option("--limit", type=whole, metavar="N", help="the first N passages only")
+    max_rejected: float = option(
+        "--max-rejected",
+        1.0,
+        type=share,
+        metavar="SHARE",
+        help="share of rejected and failed items above which the exit code is 3 (default: 1)",
+    )
+
+
+HALUAGENT = Command(
+    name="generate haluagent",
+    does="haluagent.make",
+    options=HaluAgentOptions,
+    help="""\
+Make a benchmark of hallucination from documents (HaluAgent): a question with its correct answer from each passage,
+three hallucinated answers and their types, verified by three judges and by code, then aggregated into generative,
+single-choice and true-or-false items.
+""",
+    examples="""\
+examples:
+  jurist generate haluagent --input haluagent-docs --output bench/
+  jurist generate haluagent --input haluagent-docs --output bench/ --generator haluagent@1 --sample 20
+  jurist generate haluagent --input docs/ --output bench/ --model openai/gpt-4.1-mini --judge-model openai/gpt-4.1
+
+FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), generative_qa.jsonl and single_choice_qa.jsonl in the
+authors' format, verified.jsonl, verified.rejects.jsonl with the reasons, and statistics.json. The default model,
+"offline", makes gaps in sentences by rules. It is not a language model. After Ctrl-C, a limit or a crash, --resume
+continues, pays nothing twice, and ends in the same files.
+""",
+)

@@ -1,0 +1,120 @@
+"""``jurist generate haluagent``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..arguments.haluagent import HaluAgentOptions
+from ..generating.generation import Generated, Generation
+from ..generating.writing import rejects_path
+from ..gold.documents import read_documents
+from ..gold.goldset import Gold
+from ..jobs.forecasting import foresee_items
+from ..keeping.loading import load_judge
+from ..papers.haluagent.making import Benchmark, make_benchmark
+from ..programs.haluagent.writing import HALUAGENT
+from ..report.table import Table, table
+from .common import budget_of, model_of, store_of
+from .generate import total_line
+from .printing import Part, Result, remark
+from .started import Started
+from .tables import OFFLINE
+
+__all__ = ["make"]
+
+
+def make(options: HaluAgentOptions) -> Result:
+    """Make a benchmark; exit code 3 if too much was rejected or a document failed."""
+    job = _generation(options)
+    folder = Path(options.output)
+    topics = {one.id: _topic(one) for one in read_documents(options.input, "knowledge")}
+    with Started(options, list(job.loaded.models), lambda: foresee_items(job)) as begun:
+        start = begun.begin(len(job.cases), "writing and verifying")
+        found = make_benchmark(
+            job,
+            folder,
+            start,
+            topics=topics,
+            seed=options.seed,
+            sample=options.sample,
+            on_document=begun.step,
+        )
+    forecast = begun.estimate.to_json() if begun.estimate else None
+    data = {
+        "output": options.output,
+        **found.written.to_json(),
+        "statistics": dict(found.statistics),
+        "forecast": forecast,
+    }
+    code, notes = _ended(found.written, options.max_rejected)
+    return Result(data=data, body=_body(found, job, folder), notes=notes, code=code)
+
+
+def _generation(options: HaluAgentOptions) -> Generation:
+    verifier = (
+        replace(model_of(options, options.judge_model, options.seed), api_base=options.judge_api_base)
+        if options.judge_model
+        else None
+    )
+    store = store_of(options)
+    compiled = any(one.latest for one in store.list(HALUAGENT.name))
+    loaded = load_judge(
+        options.generator or (HALUAGENT.name if compiled else f"{HALUAGENT.name}:basic"),
+        store=store,
+        model=model_of(options, options.model, options.seed),
+        concurrency=options.concurrency,
+        verifier=verifier,
+    )
+    if loaded.note:
+        remark(loaded.note)
+    gold = Gold.load(options.input, loaded.judge)
+    return Generation(loaded=loaded, cases=gold.cases[: options.limit], budget=budget_of(options))
+
+
+def _topic(document: Any) -> str:
+    return str(document.topic or document.extra.get("label") or "")
+
+
+def _body(found: Benchmark, job: Generation, folder: Path) -> list[Part]:
+    made, counts = found.written, found.statistics
+    begun = (
+        [f"{folder} holds the items of this very job already; nothing was asked"]
+        if made.before
+        else [
+            *(f"{folder}: {line}" for line in made.words),
+            f"rejects with reasons: {rejects_path(folder / 'verified.jsonl')}",
+        ]
+    )
+    return [
+        *begun,
+        _formats(counts),
+        *(_counts(counts, name) for name in ("types", "topics", "languages")),
+        *[f"{one['question']}: {one['reason']}" for one in counts["dropped"]],
+        f"spent: {total_line(made.spend)}",
+        *([OFFLINE] if any(model.offline for model in job.loaded.models) else []),
+    ]
+
+
+def _formats(counts: Any) -> Table:
+    formats = counts["formats"]
+    positions = ", ".join(f"{letter} {count}" for letter, count in counts["correct_positions"].items())
+    return table(
+        f"items by format (as C-FAITH Table 4); the correct option is {positions}",
+        ("overall", *formats),
+        [[str(counts["items"]), *map(str, formats.values())]],
+    )
+
+
+def _counts(counts: Any, name: str) -> Table:
+    total = max(1, counts["questions"])
+    rows = [[one, str(count), f"{count / total:.1%}"] for one, count in counts[name].items()]
+    return table(f"questions by {name[:-1]} (as Figure 6)", (name[:-1], "questions", "share"), rows)
+
+
+def _ended(made: Generated, allowed: float) -> tuple[int, list[str]]:
+    notes = [f"{made.failed} passages failed; --resume asks for them again"] if made.failed else []
+    if made.unusable > allowed:
+        notes.append(f"{made.unusable:.1%} of the items were rejected or failed; {allowed:.1%} are allowed")
+    return 3 if made.failed or made.unusable > allowed else 0, notes
