@@ -189,7 +189,7 @@ class AssessOptions(LabellerOptions, Endpoint):
         "--benchmark",
         required=True,
         metavar="dialogues|FILE",
-        help="what is asked: the bundled prompts, or rows",
+        help="what is asked: the bundled prompts, rows, or a benchmark of jurist generate haluagent",
     )
     calibration: str | None = option(
         "--calibration",
@@ -290,6 +290,8 @@ examples:
   jurist assess openai/my-model --api-base http://localhost:8000/v1 --benchmark dialogues.jsonl --json
 
 With a real model, the calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are asked.
+A benchmark of jurist generate haluagent, or of C-FAITH's authors, is asked in its formats instead, zero-shot, and gives
+hallucination rates (C-FAITH, Tables 5 and 6, Figure 5); the judge is then qa-conflict, the calibration its own gold.
 --benchmark dialogues are the prompts of the bundled cognibench-mini; a file has rows with "turns" (as jurist generate
 dialogue writes them) or rows of the cognibench judge. After Ctrl-C, a limit or a crash, --resume continues and pays
 nothing twice.

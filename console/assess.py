@@ -24,6 +24,7 @@ from ..papers.cognibench.assess import (
 from ..papers.cognibench.dataset import response_rows
 from ..programs.dialogue_checks import range_of
 from ..report.table import Table, table
+from . import haluagent_assess
 from .common import budget_of, model_of, write_text
 from .generate import below, labeller, total_line
 from .printing import Part, Result, remark
@@ -36,6 +37,9 @@ _TYPES, _RATES = MEASURES[:3], MEASURES[3:]
 
 def run(options: AssessOptions) -> Result:
     """Assess models; exit code 3 if too many prompts have no usable answer."""
+    items = haluagent_assess.items_of_benchmark(options.benchmark)
+    if items:
+        return haluagent_assess.run(options, items)
     work = _assessment(options)
     steps = len(work.held_out) + 2 * len(work.prompts) * len(work.targets)
     if work.judge.note:

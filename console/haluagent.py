@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from ..keeping.loading import load_judge
 from ..papers.haluagent.making import Benchmark, make_benchmark
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.table import Table, table
-from .common import budget_of, model_of, store_of
+from .common import budget_of, model_of, store_of, verifier_model
 from .generate import total_line
 from .printing import Part, Result, remark
 from .started import Started
@@ -53,11 +52,6 @@ def make(options: HaluAgentOptions) -> Result:
 
 
 def _generation(options: HaluAgentOptions) -> Generation:
-    verifier = (
-        replace(model_of(options, options.judge_model, options.seed), api_base=options.judge_api_base)
-        if options.judge_model
-        else None
-    )
     store = store_of(options)
     compiled = any(one.latest for one in store.list(HALUAGENT.name))
     loaded = load_judge(
@@ -65,7 +59,7 @@ def _generation(options: HaluAgentOptions) -> Generation:
         store=store,
         model=model_of(options, options.model, options.seed),
         concurrency=options.concurrency,
-        verifier=verifier,
+        verifier=verifier_model(options, options.timeout, options.seed),
     )
     if loaded.note:
         remark(loaded.note)

@@ -17,6 +17,7 @@ __all__ = [
     "TYPES",
     "AnswerCheck",
     "AnswerCheckZh",
+    "AnswerQuestion",
     "HallucinationCheck",
     "HallucinationCheckZh",
     "HallucinationType",
@@ -226,3 +227,10 @@ class QAConflict(dspy.Signature):
     correct_answer: str = dspy.InputField(desc="its correct answer")
     response: str = dspy.InputField(desc="the reply to judge")
     conflict: bool = dspy.OutputField(desc="True if the reply conflicts with the correct answer")
+
+
+class AnswerQuestion(dspy.Signature):
+    """Answer the prompt, in its language."""
+
+    prompt: str = dspy.InputField(desc="a question, perhaps with options or with an answer to assess")
+    response: str = dspy.OutputField(desc="the answer")

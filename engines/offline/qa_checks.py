@@ -196,7 +196,11 @@ def _label_reason(values: Values, found: dict[str, float], yes: bool) -> str:
 
 
 def _conflict(values: Values) -> dict[str, float]:
-    return _against(values["question"], values["correct_answer"], values["response"])
+    silent = re.search(DATA["marks"]["silent"], values["response"].lower())
+    return {
+        **_against(values["question"], values["correct_answer"], values["response"]),
+        "silent": float(bool(silent)),
+    }
 
 
 def _conflict_reason(values: Values, found: dict[str, float], yes: bool) -> str:
@@ -227,7 +231,7 @@ _CHECKS: Final[Mapping[str, _Check]] = {
     ),
     "conflict": _Check(
         measure=_conflict,
-        yes={"kept": -3.5, "turned": 3.0, "other": 1.0, "numbers": 2.5, "lost": 1.0, _BIAS: 0.75},
+        yes={"kept": -3.5, "turned": 3.0, "other": 1.0, "numbers": 2.5, "lost": 1.0, "silent": -6.0, _BIAS: 0.75},
         uncertain={},
         reason=_conflict_reason,
     ),

@@ -26,7 +26,12 @@ from .request import Ask
 
 __all__ = ["is_qa_proposal", "is_qa_writing", "propose_qa", "write_qa"]
 
-_STEPS: Final = {"question": "question", "hallucinated_answers": "hallucinations", "types": "label"}
+_STEPS: Final = {
+    "question": "question",
+    "hallucinated_answers": "hallucinations",
+    "types": "label",
+    "response": "reply",
+}
 """The output field that tells a step -> the step."""
 _ABOUT: Final = {
     "label": re.compile(r"type each hallucinated answer|幻觉答案属于哪种类型"),
@@ -41,12 +46,15 @@ def is_qa_writing(ask: Ask) -> bool:
     """Say whether a request is for a step that writes questions, wrong answers or their types."""
     names = {field.name for field in ask.outputs}
     return bool(
-        {"question", "passage"} <= names or "hallucinated_answers" in names or _types_wanted(ask, names)
+        {"question", "passage"} <= names
+        or "hallucinated_answers" in names
+        or ("types" in names and "hallucinated_answers" in ask.values)
+        or _replying(ask, names)
     )
 
 
-def _types_wanted(ask: Ask, names: set[str]) -> bool:
-    return "types" in names and "hallucinated_answers" in ask.values
+def _replying(ask: Ask, names: set[str]) -> bool:
+    return names == {"response"} and ask.values.keys() == {"prompt"}
 
 
 def write_qa(ask: Ask, manner: Manner) -> dict[str, Any]:
@@ -187,10 +195,24 @@ def _listed(text: str) -> list[str]:
     return [str(one) for one in read] if isinstance(read, list) else [str(read)]
 
 
+def _reply(ask: Ask, manner: Manner) -> dict[str, Any]:
+    """Guess where there is something to choose from, by a hash of the prompt: nothing is known here of the world."""
+    prompt = ask.values["prompt"]
+    draw = manner.rng.random() if manner.temperature > 0 else _chance(prompt)
+    if re.search(r"^D\. ", prompt, flags=re.M):
+        return {"response": "ABCD"[int(draw * 4)]}
+    chinese = is_cjk(prompt)
+    if "true or false" in prompt or "“正确”或“错误”" in prompt:
+        truth = draw < 0.5
+        return {"response": ("正确" if truth else "错误") if chinese else str(truth)}
+    return {"response": "不知道。" if chinese else "I do not know."}
+
+
 _WRITERS: Final[Mapping[str, Callable[[Ask, Manner], dict[str, Any]]]] = {
     "question": _question,
     "hallucinations": _hallucinations,
     "label": _labels,
+    "reply": _reply,
 }
 
 

@@ -131,7 +131,9 @@ def _sample(job: Generation, folder: Path, count: int, seed: int) -> None:
     texts = {f"{case.group}/{case.id[:8]}": case.inputs["knowledge"] for case in job.cases}
     (folder / "check").mkdir(exist_ok=True)
     for judge, fields in _SHEETS.items():
-        write_jsonl((_to_label(row, judge, fields, texts) for row in rows), folder / "check" / f"{judge}.jsonl")
+        write_jsonl(
+            (_to_label(row, judge, fields, texts) for row in rows), folder / "check" / f"{judge}.jsonl"
+        )
     _lines([json.dumps(passed, ensure_ascii=False, indent=2)], folder / "check" / "passed.json")
 
 

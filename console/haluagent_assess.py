@@ -1,0 +1,197 @@
+"""``jurist assess`` on a benchmark of C-FAITH's formats."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from ..arguments.generate import AssessOptions
+from ..engines.models import Model
+from ..evaluation.paired import mcnemar
+from ..gold.goldset import Gold
+from ..gold.writing import write_jsonl
+from ..keeping.loading import LoadedJudge, default_temperature, load_judge
+from ..papers.haluagent.assess import Assessed, ItemAssessment, assess_items, foresee_items_assessment
+from ..papers.haluagent.authors import read_authors
+from ..papers.haluagent.items import FORMATS, Item, read_items
+from ..papers.haluagent.rates import paired
+from ..programs.haluagent.judges import QA_CONFLICT
+from ..report.table import Table, table
+from ..signatures.haluagent import TYPES
+from .common import budget_of, model_of, store_of, write_text
+from .generate import total_line
+from .printing import Part, Result, remark
+from .started import Started
+
+__all__ = ["items_of_benchmark", "run"]
+
+
+def items_of_benchmark(path: str) -> tuple[Item, ...]:
+    """Return the items of a benchmark file, ours or the authors'; none if it is something else."""
+    try:
+        with Path(path).open(encoding="utf-8") as lines:
+            row = json.loads(lines.readline())
+    except (OSError, ValueError):
+        return ()
+    if isinstance(row, dict) and row.get("format") in FORMATS:
+        return read_items(path)
+    theirs = (
+        isinstance(row, dict) and {"question"} < row.keys() and {"halu_type", "correct_option"} & row.keys()
+    )
+    return read_authors(path) if theirs else ()
+
+
+def run(options: AssessOptions, items: tuple[Item, ...]) -> Result:
+    """Assess models on items; exit code 3 if too many replies hold no answer."""
+    judge = _judge(options)
+    work = ItemAssessment(
+        items=items[: options.limit],
+        targets=tuple(_target(options, name) for name in options.models),
+        judge=judge,
+        calibration=Gold.load(options.calibration or QA_CONFLICT.bundled, judge.judge),
+        benchmark=options.benchmark,
+        concurrency=options.concurrency,
+        budget=budget_of(options),
+        seed=options.seed,
+    )
+    steps = len(work.held_out) + 2 * len(work.items) * len(work.targets)
+    with Started(options, [judge.model, *work.targets], lambda: foresee_items_assessment(work)) as begun:
+        found, spend = assess_items(
+            work, begun.begin(steps, "calibrating, answering, judging"), on_step=begun.step
+        )
+    data = {
+        "benchmark": work.benchmark,
+        "items": len(work.items),
+        "judge": judge.stamp(),
+        "calibration": {"gold": work.calibration.name, "rows": len(work.held_out)},
+        "models": [one.to_json() for one in found],
+        "paired": list(_pairs(found)),
+        "spend": spend,
+        "forecast": begun.estimate.to_json() if begun.estimate else None,
+    }
+    if options.answers:
+        write_jsonl(_answers(found), options.answers)
+    if options.output:
+        write_text(json.dumps(data, ensure_ascii=False, indent=2), options.output)
+    code, notes = _ended(options, found)
+    return Result(data=data, body=_body(work, found, spend), notes=notes, code=code)
+
+
+def _judge(options: AssessOptions) -> LoadedJudge:
+    store = store_of(options)
+    compiled = any(one.latest for one in store.list(QA_CONFLICT.name))
+    loaded = load_judge(
+        options.judge or (QA_CONFLICT.name if compiled else f"{QA_CONFLICT.name}:basic"),
+        store=store,
+        samples=options.samples,
+        threshold=options.threshold,
+        concurrency=options.concurrency,
+        strictness=options.strictness,
+    )
+    if loaded.note:
+        remark(loaded.note)
+    return loaded.with_model(
+        Model(
+            name=options.judge_model,
+            api_base=options.judge_api_base,
+            temperature=options.judge_temperature,
+            timeout=options.timeout,
+            seed=options.seed,
+        )
+    )
+
+
+def _target(options: AssessOptions, name: str) -> Model:
+    model = model_of(options, name, options.seed)
+    if name == "offline":
+        model = replace(model, api_base=None)
+    return default_temperature(model, 2)  # one reply, drawn as a user would get it
+
+
+def _answers(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
+    for one in found:
+        for reply, result in zip(one.replies, one.found, strict=True):
+            said = {"reply": reply, "hallucinated": result.hallucinated, "failed": result.failed}
+            yield {"model": one.model, "id": result.item.id, "format": result.item.format, **said}
+
+
+def _pairs(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
+    for first, second in combinations(found, 2):
+        only_first, only_second = paired(first.found, second.found)
+        yield {
+            "first": first.model,
+            "second": second.model,
+            "only_first": only_first,
+            "only_second": only_second,
+            "p": mcnemar(only_first, only_second).p,
+        }
+
+
+def _body(work: ItemAssessment, found: Sequence[Assessed], spend: Any) -> list[Part]:
+    offline = work.judge.model.offline or any(model.offline for model in work.targets)
+    pairs = [
+        [one["first"], one["second"], str(one["only_first"]), str(one["only_second"]), f"{one['p']:.3g}"]
+        for one in _pairs(found)
+    ]
+    return [
+        _formats(found),
+        _shares("by type, generative items (C-FAITH Table 6)", TYPES, found, "types"),
+        _shares(
+            "true-or-false items (Figure 5): hallucinated taken for correct, correct taken for hallucinated",
+            ("false_negative", "false_positive"),
+            found,
+            "errors",
+        ),
+        *(
+            [table("the same items: hallucinated on by one only, exact McNemar",
+                   ("first", "second", "only first", "only second", "p"), pairs)]
+            if pairs
+            else []
+        ),
+        *(
+            f"{one.model}: generative, without the judge's errors: {one.rates.corrected}"
+            + (f" ({one.rates.corrected.problem})" if one.rates.corrected.problem else "")
+            for one in found
+            if one.rates.corrected
+        ),
+        f"judge: {work.judge.name} with {work.judge.model.name}, measured on {len(work.held_out)} rows of "
+        f"{work.calibration.name}",
+        f"spent: {total_line(spend)}",
+        *(["engine: offline, an evidence reader and not a language model"] if offline else []),
+    ]  # fmt: skip
+
+
+def _formats(found: Sequence[Assessed]) -> Table:
+    rows = []
+    for one in found:
+        overall = one.rates.overall
+        mean = "-" if overall is None else "{:.3f} [{:.3f}, {:.3f}]".format(*overall)
+        unanswered = str(sum(one.rates.unanswered.values()))
+        cells = [str(one.rates.formats.get(name, "-")) for name in FORMATS]
+        rows.append([one.model, *cells, mean, unanswered, str(one.rates.failed)])
+    return table(
+        "hallucination rates [95 % interval] (C-FAITH Table 5)",
+        ("model", *FORMATS, "overall", "unanswered", "failed"),
+        rows,
+    )
+
+
+def _shares(title: str, names: Sequence[str], found: Sequence[Assessed], which: str) -> Table:
+    rows = [[one.model, *(str(getattr(one.rates, which).get(name, "-")) for name in names)] for one in found]
+    return table(title, ("model", *(name.replace("_", " ") for name in names)), rows)
+
+
+def _ended(options: AssessOptions, found: Sequence[Assessed]) -> tuple[int, list[str]]:
+    notes = ["--resume asks again for what failed"] if any(one.rates.failed for one in found) else []
+    worst = max(found, key=lambda one: one.unusable)
+    if worst.unusable <= options.max_unusable:
+        return 0, notes
+    share, allowed = f"{worst.unusable:.1%}", f"{options.max_unusable:.1%}"
+    return 3, [
+        *notes,
+        f"{worst.model}: {share} of the items have no answer; {allowed} are allowed (--max-unusable)",
+    ]
