@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..engines.meter import Budget
-from ..engines.models import Model
 from ..errors import JuristError, UsageError
 from ..jobs.estimate import Estimate
-from ..jobs.forecast import Span
 from .printing import remark
 
-__all__ = ["ASK_CALLS", "ASK_COST", "Bill", "NotApprovedError", "announce", "approve", "bill"]
+__all__ = ["ASK_CALLS", "ASK_COST", "Bill", "NotApprovedError", "agree", "approve", "bill"]
 
 ASK_CALLS = 1000
 """Calls to real models above which a person is asked."""
@@ -91,49 +88,50 @@ def approve(bill: Bill, *, yes: bool) -> None:
         raise NotApprovedError("nothing was sent", hint="answer y, or add --yes")
 
 
-def announce(estimate: Estimate, budget: Budget, paid: int) -> None:
-    """Say what is about to be spent, and whether a limit on calls will end it before that.
+def agree(
+    estimate: Estimate,
+    paid: Mapping[str, int],
+    *,
+    yes: bool,
+    spent: int = 0,
+    bounded: bool | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Say what is about to be spent, and ask a person where that is much; nothing is sent before.
 
     Args:
         estimate: of the whole work.
-        budget: its limits.
-        paid: answers that are there already.
+        paid: role -> answers that are there already.
+        yes: the answer was given before.
+        spent: further calls of earlier starts, for work of which they are no part any more.
+        bounded: whether the user limited the calls; default: whether they are limited.
+        notes: what else is to be known before.
+
+    Raises:
+        UsageError, NotApprovedError: as :func:`approve`.
     """
-    kept = f"; {paid} answers are paid already" if paid else ""
+    answers, limit = sum(paid.values()), estimate.budget.calls
+    kept = f"; {answers} answers are paid already" if answers else ""
     remark(f"before: {estimate.words}{kept}")
-    limit, (least, most) = budget.calls, _whole(estimate.calls)
-    if limit is not None and limit < most:
-        may = "will" if limit < least else "may"
+    whole = estimate.whole.calls
+    if limit is not None and whole.most is not None and limit - spent < whole.most:
+        may = "will" if limit - spent < whole.least else "may"
         remark(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
+    for note in notes:
+        remark(note)
+    approve(bill(estimate, paid, spent=spent, bounded=bounded), yes=yes)
 
 
-def bill(estimate: Estimate, budget: Budget, paid: int, models: Collection[Model]) -> Bill:
-    """Return what is to be approved of an estimate; see :func:`announce`.
-
-    Args:
-        estimate: of the whole work.
-        budget: its limits.
-        paid: answers that are there already.
-        models: who is asked.
-    """
-    least, most = _whole(estimate.billed)
-    calls = max(0, (most if budget.calls is None else min(most, budget.calls)) - paid)
-    cost = None
-    if estimate.cost is not None:
-        cost = (estimate.cost.most or 0.0) * calls / max(1, most)
-    if cost is not None and budget.cost is not None:
-        cost = min(cost, budget.cost)
-    hosted = {model.name for model in models if model.api_base is None}
+def bill(estimate: Estimate, paid: Mapping[str, int], *, spent: int = 0, bounded: bool | None = None) -> Bill:
+    """Return what is to be approved of an estimate; see :func:`agree`."""
+    calls, cost = estimate.left(paid, spent)
+    billed = estimate.billed
     return Bill(
         calls=calls,
         cost=cost,
-        unpriced=tuple(name for name in estimate.unpriced if name in hosted),
+        unpriced=estimate.hosted,
         unknown=estimate.unpriced,
-        bounded=budget.calls is not None,
-        capped=budget.cost is not None,
-        about="about" if least == most else "up to",
+        bounded=estimate.budget.calls is not None if bounded is None else bounded,
+        capped=estimate.budget.cost is not None,
+        about="about" if billed.least == billed.most else "up to",
     )
-
-
-def _whole(span: Span) -> tuple[int, int]:
-    return round(span.least), round(span.least if span.most is None else span.most)

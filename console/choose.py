@@ -7,9 +7,7 @@ from collections.abc import Callable
 from ..arguments.artifacts import ChooseOptions
 from ..engines.meter import Budget
 from ..jobs.choosing import Choosing, Opening, choose
-from ..jobs.estimate import estimate
-from ..jobs.forecast import free
-from .approving import announce, approve, bill
+from .approving import agree
 from .common import Bar, budget_of, store_of
 from .printing import Result, remark
 from .proof import kept_line, proof_parts
@@ -25,12 +23,9 @@ def run(options: ChooseOptions) -> Result:
 
         def begin(opening: Opening) -> None:
             remark(opening.words)
-            real = [model for model in opening.models if not free(model)]
-            if real:
-                seen = estimate(opening.questions, f"{opening.cases} sealed cases")
-                announce(seen, budget, opening.paid)
-                approve(bill(seen, budget, opening.paid, real), yes=options.yes)
-            bar.begin("proving", len(opening.questions) * opening.cases)
+            if any(part.paid for part in opening.estimate.parts):
+                agree(opening.estimate, opening.paid, yes=options.yes)
+            bar.begin("proving", len(opening.estimate.parts) * opening.cases)
 
         chosen = choose(_choosing(options, budget, begin, bar.step), store_of(options))
     card = chosen.artifact.card

@@ -9,14 +9,15 @@ from pathlib import Path
 from ..arguments.compare import CompareOptions
 from ..gold.goldset import Gold
 from ..jobs.comparing import Comparison, compare
+from ..jobs.estimate import Estimate
 from ..jobs.experiment import Answers, Experiment
-from ..jobs.forecast import Forecast, foresee
+from ..jobs.foresee import foresee
 from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, Start, paying
-from .approving import Bill, approve
+from .approving import agree
 from .common import budget_of, judge_of, model_of, progress, store_of, verifier_model, write_text
 from .compared import cost_line, sheets
-from .printing import Part, Result, remark
+from .printing import Part, Result
 from .strata import People
 from .tables import OFFLINE
 
@@ -45,10 +46,9 @@ def run(options: CompareOptions) -> Result:
     return Result(data=found, body=_body(comparison, people))
 
 
-def asked(experiment: Experiment, job: PaidJob, forecast: Forecast, *, yes: bool) -> list[Answers]:
+def asked(experiment: Experiment, job: PaidJob, forecast: Estimate, *, yes: bool) -> list[Answers]:
     """Say what is about to be spent, ask a person where that is much, then ask the judges."""
-    _announce(forecast, experiment, job.kept)
-    approve(_bill(forecast, experiment, job.kept), yes=yes)
+    agree(forecast, job.paid, yes=yes, notes=_notes(experiment))
     rows = len(experiment.cases) * experiment.repeats + len(experiment.gold.ambiguous)
     with progress(rows * len(experiment.contenders), "asking") as bar:
         return experiment.ask(job, lambda: bar.advance(bar.task_ids[0]))
@@ -76,34 +76,11 @@ def _experiment(options: CompareOptions, store: Store) -> Experiment:
     )
 
 
-def _announce(forecast: Forecast, experiment: Experiment, paid: int) -> None:
-    kept = f"; {paid} answers are paid already" if paid else ""
-    remark(f"before: {forecast.words}{kept}")
-    limit = experiment.budget.calls
-    if limit is not None and limit < forecast.calls:
-        remark(f"--max-calls {limit} will stop it before the end; --resume continues from there")
-    for note in dict.fromkeys(one.note for one in experiment.contenders if one.note):
-        remark(note)
+def _notes(experiment: Experiment) -> list[str]:
+    notes = list(dict.fromkeys(one.note for one in experiment.contenders if one.note))
     if experiment.repeats > 1 and any(one.model.temperature == 0 for one in experiment.contenders):
-        remark("at temperature 0, repeats differ only by what the model itself still varies")
-
-
-def _bill(forecast: Forecast, experiment: Experiment, paid: int) -> Bill:
-    budget, contenders = experiment.budget, experiment.contenders
-    calls = forecast.billed if budget.calls is None else min(forecast.billed, budget.calls)
-    calls = max(0, calls - paid)
-    cost = None if forecast.unpriced else forecast.cost * calls / max(1, forecast.billed)
-    if cost is not None and budget.cost is not None:
-        cost = min(cost, budget.cost)
-    hosted = {one.model.name for one in contenders if one.model.api_base is None}
-    return Bill(
-        calls=calls,
-        cost=cost,
-        unpriced=tuple(name for name in forecast.unpriced if name in hosted),
-        unknown=forecast.unpriced,
-        bounded=budget.calls is not None,
-        capped=budget.cost is not None,
-    )
+        notes.append("at temperature 0, repeats differ only by what the model itself still varies")
+    return notes
 
 
 def _body(comparison: Comparison, people: People) -> Sequence[Part]:

@@ -14,12 +14,12 @@ from ..evaluation.ceiling import Ceiling
 from ..gold.goldset import Gold
 from ..gold.strata import Strata, ceiling_of, strata
 from ..jobs.compiling import Compiled, Plan, compile_judge
-from ..jobs.outlook import Outlook, models_of, outlook
+from ..jobs.foresee import foresee_compilation
 from ..keeping.loading import default_temperature, locate, resolve_sampling
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
-from .approving import Bill, approve
+from .approving import agree
 from .common import human, model_of, sampling_of, settings_of, shares_of, store_of, verifier_model
 from .history import pareto_parts
 from .printing import Part, Result, remark
@@ -45,12 +45,13 @@ def run(options: CompileOptions) -> Result:
         judge = with_strictness(judge, options.strictness)
     plan = _plan(options, judge, reference)
     remark(f"{judge.name} on {plan.gold.name}: {len(plan.gold.cases)} cases, optimizer {plan.optimizer}")
-    seen = outlook(plan)
+    seen = foresee_compilation(plan)
     with ExitStack() as shown:
         watch = Watch(human(), f"{judge.name} on {plan.gold.name}, {plan.optimizer}")
 
         def opened(paid: Mapping[str, int]) -> None:
-            _agree(options, plan, seen, sum(paid.values()))
+            if seen.payable:  # else nothing will be sent: the compilation says what the budget lacks
+                agree(seen, paid, yes=options.yes, bounded=options.max_calls is not None)
             shown.enter_context(watch)
 
         compiled = compile_judge(
@@ -68,14 +69,6 @@ def run(options: CompileOptions) -> Result:
         data={**about, **compiled.artifact.card, **raters.to_json(), "forecast": seen.to_json()},
         body=_body(compiled, plan, raters),
     )
-
-
-def _agree(options: CompileOptions, plan: Plan, seen: Outlook, paid: int) -> None:
-    """Say what is about to be spent, and ask above the limits."""
-    if seen.payable:  # else nothing will be sent: the compilation says what the budget lacks
-        kept = f"; {paid} answers are paid already" if paid else ""
-        remark(f"before: {seen.words}{kept}")
-        approve(_bill(plan, seen, paid, bounded=options.max_calls is not None), yes=options.yes)
 
 
 def _check_reference(reference: str) -> None:
@@ -136,20 +129,6 @@ def _with_metric(judge: Judge, metric: str) -> Judge:
             f"no metric of {judge.name} is called {metric!r}", hint=choices(metric, judge.comparison.metrics)
         )
     return judge.with_metric(metric)
-
-
-def _bill(plan: Plan, seen: Outlook, paid: int, *, bounded: bool) -> Bill:
-    hosted = {model.name for model in models_of(plan) if model.api_base is None}
-    calls = None if seen.calls.most is None else max(0, round(seen.calls.most) - paid)
-    return Bill(
-        calls=calls if seen.billed else 0,
-        cost=None if seen.cost is None else seen.cost.most,
-        unpriced=tuple(name for name in seen.unpriced if name in hosted),
-        unknown=seen.unpriced,
-        bounded=bounded,
-        capped=plan.budget.cost is not None,
-        about="up to",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

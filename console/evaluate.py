@@ -11,7 +11,7 @@ from ..arguments.compare import EvaluateOptions
 from ..evaluation.measured import Score
 from ..gold.goldset import Gold
 from ..jobs.evaluating import Disagreement, Evaluating, Evaluation, evaluation_of
-from ..jobs.forecast import foresee
+from ..jobs.foresee import foresee
 from ..keeping.paying import Start, paying
 from ..report.table import Table, table
 from .common import budget_of, judge_of, model_of, store_of, write_text

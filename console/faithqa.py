@@ -11,7 +11,7 @@ from ..arguments.faithqa import BenchmarkOptions
 from ..errors import UsageError
 from ..generating.writing import rejects_path
 from ..gold.documents import read_documents
-from ..jobs.forecasting import foresee_items
+from ..jobs.foresee import foresee_items
 from ..keeping.loading import load_judge
 from ..papers.faithqa.benchmark import Benchmark, Built, build
 from ..papers.faithqa.plans import TASKS, Plan

@@ -22,7 +22,7 @@ from ..generating.writing import generate, rejects_path
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
-from ..jobs.forecasting import foresee_items
+from ..jobs.foresee import foresee_items
 from ..keeping.loading import LoadedJudge, load_judge
 from ..papers.cognibench.describing import describe_labelled
 from ..papers.cognibench.dialogues import Dialogues, Made, foresee_dialogues, make_dialogues

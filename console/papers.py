@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..arguments.table import AblationOptions, DetectorOptions, TableOptions
-from ..engines.models import Model
 from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
@@ -20,7 +19,7 @@ from ..papers.cognibench.detectors import Detectors
 from ..papers.cognibench.result import Table
 from ..programs.cognibench import COGNIBENCH
 from ..programs.strictness import DEFAULT, with_strictness
-from .approving import announce, approve, bill
+from .approving import agree
 from .common import budget_of, judge_of, model_of, progress, settings_of, shares_of, store_of, write_text
 from .detected import sheets
 from .printing import Part, Result, remark
@@ -45,7 +44,7 @@ def three(options: DetectorOptions) -> Result:
         budget=budget_of(options),
         seed=options.seed,
     )
-    return _made(options, work, [one.model for one in work.contenders])
+    return _made(options, work)
 
 
 def five(options: AblationOptions) -> Result:
@@ -73,15 +72,14 @@ def five(options: AblationOptions) -> Result:
         concurrency=options.concurrency,
         sink=show,
     )
-    return _made(options, work, work.models)
+    return _made(options, work)
 
 
-def _made(options: TableOptions, work: Detectors | Ablation, models: Collection[Model]) -> Result:
+def _made(options: TableOptions, work: Detectors | Ablation) -> Result:
     root = Path(options.checkpoint) if options.checkpoint else store_of(options).checkpoints
     with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
-        forecast, paid = work.forecast(), job.kept
-        announce(forecast, work.budget, paid)
-        approve(bill(forecast, work.budget, paid, models), yes=options.yes)
+        forecast = work.forecast()
+        agree(forecast, job.paid, yes=options.yes)
         with progress(work.questions, "asking") as bar:
             table = work.table(job, lambda: bar.advance(bar.task_ids[0]))
         found = {**table.to_json(), "forecast": forecast.to_json(), "spent": _spent(job)}

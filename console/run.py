@@ -12,11 +12,11 @@ from ..cases import Case
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..gold.new_rows import read_rows
-from ..jobs.estimate import Questions, estimate
-from ..jobs.forecast import free
+from ..jobs.estimate import Estimate, free
+from ..jobs.measuring import part_of
 from ..keeping.loading import LoadedJudge
 from ..runs.runner import Summary, run_judge
-from .approving import announce, approve, bill
+from .approving import agree
 from .common import Bar, budget_of, judge_of, model_of, store_of, verifier_model
 from .printing import Result, remark
 
@@ -43,8 +43,8 @@ def run(options: RunOptions) -> Result:
     output = sys.stdout if options.output == "-" else Path(options.output)
     with Bar() as bar:
 
-        def begin(todo: Sequence[Case]) -> None:
-            _ask(loaded, todo, budget, yes=options.yes)
+        def begin(todo: Sequence[Case], spent: int) -> None:
+            _ask(loaded, todo, budget, spent, yes=options.yes)
             bar.begin(f"judging with {loaded.name}", len(cases), len(cases) - len(todo))
 
         summary = run_judge(
@@ -73,18 +73,16 @@ def _loaded(options: RunOptions) -> LoadedJudge:
     return replace(found.with_model(model), stopping=options.stopping)
 
 
-def _ask(loaded: LoadedJudge, todo: Sequence[Case], budget: Budget, *, yes: bool) -> None:
+def _ask(loaded: LoadedJudge, todo: Sequence[Case], budget: Budget, spent: int, *, yes: bool) -> None:
     """Say what is about to be spent on a real model, and ask above the limits."""
     if all(map(free, loaded.models)) or not todo:
         return
     sampling = loaded.sampling
     least = sampling.fewest if loaded.stopping == "settled" else sampling.samples
     number = len(todo) * least, len(todo) * sampling.samples
-    seen = estimate(
-        [Questions(asker=loaded.asker, model=loaded.model, cases=todo, number=number)], f"{len(todo)} rows"
-    )
-    announce(seen, budget, 0)
-    approve(bill(seen, budget, 0, loaded.models), yes=yes)
+    part = part_of("judge", loaded.asker(), loaded.models, todo, number)
+    seen = Estimate(what=f"{len(todo)} rows", parts=(part,), budget=budget)
+    agree(seen, {}, yes=yes, spent=spent)
 
 
 def _ended(options: RunOptions, summary: Summary) -> tuple[int, list[str]]:

@@ -7,12 +7,10 @@ from types import TracebackType
 
 from ..arguments.groups import PaidOptions
 from ..engines.models import Model
-from ..jobs.estimates import Estimate
-from ..jobs.forecast import free
+from ..jobs.estimate import Estimate, free
 from ..keeping.paying import Start
-from .approving import Bill, approve
+from .approving import agree
 from .common import Bar, store_of
-from .printing import remark
 
 __all__ = ["Started"]
 
@@ -62,26 +60,5 @@ class Started:
     def _open(self, paid: Mapping[str, int]) -> None:
         if self._real:
             self.estimate = self._foresee()
-            self._announce(self.estimate, sum(paid.values()))
-            approve(self._bill(self.estimate, paid), yes=self._options.yes)
+            agree(self.estimate, paid, yes=self._options.yes)
         self._bar.begin(*self._wanted)
-
-    def _announce(self, estimate: Estimate, paid: int) -> None:
-        limit = estimate.budget.calls
-        kept = f"; {paid} answers are paid already" if paid else ""
-        remark(f"before: {estimate.words}{kept}")
-        if limit is not None and limit < sum(part.calls.least for part in estimate.parts):
-            remark(f"--max-calls {limit} will stop it before the end; --resume continues from there")
-
-    def _bill(self, estimate: Estimate, paid: Mapping[str, int]) -> Bill:
-        calls, cost = estimate.left(paid)
-        hosted = {model.name for model in self._real if model.api_base is None}
-        return Bill(
-            calls=calls,
-            cost=cost,
-            unpriced=tuple(name for name in estimate.unpriced if name in hosted),
-            unknown=tuple(estimate.unpriced),
-            bounded=estimate.budget.calls is not None,
-            capped=estimate.budget.cost is not None,
-            about="up to",
-        )

@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from ..engines.channel import CallContext
@@ -31,7 +30,8 @@ from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
-from .estimate import Questions
+from .estimate import Estimate
+from .measuring import part_of
 from .proving import described, model_under, openings, proven
 
 __all__ = ["Choosing", "Chosen", "Opening", "choose"]
@@ -46,16 +46,14 @@ class Opening:
     Attributes:
         words: what is done, for people.
         cases: of the test.
-        questions: who is asked, and how many times.
-        models: those asked.
-        paid: answers that are there already.
+        estimate: what it takes.
+        paid: role -> answers that are there already.
     """
 
     words: str
     cases: int
-    questions: tuple[Questions, ...]
-    models: tuple[Model, ...]
-    paid: int
+    estimate: Estimate
+    paid: Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +117,7 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
     start = Start(root=store.checkpoints, resume=choosing.resume, fresh=choosing.fresh)
     with paying(work, start) as job:
         pair = _pair(choosing, work, job.contexts["judge"])
-        choosing.begin(_opening(work, pair, opened, job.kept))
+        choosing.begin(_opening(work, pair, opened, job.paid))
         return _proven(choosing, store, work, job, pair, opened)
 
 
@@ -196,19 +194,14 @@ def _pair(choosing: Choosing, work: _Work, context: CallContext) -> _Pair:
     return _Pair(basic=basic, chosen=chosen, own=own, model=model)
 
 
-def _opening(work: _Work, pair: _Pair, opened: int, paid: int) -> Opening:
-    test, asked = work.split.test, [(pair.basic, pair.own)] + [(pair.chosen, pair.model)] * (not pair.same)
-    questions = [
-        Questions(
-            asker=partial(dataclasses.replace, one), model=model, cases=test, number=_draws(one, len(test))
-        )
-        for one, model in asked
-    ]
+def _opening(work: _Work, pair: _Pair, opened: int, paid: Mapping[str, int]) -> Opening:
+    test = work.split.test
+    asked = [("judge", pair.basic, pair.own)] + [("chosen", pair.chosen, pair.model)] * (not pair.same)
+    parts = [part_of(role, one, [model], test, _draws(one, len(test))) for role, one, model in asked]
     return Opening(
         words=f"proving {work.row['candidate']} on {len(test)} sealed cases, opening {opened} of this test",
         cases=len(test),
-        questions=tuple(questions),
-        models=tuple(model for _, model in asked),
+        estimate=Estimate(what=f"{len(test)} sealed cases", parts=tuple(parts), budget=work.budget),
         paid=paid,
     )
 

@@ -1,170 +1,318 @@
-"""What questions to judges will cost, before anything is sent: calls, tokens and dollars, each as a range.
+"""What work will cost, before anything is sent: calls, tokens and dollars, each as a range.
 
-Tokens are measured on a few prompts that the offline engine answers. How many calls there will be is known between
-two ends only: units may be asked for again, a program may stop early, and a search may find much or nothing. Prices
-are those of :mod:`jurist.jobs.forecast`. Retries after failures and hidden reasoning are not in it.
+An estimate has parts, one for each kind of question: who answers, how many calls there will be, and what a call
+takes (measured by :mod:`.measuring`). How many calls there will be is known between two ends only: units may be asked
+for again, a program may stop early, and a search may find much or nothing. Prices are those of the table that DSPy
+ships. Retries after failures and hidden reasoning are not in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import dataclasses
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..cases import Case
-from ..engines.models import Model
-from ..programs.asking import Asker, room_for
-from ..programs.state import PromptState
-from .forecast import Rate, Span, counted, free, price_of, rate, some, spanned
+from dspy.clients.costs import estimate_cost
+from dspy.lm15 import Message, Response, Usage
 
-__all__ = ["Estimate", "Questions", "estimate"]
+from ..engines.ledger import Spend
+from ..engines.meter import Budget
+from ..engines.models import Model
+
+__all__ = [
+    "Estimate",
+    "Part",
+    "Rate",
+    "Span",
+    "counted",
+    "free",
+    "price_of",
+    "spanned",
+]
+
+_DETAILED = 4  # parts above which their calls are not listed one by one
 
 
 @dataclass(frozen=True, kw_only=True)
-class Questions:
+class Span:
+    """From least to most; ``most`` is ``None`` without a limit."""
+
+    least: float
+    most: float | None
+
+    def to_json(self) -> list[float | None]:
+        """Return ``[least, most]``."""
+        return [self.least, self.most]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """What one question takes.
+
+    Attributes:
+        calls: requests per question.
+        input_tokens, output_tokens: per call; both 0 if the program could not be tried offline.
+    """
+
+    calls: float = 1.0
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+
+    @property
+    def tokens(self) -> float:
+        """Input and output tokens of one call."""
+        return self.input_tokens + self.output_tokens
+
+    @classmethod
+    def of(cls, spend: Spend, questions: int | None = None) -> Rate:
+        """Return the mean over what was spent on ``questions``, or on as many as there were calls."""
+        made = max(1, spend.calls)
+        return cls(
+            calls=made / (questions or made),
+            input_tokens=spend.input_tokens / made,
+            output_tokens=spend.output_tokens / made,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
     """One kind of question.
 
     Attributes:
-        asker: gives what asks.
-        model: who answers.
-        cases: what is asked about, for the size of a prompt.
-        number: how many questions there are, from least to most.
-        examples: labelled cases, some of which the longest prompts show.
-        shown: how many of them these may show, at most.
+        role: its name in the work.
+        models: who may answer; where there are several, nobody knows beforehand which one will.
+        calls: requests.
+        rate: what one takes.
+        longest: the same for the longest prompts; default: as ``rate``.
+        who: what people call it; empty if its calls need not be told apart.
     """
 
-    asker: Callable[[], Asker]
-    model: Model
-    cases: Sequence[Case]
-    number: tuple[int, int]
-    examples: Sequence[Case] = ()
-    shown: int = 0
+    role: str
+    models: tuple[Model, ...]
+    calls: Span
+    rate: Rate = Rate()
+    longest: Rate | None = None
+    who: str = ""
+
+    @property
+    def paid(self) -> bool:
+        """Whether any of the models costs something."""
+        return not all(map(free, self.models))
+
+    @property
+    def known(self) -> bool:
+        """Whether its tokens are known; a classifier takes none."""
+        return bool(self.rate.tokens) or all(model.classifier for model in self.models)
+
+    @property
+    def tokens(self) -> tuple[float, float]:
+        """Tokens of one call, from least to most."""
+        return self.rate.tokens, (self.longest or self.rate).tokens
+
+    @property
+    def prices(self) -> tuple[float, float]:
+        """US dollars of one call, from least to most; what is not known counts as nothing."""
+        low = [_price(model, self.rate) or 0.0 for model in self.models]
+        high = [_price(model, self.longest or self.rate) or 0.0 for model in self.models]
+        return min(low), max(high)
+
+    @property
+    def unpriced(self) -> tuple[Model, ...]:
+        """The models whose price is not known."""
+        return tuple(model for model in self.models if _price(model, self.rate) is None)
+
+    @property
+    def number(self) -> tuple[float, float]:
+        """The calls as two numbers."""
+        return self.calls.least, math.inf if self.calls.most is None else self.calls.most
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """An estimate; ``[least, most]`` in JSON.
+    """An estimate for one piece of work.
 
     Attributes:
         what: the sizes, in words.
-        calls: requests.
-        billed: those of them that go to a model that does not run here.
-        tokens: input and output; ``None`` if not known.
-        cost: US dollars; ``None`` if a price or the tokens are not known.
-        unpriced: models whose price is not known.
+        parts: the kinds of questions; each has a role of its own.
+        budget: limits, which bound the upper ends.
+        needed: the calls that a limit has to allow, or the work is not begun; 0 if any number will do.
     """
 
     what: str
-    calls: Span
-    billed: Span
-    tokens: Span | None
-    cost: Span | None
-    unpriced: tuple[str, ...] = ()
+    parts: tuple[Part, ...]
+    budget: Budget = field(default_factory=Budget)
+    needed: int = 0
+
+    @property
+    def calls(self) -> Span:
+        """Requests of all parts."""
+        return self._sum(self.parts, lambda part: (1, 1), self.budget.calls)
+
+    @property
+    def billed(self) -> Span:
+        """Those of them that go to a model that does not run here."""
+        free_too = [part for part in self.parts if not all(not free(model) for model in part.models)]
+        found = self._sum([part for part in self.parts if part.paid], lambda part: (1, 1), self.budget.calls)
+        return dataclasses.replace(found, least=0) if free_too else found
+
+    @property
+    def tokens(self) -> Span | None:
+        """Input and output tokens of all parts; ``None`` if not known."""
+        if not all(part.known for part in self.parts):
+            return None
+        return self._sum(self.parts, lambda part: part.tokens, self.budget.tokens)
+
+    @property
+    def cost(self) -> Span | None:
+        """US dollars; ``None`` if a price or the tokens are not known."""
+        if self.unpriced or not all(part.known for part in self.parts):
+            return None
+        return self._sum(self.parts, lambda part: part.prices, self.budget.cost, digits=6)
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """Models whose price is not known."""
+        return tuple(dict.fromkeys(model.name for part in self.parts for model in part.unpriced))
+
+    @property
+    def hosted(self) -> tuple[str, ...]:
+        """Those of them that are asked at their provider's own address."""
+        models = [model for part in self.parts for model in part.unpriced if model.api_base is None]
+        return tuple(dict.fromkeys(model.name for model in models))
+
+    @property
+    def whole(self) -> Estimate:
+        """The same without limits; what is made for its limits, as it needs some to begin, stays as it is."""
+        return self if self.needed else dataclasses.replace(self, budget=Budget())
+
+    @property
+    def payable(self) -> bool:
+        """Whether the limit on calls allows what is needed to begin."""
+        return self.budget.calls is None or self.needed <= self.budget.calls
 
     @property
     def words(self) -> str:
-        """One line for people."""
-        tokens = f"about {spanned(self.tokens, counted)} tokens" if self.tokens else "tokens not known"
-        return f"{self.what}: {spanned(self.calls, str)} calls, {tokens}, {self._cost}"
+        """One line for people: of the whole work, whether or not the limits allow it."""
+        whole = self.whole
+        tokens = f"about {spanned(whole.tokens, counted)} tokens" if whole.tokens else "tokens not known"
+        return f"{self.what}: {spanned(whole.calls, str)} calls{self._detail}; {tokens}; {whole._cost}"
+
+    @property
+    def _detail(self) -> str:
+        named = [f"{spanned(part.calls, str)} {part.who}" for part in self.parts if part.who]
+        needed = [f"a limit has to allow {self.needed}"] if self.needed else []
+        said = (named if len(named) <= _DETAILED else []) + needed
+        return f" ({', '.join(said)})" if said else ""
 
     @property
     def _cost(self) -> str:
-        if not self.billed.most:
+        if not any(part.paid for part in self.parts):
             return "no cost"
         if self.cost is None:
-            return (
-                f"the price of {', '.join(self.unpriced)} is not known" if self.unpriced else "cost not known"
-            )
+            unpriced = ", ".join(self.unpriced)
+            return f"the price of {unpriced} is not known" if unpriced else "cost not known"
         return f"about {spanned(self.cost, '{:.2f}'.format)} USD without hidden reasoning"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON types; ranges as ``[least, most]``."""
-        found = {
-            name: value.to_json() if isinstance(value, Span) else value for name, value in vars(self).items()
+        """Return the estimate as plain JSON types; ranges as ``[least, most]``."""
+        parts = {
+            part.role: {"models": [model.name for model in part.models], "calls": part.calls.to_json()}
+            for part in self.parts
         }
-        return {**found, "unpriced": list(self.unpriced)}
+        return {
+            "what": self.what,
+            "parts": parts,
+            "calls": self.calls.to_json(),
+            "billed": self.billed.to_json(),
+            "tokens": self.tokens.to_json() if self.tokens else None,
+            "cost": self.cost.to_json() if self.cost else None,
+            "unpriced": list(self.unpriced),
+            "needed": self.needed,
+        }
+
+    def left(self, paid: Mapping[str, int], spent: int = 0) -> tuple[int | None, float | None]:
+        """Return the requests to models that are not free and their cost, both at most; ``None`` if not known.
+
+        Args:
+            paid: role -> answers that were paid before; those of a role that is no part count against the limit.
+            spent: further calls that count against the limit.
+        """
+        open_ = [(max(0, part.number[1] - paid.get(part.role, 0)), part) for part in self.parts if part.paid]
+        room = None if self.budget.calls is None else max(0, self.budget.calls - sum(paid.values()) - spent)
+        calls = _filled([(number, 1.0) for number, _ in open_], room)
+        if self.cost is None:
+            return _whole(calls), None
+        cost = _filled([(number, part.prices[1]) for number, part in open_], room)
+        cost = cost if self.budget.cost is None else min(cost, self.budget.cost)
+        return _whole(calls), None if cost == math.inf else cost
+
+    def _sum(
+        self,
+        parts: Sequence[Part],
+        each: Callable[[Part], tuple[float, float]],
+        limit: float | None,
+        digits: int | None = None,
+    ) -> Span:
+        room = self.budget.calls
+        least = _filled([(part.number[0], -each(part)[0]) for part in parts], room)
+        most = _filled([(part.number[1], each(part)[1]) for part in parts], room)
+        ends = [abs(least), most] if limit is None else [min(abs(least), limit), min(most, limit)]
+        low, high = (end if end == math.inf else round(end, digits) for end in ends)
+        return Span(least=min(low, high), most=None if high == math.inf else high)
 
 
-def estimate(parts: Sequence[Questions], what: str) -> Estimate:
-    """Estimate calls, tokens and cost; sends nothing.
+def _filled(numbers: Sequence[tuple[float, float]], room: float | None) -> float:
+    """Return what (number, value of each) come to if no more than ``room`` of them fit, the most valuable first."""
+    total, left = 0.0, math.inf if room is None else room
+    for number, value in sorted(numbers, key=lambda pair: -pair[1]):
+        total += min(number, left) * value if value else 0.0
+        left -= min(number, left)
+    return total
 
-    At the least, every question is one call with the prompt as it is. At the most, every prompt of the judge's
-    program is asked, a quarter of the calls is repeated for units left out, and all examples are shown.
 
-    Args:
-        parts: the kinds of questions.
-        what: the sizes, in words.
-    """
-    ends = [_ends(part) for part in parts if part.number[1]]
-    paid = [one for one in ends if not free(one.model)]
-    unpriced = tuple(dict.fromkeys(one.model.name for one in paid if None in one.prices))
-    known = all(one.tokens[1] for one in ends if not one.model.classifier)
-    return Estimate(
-        what=what,
-        calls=_sum([one.calls for one in ends]),
-        billed=_sum([one.calls for one in paid]),
-        tokens=_sum([one.tokens for one in ends]) if known else None,
-        cost=None if unpriced or not known else _sum([one.cost for one in paid], digits=6),
-        unpriced=unpriced,
+def _whole(number: float) -> int | None:
+    return None if number == math.inf else round(number)
+
+
+def free(model: Model) -> bool:
+    """Say whether a model runs here and costs nothing: the offline engine, or a classifier."""
+    return model.offline or bool(model.classifier)
+
+
+def _price(model: Model, rate: Rate) -> float | None:
+    return 0.0 if free(model) else price_of(model, round(rate.input_tokens), round(rate.output_tokens))
+
+
+def price_of(model: Model, input_tokens: int, output_tokens: int) -> float | None:
+    """Return what one call costs in US dollars, ``None`` if the model's price is not known."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # as for the calls themselves
+    provider, _, name = model.name.partition("/")
+    reply = Response(
+        id=None,
+        model=name,
+        message=Message.assistant(""),
+        finish_reason="stop",
+        usage=Usage(input_tokens=input_tokens, output_tokens=output_tokens),
     )
+    cost, _ = estimate_cost(reply, provider=provider, requested_model=name)
+    return None if cost is None else float(cost)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Ends:
-    """Calls of one kind of question, what one takes, and what it costs, each at the least and at the most."""
-
-    model: Model
-    calls: tuple[int, int]
-    rates: tuple[Rate, Rate]
-    prices: tuple[float | None, float | None]
-
-    @property
-    def tokens(self) -> tuple[float, float]:
-        (low, high), (few, many) = self.calls, self.rates
-        return (
-            low * (few.input_tokens + few.output_tokens),
-            high * (many.input_tokens + many.output_tokens),
-        )
-
-    @property
-    def cost(self) -> tuple[float, float]:
-        return self.calls[0] * (self.prices[0] or 0.0), self.calls[1] * (self.prices[1] or 0.0)
+def spanned(span: Span, written: Callable[[float], str]) -> str:
+    """Return a range in words: ``3``, ``3 to 5``, ``3 or more``."""
+    least = written(span.least)
+    if span.most is None:
+        return f"{least} or more"
+    most = written(span.most)
+    return least if least == most else f"{least} to {most}"
 
 
-def _ends(part: Questions) -> _Ends:
-    basic = Rate() if part.model.classifier else rate(part.asker, some(part.cases))
-    rates = basic, _longest(part, basic)
-    least, most = part.number
-    few, many = (
-        0.0 if free(part.model) else price_of(part.model, round(one.input_tokens), round(one.output_tokens))
-        for one in rates
-    )
-    return _Ends(
-        model=part.model,
-        calls=(
-            least * part.asker().judge.answer.presentations,
-            most if part.model.classifier else room_for(part.asker().judge, most, 1),
-        ),
-        rates=rates,
-        prices=(few, many),
-    )
-
-
-def _longest(part: Questions, basic: Rate) -> Rate:
-    """Return the rate of the prompt with as many examples as it may show, by what a few of them add."""
-    shown = some([case for case in part.examples if case.known])
-    if not part.shown or not shown or not basic.input_tokens:
-        return basic
-    asker = part.asker()
-    state = PromptState.of(asker.program)
-    for case in shown:
-        for name, demo in asker.judge.demos(case).items():
-            state = state.with_demos(name, (*state.predictors[name].demos, demo))
-    with_some = replace(asker, program=state.apply(asker.judge.basic()))
-    added = rate(lambda: with_some, some(part.cases)).input_tokens - basic.input_tokens
-    return replace(basic, input_tokens=basic.input_tokens + part.shown * max(0.0, added / len(shown)))
-
-
-def _sum(ends: Sequence[tuple[float, float]], digits: int | None = None) -> Span:
-    least, most = (round(sum(pair[end] for pair in ends), digits) for end in (0, 1))
-    return Span(least=least, most=most)
+def counted(number: float) -> str:
+    """Return a number of tokens in two digits: ``950``, ``41 thousand``, ``9.2 million``."""
+    for size, name in ((1_000_000, " million"), (1000, " thousand")):
+        if number >= size:
+            return f"{number / size:.1f}{name}" if number < 10 * size else f"{number / size:.0f}{name}"
+    return f"{number:.0f}"

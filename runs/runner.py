@@ -179,7 +179,7 @@ def run_judge(
     *,
     budget: Budget | None = None,
     resume: bool = False,
-    on_begin: Callable[[Sequence[Case]], None] = lambda todo: None,
+    on_begin: Callable[[Sequence[Case], int], None] = lambda todo, spent: None,
     on_row: Callable[[Verdict], None] = lambda verdict: None,
 ) -> Summary:
     """Judge ``cases`` and write a JSON line for each: the whole life of a run, which is paid for.
@@ -194,7 +194,8 @@ def run_judge(
         output: a file, or an open text stream.
         budget: hard limits.
         resume: continue a file that an earlier run of the same kind left.
-        on_begin: called once with the rows that are left to be judged, before any is asked about.
+        on_begin: called once, before any row is asked about, with the rows that are left to be judged and the calls
+            that earlier starts have made.
         on_row: called after each row.
 
     Raises:
@@ -225,11 +226,11 @@ def _paid(
     cases: Sequence[Case],
     stream: TextIO,
     resume: bool,
-    on_begin: Callable[[Sequence[Case]], None],
+    on_begin: Callable[[Sequence[Case], int], None],
     on_row: Callable[[Verdict], None],
 ) -> Summary:
     with paying(work, work.start(resume=resume)) as job:
-        on_begin(cases)
+        on_begin(cases, job.meter.outstanding.calls)
         asker = replace(judge, context=job.contexts["judge"]).asker()
         summary = run_cases(asker, cases, stream, stamp=work.stamp, on_row=on_row)
         job.unfinished = bool(summary.left or summary.verdicts.get("failed"))

@@ -18,7 +18,7 @@ from small import claims, cli, start, write_jsonl
 import jurist
 from jurist.engines.models import Model
 from jurist.errors import CheckpointError, StoppedError, UsageError
-from jurist.jobs.forecast import price_of
+from jurist.jobs.estimate import price_of
 
 CASES, REPEATS = 21, 3
 WHOLE = 2 * CASES * REPEATS
@@ -66,7 +66,7 @@ def test_models_times_repeats_at_a_temperature_at_which_draws_differ(serve: Call
         "fect:basic / openai/x",
         "fect:basic / openai/y",
     ]
-    assert done.json["forecast"]["calls"] == done.json["forecast"]["billed"] == WHOLE
+    assert done.json["forecast"]["calls"] == done.json["forecast"]["billed"] == [WHOLE, WHOLE]
     assert done.json["forecast"]["unpriced"] == ["openai/x", "openai/y"]
     assert f"{WHOLE} calls" in done.lines[0]
     assert f"spent: {WHOLE} calls, {110 * WHOLE} tokens" in done.people

@@ -17,8 +17,7 @@ from talks import conversing, docs
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.gold.documents import read_documents
-from jurist.jobs.estimates import Estimate, Part
-from jurist.jobs.forecast import Rate, Span
+from jurist.jobs.estimate import Estimate, Part, Rate, Span
 from jurist.papers.cognibench.dialogues import Dialogues, foresee_dialogues
 from jurist.papers.cognibench.plans import DialogueSpec
 from jurist.programs.dialogue_checks import Range
@@ -80,8 +79,8 @@ def test_what_is_spent_lies_within_the_estimate(
     assert seen["cost"] is None
     assert "openai/x" in seen["unpriced"]
     (before,) = [line for line in done.lines if line.startswith("before: ")]
-    assert ("calls of generator (openai/x)" in before) == ("generator" in roles)
-    assert ("5 calls of openai/x" in before) == ("0-openai/x" in roles)
+    assert ("of the generator (openai/x)" in before) == ("generator" in roles)
+    assert ("5 of openai/x" in before) == ("0-openai/x" in roles)
 
 
 def test_tokens_and_calls_of_real_offline_jobs_lie_within_the_estimate() -> None:
@@ -96,11 +95,11 @@ def test_tokens_and_calls_of_real_offline_jobs_lie_within_the_estimate() -> None
 
 PRICED = Part(
     role="judge",
-    model=Model(name="openai/gpt-4.1-mini", temperature=0.0),
+    models=(Model(name="openai/gpt-4.1-mini", temperature=0.0),),
     calls=Span(least=100, most=500),
     rate=Rate(input_tokens=1000, output_tokens=100),
 )
-FREE = Part(role="generator", model=Model(), calls=Span(least=10, most=30), rate=Rate(input_tokens=50))
+FREE = Part(role="generator", models=(Model(),), calls=Span(least=10, most=30), rate=Rate(input_tokens=50))
 
 
 def test_limits_bound_an_estimate_and_only_real_models_cost() -> None:

@@ -15,7 +15,7 @@ from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted, OptimizerError
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import Plan
-from jurist.jobs.outlook import outlook
+from jurist.jobs.foresee import foresee_compilation
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective
@@ -151,9 +151,10 @@ def test_an_estimate_asks_what_a_chain_needs_and_promises_its_first_part_only() 
     job = dataclasses.replace(job_with(), train=parts.train, dev=parts.dev)
     enough = 2 * room_for(judge, len(parts.test), 1) + make("opro+fewshot").minimum(job)
     for calls, payable in ((enough - 1, False), (enough, True)):
-        seen = outlook(dataclasses.replace(plan, budget=Budget(calls=calls)))
+        seen = foresee_compilation(dataclasses.replace(plan, budget=Budget(calls=calls)))
         assert seen.payable is payable
-        assert seen.optimizing.least == make("opro").minimum(job) < make("opro+fewshot").minimum(job)
+        assert seen.needed == enough
+        assert seen.parts[0].calls.least == make("opro").minimum(job) < make("opro+fewshot").minimum(job)
 
 
 @pytest.mark.parametrize(

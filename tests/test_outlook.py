@@ -15,7 +15,8 @@ from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import Plan
-from jurist.jobs.outlook import outlook
+from jurist.jobs.estimate import Estimate, Span
+from jurist.jobs.foresee import foresee_compilation
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 
@@ -47,40 +48,46 @@ def test_what_is_spent_lies_within_the_estimate(more: tuple[str, ...]) -> None:
     for name in ("calls", "tokens"):
         least, most = seen[name]
         assert least <= spend[name] <= most, name
-    assert seen["payable"]
-    assert (seen["billed"], seen["cost"]) == (False, [0.0, 0.0])
-    assert f"before: {seen['train']} train, {seen['dev']} dev and {seen['test']} test cases" in done.err
+    assert (seen["billed"], seen["cost"]) == ([0, 0], [0.0, 0.0])
+    assert seen["calls"][0] <= seen["needed"] <= seen["calls"][1]
+    assert f"before: {seen['what']}: " in done.err
+    assert f"a limit has to allow {seen['needed']})" in done.err
+
+
+def spans(seen: Estimate) -> list[Span]:
+    return [part.calls for part in seen.parts]
 
 
 def test_limits_bound_the_estimate_and_prices_are_multiplied() -> None:
-    seen = outlook(plan(model=PRICED))
+    seen = foresee_compilation(plan(model=PRICED))
     assert seen.calls.most == 500
-    assert seen.optimizing.most == 500 - seen.proving.least
+    optimizing, proving = spans(seen)
+    assert optimizing.most == 500 - proving.least
     assert seen.cost is not None
     assert seen.tokens is not None
     assert 0 < seen.cost.least < (seen.cost.most or 0)
-    ends = outlook(plan(model=PRICED, budget=Budget(calls=500, cost=0.001, tokens=9000)))
+    ends = foresee_compilation(plan(model=PRICED, budget=Budget(calls=500, cost=0.001, tokens=9000)))
     assert ends.cost is not None
     assert ends.tokens is not None
     assert (ends.cost.most, ends.tokens.most) == (0.001, 9000)
-    double = outlook(plan(model=PRICED, budget=Budget(calls=1000)))
+    double = foresee_compilation(plan(model=PRICED, budget=Budget(calls=1000)))
     assert double.cost is not None
     assert double.cost.most == pytest.approx(2 * (seen.cost.most or 0), rel=1e-4)
-    samples = outlook(plan(sampling=Sampling(samples=3)))
-    assert samples.proving.most == 3 * (seen.proving.most or 0)
-    assert outlook(plan(budget=Budget())).words.count("or more") >= 2
+    samples = foresee_compilation(plan(sampling=Sampling(samples=3)))
+    assert spans(samples)[1].most == 3 * (proving.most or 0)
+    assert foresee_compilation(plan(budget=Budget())).words.count("or more") >= 2
 
 
 def test_demonstrations_make_the_upper_end_longer() -> None:
-    words = outlook(plan(optimizer="opro")).tokens
-    shown = outlook(plan(optimizer="fewshot", options={"sizes": (8,)})).tokens
+    words = foresee_compilation(plan(optimizer="opro")).tokens
+    shown = foresee_compilation(plan(optimizer="fewshot", options={"sizes": (8,)})).tokens
     assert words is not None
     assert shown is not None
     assert (shown.most or 0) > 2 * (words.most or 0)
 
 
 def test_an_unknown_price_is_named() -> None:
-    seen = outlook(plan(model=Model(name="openai/x", temperature=0.0), prompt_model=PRICED))
+    seen = foresee_compilation(plan(model=Model(name="openai/x", temperature=0.0), prompt_model=PRICED))
     assert (seen.cost, seen.unpriced) == (None, ("openai/x",))
     assert seen.words.endswith("the price of openai/x is not known")
 

@@ -26,7 +26,8 @@ from ...errors import UsageError
 from ...gold.goldset import Gold
 from ...gold.leaks import check_leaks
 from ...gold.splits import Shares, Split
-from ...jobs.estimate import Estimate, Questions, estimate
+from ...jobs.estimate import Estimate
+from ...jobs.measuring import part_of
 from ...keeping.loading import default_temperature, resolve_sampling
 from ...keeping.paying import PaidJob
 from ...optimizers.base import Job, Result, Sink, optimize
@@ -164,17 +165,18 @@ class Ablation:
         shown = min(len(train), 2 * search.pairs * search.most)
         draws, alone = (self.samples + 1) * len(self.whole.cases), self.samples * len(self.alone.cases)
         parts = []
-        for model in self.models:
+        for place, model in enumerate(self.models):
             whole = self._asker(model, CallContext.fresh(), self.judge.basic(), self.samples)
-            asking = partial(Questions, asker=partial(replace, whole), model=model)
-            parts += [
-                asking(cases=train, number=mining, examples=train, shown=shown),
-                asking(cases=self.whole.cases, number=(draws, draws), examples=train, shown=shown),
-                asking(cases=self.alone.cases, number=(alone, alone)),
-            ]
+            for role, cases, number, most in (
+                ("mining", train, mining, shown),
+                ("samples", self.whole.cases, (draws, draws), shown),
+                ("sentences", self.alone.cases, (alone, alone), 0),
+            ):
+                name = f"{place}-{role}"
+                parts.append(part_of(name, whole, [model], cases, number, examples=train, shown=most))
         sizes = f"{len(train)} train, {len(dev)} dev and {len(self.split.test)} test responses"
         many = f" x {len(self.models)} models" if len(self.models) > 1 else ""
-        return estimate(parts, f"{sizes}{many}")
+        return Estimate(what=f"{sizes}{many}", parts=tuple(parts), budget=self.budget)
 
     def table(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Table:
         """Mine the examples, ask, and score all lines.

@@ -27,8 +27,9 @@ from ...evaluation.shares import Share, shares
 from ...generating.generation import job_id
 from ...gold.goldset import Gold
 from ...gold.readers import read
-from ...jobs.estimates import Estimate, Part, judging
-from ...jobs.forecast import Rate, Span, some
+from ...jobs.estimate import Estimate, Part, Rate, Span
+from ...jobs.foresee import judging
+from ...jobs.measuring import some
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start, paying
 from ...programs.answers.checks import items_of
@@ -217,7 +218,13 @@ def foresee_assessment(work: Assessment) -> Estimate:
     _answered(work, connect(Model(temperature=0.0), context, "generator"), some(work.prompts))
     said, number = Rate.of(context.ledger.spend()), len(work.prompts)
     models = [
-        Part(role=role, model=model, calls=Span(least=number, most=number), rate=said, who=model.name)
+        Part(
+            role=role,
+            models=(model,),
+            calls=Span(least=number, most=number),
+            rate=said,
+            who=f"of {model.name}",
+        )
         for role, model in zip(work.roles[1:], work.targets, strict=True)
     ]
     questions = len(work.held_out) + number * len(models)

@@ -15,7 +15,8 @@ from ...cases import Case, Label
 from ...engines.meter import Budget
 from ...errors import UsageError
 from ...gold.goldset import Gold
-from ...jobs.estimate import Estimate, Questions, estimate
+from ...jobs.estimate import Estimate
+from ...jobs.measuring import part_of
 from ...keeping.loading import LoadedJudge, unique_names
 from ...keeping.paying import PaidJob
 from ...programs.answers.infer import closed
@@ -117,13 +118,11 @@ class Detectors:
     def forecast(self) -> Estimate:
         """Estimate calls, tokens and cost."""
         parts = []
-        for one, plan in zip(self.contenders, self.plans, strict=True):
+        for name, one, plan in zip(self.names, self.contenders, self.plans, strict=True):
             number = len(plan.cases) * one.sampling.samples
-            parts.append(
-                Questions(asker=one.asker, model=one.model, cases=plan.cases, number=(number, number))
-            )
-        many = "s" if len(parts) > 1 else ""
-        return estimate(parts, f"{len(parts)} detector{many} x {len(self.cases)} responses")
+            parts.append(part_of(name, one.asker(), one.models, plan.cases, (number, number)))
+        what = f"{len(parts)} detector{'s' if len(parts) > 1 else ''} x {len(self.cases)} responses"
+        return Estimate(what=what, parts=tuple(parts), budget=self.budget)
 
     def table(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Table:
         """Ask all detectors and score them.

@@ -16,8 +16,8 @@ from ...errors import UsageError
 from ...generating.generation import Generated, Generation
 from ...generating.writing import generate
 from ...gold.documents import Document
-from ...jobs.estimates import Estimate
-from ...jobs.forecasting import sampled_items
+from ...jobs.estimate import Estimate
+from ...jobs.foresee import sampled_items
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start
 from ...programs.answers.checks import items_of

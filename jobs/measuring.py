@@ -1,0 +1,99 @@
+"""What one question takes, measured on a few prompts that the program renders and the offline engine answers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TypeVar
+
+from ..cases import Case
+from ..engines.channel import CallContext
+from ..engines.models import Model, connect
+from ..errors import JuristError
+from ..programs.asking import Asker, Sampling, room_for
+from ..programs.state import PromptState
+from .estimate import Part, Rate, Span
+
+__all__ = ["part_of", "rate_of", "some", "with_examples"]
+
+_RENDERED = 4
+Item = TypeVar("Item")
+
+
+def part_of(
+    role: str,
+    asker: Asker,
+    models: Sequence[Model],
+    cases: Sequence[Case],
+    number: tuple[int, int],
+    *,
+    examples: Sequence[Case] = (),
+    shown: int = 0,
+    who: str = "",
+    rate: Rate | None = None,
+) -> Part:
+    """Return what asking a judge takes.
+
+    At the least, every question is one call with the prompt as it is. At the most, every prompt of the judge's
+    program is asked, a quarter of the calls is repeated for units left out, and all examples are shown.
+
+    Args:
+        role, who: as for :class:`Part`.
+        asker: what asks; its model is not asked.
+        models: who will answer.
+        cases: what is asked about, for the size of a prompt; without any, tokens are not known.
+        number: how many questions there are, from least to most.
+        examples: labelled cases, some of which the longest prompts show.
+        shown: how many of them these may show, at most.
+        rate: of the prompt as it is, if it was measured before.
+    """
+    if all(model.classifier for model in models):
+        return Part(role=role, models=tuple(models), calls=Span(least=number[0], most=number[1]), who=who)
+    basic = rate or (rate_of(asker, some(cases)) if cases else Rate())
+    return Part(
+        role=role,
+        models=tuple(models),
+        calls=Span(
+            least=number[0] * asker.judge.answer.presentations, most=room_for(asker.judge, number[1], 1)
+        ),
+        rate=basic,
+        longest=with_examples(asker, some(cases), basic, examples, shown),
+        who=who,
+    )
+
+
+def with_examples(
+    asker: Asker, cases: Sequence[Case], basic: Rate, examples: Sequence[Case], shown: int
+) -> Rate:
+    """Return the rate of the prompt with as many examples as it may show, by what a few of them add."""
+    labelled = [case for case in examples if case.known]
+    few, shown = some(labelled), min(shown, len(labelled))
+    if not shown or not basic.input_tokens:
+        return basic
+    state = PromptState.of(asker.program)
+    for case in few:
+        for name, demo in asker.judge.demos(case).items():
+            state = state.with_demos(name, (*state.predictors[name].demos, demo))
+    more = dataclasses.replace(asker, program=state.apply(asker.judge.basic()))
+    added = rate_of(more, cases).input_tokens - basic.input_tokens
+    return dataclasses.replace(basic, input_tokens=basic.input_tokens + shown * max(0.0, added / len(few)))
+
+
+def rate_of(asker: Asker, cases: Sequence[Case]) -> Rate:
+    """Return what one question takes, measured on a few cases (at least one) with the offline engine."""
+    context = CallContext.fresh()
+    offline = connect(Model(temperature=0.0), context)
+    dry = dataclasses.replace(asker, lm=offline, frozen_lm=None, sampling=Sampling())
+    try:
+        dry.ask_all(cases)
+    except JuristError:  # a program that cannot take the offline engine's answers is still worth counting
+        return Rate()
+    return Rate.of(context.ledger.spend(), len(cases))
+
+
+def some(cases: Sequence[Item]) -> list[Item]:
+    """Return a few cases (or whatever is asked about), evenly spread: enough to measure a prompt by."""
+    size = len(cases)
+    if size <= _RENDERED:
+        return list(cases)
+    return [cases[number * size // _RENDERED] for number in range(_RENDERED)]
