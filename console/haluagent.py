@@ -10,7 +10,7 @@ from ..generating.generation import Generated, Generation
 from ..generating.writing import rejects_path
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
-from ..jobs.forecasting import foresee_items
+from ..jobs.foresee import foresee_items
 from ..keeping.loading import load_judge
 from ..papers.haluagent.making import Benchmark, make_benchmark
 from ..programs.haluagent.writing import HALUAGENT

@@ -19,8 +19,9 @@ from ...engines.models import Model, connect
 from ...errors import UsageError
 from ...evaluation.prevalence import Tallies, tallies
 from ...gold.goldset import Gold
-from ...jobs.estimates import Estimate, Part, judging
-from ...jobs.forecast import Rate, Span, some
+from ...jobs.estimate import Estimate, Part, Rate, Span
+from ...jobs.foresee import judging
+from ...jobs.measuring import some
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import PaidJob, Start, paying
 from ...programs.answers.checks import items_of
@@ -140,7 +141,13 @@ def foresee_items_assessment(work: ItemAssessment) -> Estimate:
     _replies(work, Model(temperature=0.0), context, some(work.items))
     said = Rate.of(context.ledger.spend())
     models = [
-        Part(role=role, model=model, calls=Span(least=number, most=number), rate=said, who=model.name)
+        Part(
+            role=role,
+            models=(model,),
+            calls=Span(least=number, most=number),
+            rate=said,
+            who=f"of {model.name}",
+        )
         for role, model in zip(work.roles[1:], work.targets, strict=True)
     ]
     judged = sum(isinstance(item, Generative) for item in work.items)
