@@ -13,6 +13,7 @@ from ..gold.goldset import Gold
 from ..gold.writing import write_jsonl
 from ..keeping.loading import default_temperature
 from ..papers.cognibench.assess import (
+    DIALOGUES,
     MEASURES,
     Assessed,
     Assessment,
@@ -22,9 +23,10 @@ from ..papers.cognibench.assess import (
     read_prompts,
 )
 from ..papers.cognibench.dataset import response_rows
+from ..papers.faithqa.assess import is_benchmark
 from ..programs.dialogue_checks import range_of
 from ..report.table import Table, table
-from . import haluagent_assess
+from . import faithqa, haluagent_assess
 from .common import budget_of, model_of, write_text
 from .generate import below, labeller, total_line
 from .printing import Part, Result, remark
@@ -40,6 +42,8 @@ def run(options: AssessOptions) -> Result:
     items = haluagent_assess.items_of_benchmark(options.benchmark)
     if items:
         return haluagent_assess.run(options, items)
+    if options.benchmark != DIALOGUES and is_benchmark(options.benchmark):
+        return faithqa.assess_models(options)
     work = _assessment(options)
     steps = len(work.held_out) + 2 * len(work.prompts) * len(work.targets)
     if work.judge.note:

@@ -18,6 +18,7 @@ from .conditions import Condition, conditions, instruction_of, missing_parts
 from .decisions import Manner
 from .request import Ask
 from .satisfaction import mark
+from .words import NO_TEXT
 
 __all__ = ["is_intent", "read_intent"]
 
@@ -36,6 +37,8 @@ _Seen = dict[str, Counter[str]]
 def is_intent(ask: Ask) -> bool:
     """Say whether a request is about the conditions of a query."""
     named = {field.name for field in ask.outputs}
+    if named == {"response"}:
+        return set(ask.values) == {"query"}
     return bool(named - {"reason"}) and named <= _FIELDS and "query" in ask.values
 
 
@@ -50,9 +53,16 @@ def read_intent(ask: Ask, manner: Manner) -> dict[str, Any]:
         "constraints": lambda: [] if missing_parts(query) else list(_constraints(ask, manner)),
         "marks": lambda: list(_marks(ask, manner)),
         "answerable": lambda: bool(conditions(query)) and not missing_parts(query),
+        "response": lambda: _response(query),
         "reason": lambda: ", ".join(f"the {part} is missing" for part in missing_parts(query)),
     }
     return {field.name: read[field.name]() for field in ask.outputs}
+
+
+def _response(query: str) -> str:
+    """Return what can be said without writing: what is missing, or that this engine writes nothing."""
+    missing = missing_parts(query)
+    return f"The {' and the '.join(missing)} is missing. Please send it." if missing else NO_TEXT
 
 
 def _constraints(ask: Ask, manner: Manner) -> Iterator[dict[str, str]]:

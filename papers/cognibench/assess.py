@@ -42,7 +42,16 @@ from ...text.wording import count_words
 from .describing import Test, label_tests
 from .turns import AssistantTurn, Labelled, answers_of, check_judge, label, labelled_gold
 
-__all__ = ["MEASURES", "Assessed", "Assessment", "Measure", "assess", "foresee_assessment", "read_prompts"]
+__all__ = [
+    "DIALOGUES",
+    "MEASURES",
+    "Assessed",
+    "Assessment",
+    "Measure",
+    "assess",
+    "foresee_assessment",
+    "read_prompts",
+]
 
 DIALOGUES = "dialogues"
 """The bundled prompts: references, histories and questions of ``cognibench-mini``."""

@@ -1,0 +1,279 @@
+"""Assessing models on the benchmark (sections 6 and 7): they answer, a judge marks, code scores.
+
+Every response is marked on the constraints that the benchmark holds for its query, so that all models are held
+against the same ones. Hallucinated responses to fact queries are checked for facts too (Table 4).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import dspy
+import pydantic
+
+from ...cases import Case
+from ...engines.channel import CallContext
+from ...engines.meter import Budget
+from ...engines.models import Model, connect
+from ...errors import GoldError, UsageError
+from ...gold.readers import read
+from ...jobs.estimate import Estimate, Part, Rate, Span
+from ...jobs.foresee import judging
+from ...jobs.measuring import some
+from ...keeping.loading import LoadedJudge
+from ...keeping.paying import Start, paying
+from ...programs.answers.checks import items_of
+from ...programs.asking import Asker, Verdict
+from ...programs.faithqa.answering import ANSWER
+from ...programs.faithqa.constraints import Item, constraints_of, line_of
+from ...programs.faithqa.scoring import DEFAULT_WEIGHTS, Category, Weights, constraint_score
+from ...programs.state import PromptState
+
+__all__ = [
+    "Assessed",
+    "Assessment",
+    "Question",
+    "Response",
+    "assess",
+    "foresee",
+    "is_benchmark",
+    "read_questions",
+]
+
+
+class Question(pydantic.BaseModel, extra="ignore", frozen=True):
+    """One query of a benchmark, as ``jurist generate faithqa`` writes it."""
+
+    id: str
+    task: str
+    query: str
+    constraints: tuple[Item, ...]
+    topic: str = ""
+    difficulty: str = ""
+    missing: str = ""
+    group: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """What a response has to do, a constraint each."""
+        return [line_of(one) for one in constraints_of(self.constraints)]
+
+    @property
+    def categories(self) -> list[Category]:
+        """The constraints' categories."""
+        return [one.category for one in constraints_of(self.constraints)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Response:
+    """A model's response to a question.
+
+    Attributes:
+        question: what was asked.
+        text: the response; empty if there is none.
+        marks: one for each constraint, ``None`` where the judge gave none that is usable.
+        score: the Constraint Score, 0 to 10; ``None`` unless every constraint is marked.
+        facts: what the fact check says of a hallucinated response to a fact query.
+        failed: whether the machinery failed to get the text or the marks.
+    """
+
+    question: Question
+    text: str = ""
+    marks: tuple[str | None, ...] = ()
+    score: float | None = None
+    facts: str | None = None
+    failed: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was answered and how it was marked, as JSON values."""
+        about = {"id": self.question.id, "task": self.question.task, "query": self.question.query}
+        said = {"response": self.text, "marks": list(self.marks), "score": self.score, "facts": self.facts}
+        return {**about, **said, "constraints": self.question.lines}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assessed:
+    """One model's responses, in the order of the questions."""
+
+    model: str
+    responses: tuple[Response, ...]
+
+    @property
+    def unusable(self) -> float:
+        """The share of questions without a score, 0 to 1."""
+        return sum(one.score is None for one in self.responses) / len(self.responses)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assessment:
+    """Who is assessed on what, by whom.
+
+    Attributes:
+        questions: of the benchmark; at least one.
+        targets: the models.
+        judge: the judge ``satisfaction``, which marks.
+        facts: the judge ``fact-check``.
+        weights: of the priorities.
+        concurrency: answers in flight at once.
+        budget: hard limits over all models.
+    """
+
+    questions: tuple[Question, ...]
+    targets: tuple[Model, ...]
+    judge: LoadedJudge
+    facts: LoadedJudge
+    weights: Weights = DEFAULT_WEIGHTS
+    concurrency: int = 8
+    budget: Budget = field(default_factory=Budget)
+
+    def __post_init__(self) -> None:
+        """Refuse what assesses nothing."""
+        names = [model.name for model in self.targets]
+        if not names or len(set(names)) < len(names):
+            raise UsageError(
+                "name every model once", hint="for example jurist assess offline --benchmark b.jsonl"
+            )
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The judge, then the models: who has a journal."""
+        return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same job when it is started again, as JSON values."""
+        asked = repr([one.model_dump() for one in self.questions])
+        return {
+            "job": "assess faithqa",
+            "questions": hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest(),
+            "targets": [[one.name, one.public_base, one.temperature, one.max_tokens] for one in self.targets],
+            "prompt": PromptState.of(ANSWER.basic()).id,
+            "judge": self.judge.fingerprint(),
+            "facts": self.facts.fingerprint(),
+            "weights": [self.weights.mandatory, self.weights.important, self.weights.optional],
+        }
+
+
+def is_benchmark(source: str) -> bool:
+    """Say whether rows are those of a benchmark of queries with constraints."""
+    rows = read(source).rows[:1]
+    return bool(rows) and {"task", "query", "constraints"} <= set(rows[0][1])
+
+
+def read_questions(source: str) -> tuple[Question, ...]:
+    """Read a benchmark.
+
+    Raises:
+        GoldError: the source or one of its rows cannot be used, with its place; or two have one id.
+    """
+    reading, found = read(source), []
+    for line, row in reading.rows:
+        try:
+            found.append(Question.model_validate(row))
+        except pydantic.ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            hint = "give what jurist generate faithqa writes"
+            raise GoldError(first["msg"], path=reading.path, line=line, field=place, hint=hint) from error
+        if not found[-1].constraints:
+            raise GoldError("it has no constraints", path=reading.path, line=line, hint="map its query first")
+    if len({one.id for one in found}) < len(found):
+        raise GoldError("two queries have the same id", path=reading.path, hint="give every query an id")
+    return tuple(found)
+
+
+def foresee(work: Assessment) -> Estimate:
+    """Estimate what an assessment takes. Sends nothing: a few questions are answered offline."""
+    context, shown, number = CallContext.fresh(), some(work.questions), len(work.questions)
+    answered = _answered(work, connect(Model(temperature=0.0), context, "generator"), shown)
+    said = Rate.of(context.ledger.spend())
+    models = [
+        Part(
+            role=role,
+            models=(model,),
+            calls=Span(least=number, most=number),
+            rate=said,
+            who=f"of {model.name}",
+        )
+        for role, model in zip(work.roles[1:], work.targets, strict=True)
+    ]
+    marking = judging(work.judge, number * len(models), [_mark_case(work, one) for one in answered])
+    checked = sum(one.task == "fact" for one in work.questions) * len(models) * work.facts.judge.calls
+    most = None if marking.calls.most is None else marking.calls.most + checked
+    marking = replace(marking, calls=Span(least=0, most=most))  # what code can check is not asked
+    return Estimate(what=f"{number} queries", parts=(marking, *models), budget=work.budget)
+
+
+def assess(
+    work: Assessment, start: Start, *, on_step: Callable[[], None] = lambda: None
+) -> tuple[list[Assessed], dict[str, Any]]:
+    """Assess every model; return the results in the order of the models, and what was spent, by purpose.
+
+    Raises:
+        CheckpointError, StoppedError, ModelError: as for every job that pays.
+    """
+    with paying(work, start) as job:
+        context, found = job.contexts["judge"], []
+        for role, model in zip(work.roles[1:], work.targets, strict=True):
+            lm = connect(model, job.contexts[role], "generator")
+            marked = _marked(work, context, _answered(work, lm, work.questions, on_step), on_step)
+            found.append(Assessed(model=model.name, responses=tuple(_checked(work, context, marked))))
+        job.unfinished = any(one.failed for model in found for one in model.responses)
+        return found, job.ledger.to_json()
+
+
+def _answered(
+    work: Assessment, lm: dspy.LM, questions: Sequence[Question], on_step: Callable[[], None] = lambda: None
+) -> list[Response]:
+    asker = Asker(judge=ANSWER, program=ANSWER.basic(), lm=lm, concurrency=work.concurrency)
+    cases = [Case(inputs={"query": one.query}, group=one.id) for one in questions]
+    verdicts = asker.ask_all(cases, lambda index, verdict: on_step())
+    return [
+        Response(question=one, text=_text(verdict), failed=verdict.status == "failed")
+        for one, verdict in zip(questions, verdicts, strict=True)
+    ]
+
+
+def _text(verdict: Verdict) -> str:
+    return "".join(str(item.data) for item in items_of(verdict.value))
+
+
+def _mark_case(work: Assessment, one: Response) -> Case:
+    row = {"query": one.question.query, "constraints": one.question.lines, "response": one.text}
+    return work.judge.judge.case({**row, "group": one.question.id})
+
+
+def _marked(
+    work: Assessment, context: CallContext, given: Sequence[Response], on_step: Callable[[], None]
+) -> list[Response]:
+    """Return the responses with their marks and scores; one without a text gets neither."""
+    asked = [one for one in given if one.text]
+    asker = replace(work.judge, context=context).asker()
+    verdicts = asker.ask_all([_mark_case(work, one) for one in asked], lambda index, verdict: on_step())
+    found = {one.question.id: verdict for one, verdict in zip(asked, verdicts, strict=True)}
+    return [_scored(work, one, found.get(one.question.id)) for one in given]
+
+
+def _scored(work: Assessment, one: Response, verdict: Verdict | None) -> Response:
+    if verdict is None:
+        return one
+    marks = tuple(verdict.values)
+    score = None
+    if marks and None not in marks:
+        satisfied = [mark == "satisfied" for mark in marks]
+        score = constraint_score(one.question.categories, satisfied, work.weights)
+    return replace(one, marks=marks, score=score, failed=verdict.status == "failed")
+
+
+def _checked(work: Assessment, context: CallContext, given: Sequence[Response]) -> list[Response]:
+    """Return the responses with the facts of the hallucinated ones among those to fact queries."""
+    asked = [one for one in given if one.question.task == "fact" and one.score is not None and one.score < 10]
+    rows = [{"query": one.question.query, "response": one.text, "group": one.question.id} for one in asked]
+    asker = replace(work.facts, context=context).asker()
+    verdicts = asker.ask_all([work.facts.judge.case(row) for row in rows])
+    found: Mapping[str, Any] = {
+        one.question.id: verdict.value for one, verdict in zip(asked, verdicts, strict=True)
+    }
+    return [replace(one, facts=found.get(one.question.id)) for one in given]

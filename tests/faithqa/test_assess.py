@@ -1,0 +1,140 @@
+"""Assessing models on the benchmark: tables by hand, and the command from its start to a resumed end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import cli, read_jsonl
+
+from jurist.errors import GoldError
+from jurist.papers.faithqa.assess import Assessed, Question, Response, is_benchmark, read_questions
+from jurist.papers.faithqa.results import cells, compare, missing_rates, violations
+from jurist.programs.faithqa.scoring import constraint_score
+
+COMPLETE = (
+    {"category": "action", "anchor": "Name", "text": "it names"},
+    {"category": "quantity", "anchor": "two", "text": "two are named"},
+)
+SHORT = {"s": "satisfied", "o": "omitted", "m": "misinterpreted"}
+
+
+def said(
+    number: int, task: str, marks: str, *, missing: str = "", facts: str | None = None, **more: Any
+) -> Response:
+    lacking = ({"category": "missing", "text": missing},)
+    question = Question.model_validate(
+        {
+            "id": f"q{number}",
+            "task": task,
+            "query": "Name two.",
+            "constraints": lacking if missing else COMPLETE,
+            "missing": missing,
+            **more,
+        }
+    )
+    words = tuple(SHORT.get(mark) for mark in marks)
+    score = None
+    if None not in words:
+        score = constraint_score(question.categories, [word == "satisfied" for word in words])
+    return Response(question=question, text="x", marks=words, score=score, facts=facts)
+
+
+def model(*responses: Response, name: str = "a") -> Assessed:
+    return Assessed(model=name, responses=responses)
+
+
+def test_perfect_and_score_by_hand() -> None:
+    found = model(
+        said(1, "fact", "ss"),
+        said(2, "fact", "so", facts="accurate"),  # 3 of 5
+        said(3, "fact", "mo", facts="inaccurate"),
+        said(4, "fact", "s?"),  # not all marked: in no table
+    )
+    cell = cells(found, lambda one: (one.question.task,))["fact",]
+    assert cell.responses == 3
+    assert cell.perfect.value == pytest.approx(1 / 3)
+    assert cell.score.value == pytest.approx((10 + 6 + 0) / 3)
+    assert cell.factual.value == 0.5
+    assert found.unusable == 0.25
+
+
+def test_missing_material_by_hand() -> None:
+    found = model(
+        said(1, "evaluation", "sss", missing="query", topic="health"),
+        said(2, "evaluation", "oms", missing="query", topic="health"),
+        said(3, "evaluation", "mmm", missing="article", topic="health"),
+        said(4, "summary", "oms", missing="article 2"),  # T1: not mentioned
+        said(5, "summary", "mmm", missing="article 1"),  # T2: invented
+        said(6, "summary", "sms", missing="article 3"),  # neither
+        said(7, "summary", "sss", missing="article 3"),
+    )
+    rates = missing_rates(found)
+    assert rates["evaluation health"]["query"].value == 0.5
+    assert rates["evaluation health"]["article"].value == 1.0
+    assert {name: share.value for name, share in rates["summary -"].items()} == pytest.approx(
+        {"T1": 1 / 3, "T2": 1 / 3, "other": 1 / 3}
+    )
+
+
+def test_violations_by_hand() -> None:
+    found = violations(model(said(1, "fact", "so"), said(2, "fact", "mo"), said(3, "poem", "ss")))
+    assert set(found) == {"fact"}
+    assert found["fact"]["quantity"] == pytest.approx({"omitted": 2 / 3, "misinterpreted": 0})
+    assert found["fact"]["action"] == pytest.approx({"omitted": 0, "misinterpreted": 1 / 3})
+
+
+def test_models_are_compared_on_the_same_queries() -> None:
+    good = model(*(said(number, "fact", "ss") for number in range(8)), said(9, "fact", "s?"))
+    bad = model(*(said(number, "fact", "so") for number in range(9)), name="b")
+    (pair,) = compare([good, bad])
+    assert pair.queries == 8
+    assert pair.difference.value == pytest.approx(4.0)
+    assert pair.p == pytest.approx(2 / 2**8, abs=0.01)
+    (same,) = compare([good, model(*good.responses, name="c")])
+    assert (same.difference.value, same.p) == (0.0, 1.0)
+    (single,) = compare([model(said(1, "fact", "ss")), model(said(1, "fact", "so"), name="b")])
+    assert single.p is None
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"constraints": []}, "no constraints"),
+        ({"constraints": [{"category": "mood", "text": "x"}]}, "category"),
+        ({"id": 7}, "id"),
+    ],
+)
+def test_a_wrong_benchmark_is_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    row = {"id": "a", "task": "fact", "query": "Name two.", "constraints": list(COMPLETE)}
+    path = tmp_path / "b.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "id": "b", **change}) + "\n")
+    assert is_benchmark(str(path))
+    with pytest.raises(GoldError, match=words):
+        read_questions(str(path))
+    path.write_text(2 * (json.dumps(row) + "\n"))
+    with pytest.raises(GoldError, match="same id"):
+        read_questions(str(path))
+
+
+def test_the_command_from_building_to_assessing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    built = cli("generate", "faithqa", "--input", "faithqa-documents", "--output", "b.jsonl", "--size", "30")
+    assert built.code == 0, built.err
+    asked = ("assess", "offline", "--benchmark", "b.jsonl", "--samples", "1", "--answers", "a.jsonl")
+    done = cli(*asked, "--json")
+    assert done.code == 0, done.err
+    (found,) = done.json["models"]
+    answers = read_jsonl(Path("a.jsonl"))
+    assert done.json["queries"] == len(answers) == len(read_jsonl(Path("b.jsonl")))
+    # The offline engine writes nothing, and names what is missing: that is all that is asked of it there.
+    assert found["overview"]["summary"]["perfect"]["value"] == 1.0
+    assert any("is missing. Please send it" in row["response"] for row in answers)
+    for row in answers:
+        assert len(row["marks"]) == len(row["constraints"])
+    shown = cli(*asked[:6])
+    assert "as Table 3" in shown.out
+    assert "as Figure 4" in shown.out
