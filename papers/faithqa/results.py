@@ -134,7 +134,10 @@ def violations(model: Assessed) -> dict[str, dict[str, dict[str, float]]]:
             pair for pair in zip(one.question.categories, one.marks, strict=False) if pair[1] in MARKS
         ]
     return {
-        task: {category: dict(by_mark) for category, by_mark in failure_shares(found[task]).items()}
+        task: {
+            category: {str(mark): share for mark, share in by_mark.items()}
+            for category, by_mark in failure_shares(found[task]).items()
+        }
         for task in sorted(found)
         if any(mark != "satisfied" for _, mark in found[task])
     }
