@@ -161,7 +161,7 @@ def test_strictness_says_what_is_hallucinated(name: str) -> None:
 
 
 def test_a_judge_without_tiers_has_no_strictness(tmp_path: Path) -> None:
-    assert {judge.name for judge in JUDGES if judge.answer.tiers} >= {
+    assert {judge.name for judge in JUDGES if judge.answer.levels} >= {
         "tier",
         "cognibench",
         "cognibench-staged",
