@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -123,6 +124,20 @@ def test_sheets_of_several_labels_come_back_as_gold() -> None:
         "gold", "sheet", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.csv"
     )
     assert done.code == 0, done.err
+    with Path("s.csv").open(encoding="utf-8-sig", newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    said = {row["message"]: row["topics"] for row in rows("topics")}
+    for line in lines:
+        line["rater:ann"] = "; ".join(said[line["text"]]) or "none"
+    with Path("filled.csv").open("w", encoding="utf-8-sig", newline="") as stream:
+        writer = csv.DictWriter(stream, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
+    done = cli(
+        *("gold", "import", "own.py:topics", "filled.csv", "--merge", "unanimous", "--output", "new.jsonl")
+    )
+    assert done.code == 0, done.err
+    assert {row["message"]: sorted(row["topics"]) for row in read_jsonl(Path("new.jsonl"))} == said
     refused = cli(
         "gold", "sheet", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.json"
     )
