@@ -73,7 +73,8 @@ def test_from_python(kind: str) -> None:
     assert verdict.status == "verdict"
     assert loaded.judge.answer.of_json(loaded.judge.answer.to_json(verdict.value)) == verdict.value
     measured = jurist.evaluate(loaded, f"{kind}.jsonl")
-    assert loaded.judge.metric in measured.scores
+    score = measured[loaded.judge.metric]
+    assert score.interval.low <= score.value <= score.interval.high
 
 
 @pytest.mark.parametrize("name", ["reply_score", "reply_preference"])
