@@ -117,11 +117,13 @@ class BudgetExhausted(BaseException):
     Args:
         limit: which limit: ``"calls"``, ``"tokens"``, ``"cost"`` or ``"seconds"``.
         allowed: its value.
+        kept: how much of it is kept back for later work, and was not spent.
     """
 
-    def __init__(self, limit: str, allowed: float) -> None:
+    def __init__(self, limit: str, allowed: float, *, kept: int = 0) -> None:
         self.limit, self.allowed = limit, allowed
-        super().__init__(f"the budget of {allowed:g} {limit} is spent")
+        spent = f"the budget of {allowed:g} {limit} is spent"
+        super().__init__(f"{spent}, but for {kept} that are kept for what follows" if kept else spent)
 
 
 class StopRequested(BudgetExhausted):

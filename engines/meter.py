@@ -285,14 +285,15 @@ class Meter:
         now, pace = time.monotonic(), 0.0
         if self._sent >= 2 * _WARM_UP:
             pace = (now - self._warm) / (self._sent - _WARM_UP)
-        self._over("calls", self.budget.calls, self.calls + prior + self._held + self._spare + calls)
+        kept = self._held + self._spare
+        self._over("calls", self.budget.calls, self.calls + prior + kept + calls, kept)
         seconds = now - self._start + pace * self._held
         self._over("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
 
     @staticmethod
-    def _over(name: str, limit: float | None, wanted: float) -> None:
+    def _over(name: str, limit: float | None, wanted: float, kept: int = 0) -> None:
         if limit is not None and wanted > limit * (1 + _ROUNDING):
-            raise BudgetExhausted(name, limit)
+            raise BudgetExhausted(name, limit, kept=kept)
 
     def _adjust(self, reservation: Reservation | None, sign: int) -> None:
         if reservation is not None:

@@ -202,7 +202,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
         raise result.stop
     meter.hold(0)
     result, leaking = _chosen(split, job, result)
-    work.on_stop = partial(_keep_best, work, result)
+    work.on_stop = partial(_keep_best, work, result, "no proof yet; ")
     sampling = fit_threshold(job, result.board, result.best)
     words, held = f"proving on {len(split.test)} sealed cases", plan.proof_calls
     sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=held))
@@ -262,13 +262,13 @@ def _chosen(split: Split, job: Job, result: Result) -> tuple[Result, Collection[
     return result, leaking
 
 
-def _keep_best(work: PaidJob, result: Result) -> str:
+def _keep_best(work: PaidJob, result: Result, said: str = "") -> str:
     """Keep the best prompt so far, and say which it is."""
     best = result.best
     kept = {"candidate": best.id, "prompt": best.state.to_json(), "setting": best.setting.to_json()}
     if work.checkpoint is not None:
         work.checkpoint.keep(work.checkpoint.best.name, kept)
-    return f"best so far: {best.id} ({best.source}), of {len(result.board.candidates)} candidates"
+    return f"{said}best so far: {best.id} ({best.source}), of {len(result.board.candidates)} candidates"
 
 
 def _job(plan: Plan, context: CallContext, sink: Sink) -> Job:

@@ -209,15 +209,13 @@ def test_verify_finds_one_flipped_bit(name: str, where: float) -> None:
     assert (refused.code, Path("o.jsonl").exists()) == (1, False)
 
 
-def test_a_budget_that_ends_before_the_proof_keeps_the_checkpoint() -> None:
+def test_a_budget_that_ends_before_anything_is_sent_keeps_nothing() -> None:
     done = compile_("--max-seconds", 1e-6, "--json", code=1)
-    assert "no proof: the budget of 1e-06 seconds is spent" in done.err
-    assert "--resume" in done.err
-    assert not Path("compiled/fect").exists()
-    assert len(list(Path("compiled/.checkpoints").glob("*/best.json"))) == 1
-    compile_("--resume")
-    assert Path("compiled/fect/1/card.json").exists()
-    assert not Path("compiled/.checkpoints").exists()
+    assert done.lines[-1] == (
+        "error: the budget of 1e-06 seconds is spent; nothing was paid; raise the limit and start again"
+    )
+    assert not list(Path("compiled").glob("*"))
+    compile_()
 
 
 def test_a_compiled_judge_runs_and_is_exported() -> None:

@@ -77,6 +77,7 @@ def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any])
     assert done.json["spend"]["calls"] == server.count
     assert done.json["scores"] is not None  # the proof was kept back for
     assert done.json["optimizer"]["ending"] == "budget"
+    assert f"but for {2 * test} that are kept for what follows" in done.json["optimizer"]["reason"]
     assert server.count >= least + extra - test  # an unchanged prompt is proved with one pass instead of two
 
 
