@@ -17,8 +17,9 @@ from .jobs.compiling import Compiled, Plan, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment
 from .keeping.artifacts import Store
-from .keeping.loading import LoadedJudge, find_judge, load_judge, locate, resolve_sampling
+from .keeping.loading import LoadedJudge, find_judge, load_judge, locate
 from .keeping.paying import Start, paying
+from .keeping.resolving import resolve_sampling
 from .optimizers.base import Sink
 from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling

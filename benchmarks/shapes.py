@@ -31,7 +31,7 @@ from jurist.engines.models import ADAPTERS, connect
 from jurist.evaluation.measured import measure
 from jurist.evaluation.proof import prove
 from jurist.gold.goldset import Gold
-from jurist.keeping.loading import default_temperature
+from jurist.keeping.resolving import default_temperature
 from jurist.optimizers.objective import row_of
 from jurist.programs.asking import Asker
 

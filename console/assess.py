@@ -11,7 +11,7 @@ from ..arguments.generate import AssessOptions
 from ..engines.models import Model
 from ..gold.goldset import Gold
 from ..gold.writing import write_jsonl
-from ..keeping.loading import default_temperature
+from ..keeping.resolving import default_temperature
 from ..papers.cognibench.assess import (
     DIALOGUES,
     MEASURES,

@@ -15,7 +15,8 @@ from ..gold.goldset import Gold
 from ..gold.strata import Strata, ceiling_of, strata
 from ..jobs.compiling import Compiled, Plan, compile_judge
 from ..jobs.foresee import foresee_compilation
-from ..keeping.loading import default_temperature, locate, resolve_sampling
+from ..keeping.loading import locate
+from ..keeping.resolving import default_temperature, resolve_sampling
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness

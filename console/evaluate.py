@@ -14,7 +14,7 @@ from ..jobs.evaluating import Disagreement, Evaluating, Evaluation, evaluation_o
 from ..jobs.foresee import foresee
 from ..keeping.paying import Start, paying
 from ..report.table import Table, table
-from .common import budget_of, judge_of, model_of, store_of, write_text
+from .common import budget_of, judge_of, model_of, store_of, verifier_model, write_text
 from .compare import asked
 from .printing import Part, Result
 from .tables import OFFLINE, counts_line, metric_cell, scores_table, spend_line
@@ -29,7 +29,12 @@ def run(options: EvaluateOptions) -> Result:
     """Score one judge on gold."""
     store = store_of(options)
     loaded = judge_of(
-        options.judge, options, store, concurrency=options.concurrency, strictness=options.strictness
+        options.judge,
+        options,
+        store,
+        concurrency=options.concurrency,
+        strictness=options.strictness,
+        verifier=verifier_model(options, options.timeout, options.seed),
     ).with_model(model_of(options, options.model, options.seed))
     gold = Gold.load(options.gold, loaded.judge)
     work = Evaluating(contenders=(loaded,), gold=gold, budget=budget_of(options))

@@ -16,7 +16,8 @@ from ..generating.writing import rejects_path
 from ..gold.documents import read_documents
 from ..gold.writing import write_jsonl
 from ..jobs.foresee import foresee_items
-from ..keeping.loading import LoadedJudge, default_temperature, load_judge
+from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.resolving import default_temperature
 from ..papers.faithqa.assess import Assessed, Assessment, Response, assess, foresee, read_questions
 from ..papers.faithqa.benchmark import Benchmark, Built, build
 from ..papers.faithqa.plans import TASKS, Plan

@@ -14,7 +14,8 @@ from ..engines.models import Model
 from ..evaluation.paired import mcnemar
 from ..gold.goldset import Gold
 from ..gold.writing import write_jsonl
-from ..keeping.loading import LoadedJudge, default_temperature, load_judge
+from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.resolving import default_temperature
 from ..papers.haluagent.assess import Assessed, ItemAssessment, assess_items, foresee_items_assessment
 from ..papers.haluagent.authors import read_authors
 from ..papers.haluagent.items import FORMATS, Item, read_items

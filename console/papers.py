@@ -11,8 +11,9 @@ from ..arguments.table import AblationOptions, DetectorOptions, TableOptions
 from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
-from ..keeping.loading import LoadedJudge, default_temperature, find_judge
+from ..keeping.loading import LoadedJudge, find_judge
 from ..keeping.paying import PaidJob, Start, paying
+from ..keeping.resolving import default_temperature
 from ..optimizers.base import Event
 from ..papers.cognibench.ablation import Ablation
 from ..papers.cognibench.detectors import Detectors

@@ -23,8 +23,9 @@ from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.splits import Split
 from ..keeping.artifacts import Artifact, Store
-from ..keeping.loading import find_judge, resolve_sampling
+from ..keeping.loading import find_judge
 from ..keeping.paying import PaidJob, Start, paying
+from ..keeping.resolving import resolve_sampling
 from ..optimizers.setting import Setting
 from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge

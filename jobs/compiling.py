@@ -24,8 +24,8 @@ from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, leaks_of
 from ..gold.splits import Split
 from ..keeping.artifacts import Artifact, Store
-from ..keeping.loading import verifier_of
 from ..keeping.paying import PaidJob, Start, paying
+from ..keeping.resolving import verifier_of
 from ..optimizers.base import Event, Job, Result, Sink, optimize
 from ..optimizers.matrix import bounded
 from ..optimizers.pareto import front

@@ -18,7 +18,7 @@ from ..engines.models import Model
 from ..evaluation.proof import Proof, prove
 from ..evaluation.rows import Row
 from ..keeping.artifacts import Store
-from ..keeping.loading import default_temperature
+from ..keeping.resolving import default_temperature
 from ..optimizers.base import Job
 from ..optimizers.board import Board, Candidate
 from ..optimizers.objective import row_of

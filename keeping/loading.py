@@ -16,7 +16,7 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.models import Model, connect
 from ..engines.nli import parted as nli_parted
-from ..errors import JudgeError, UsageError
+from ..errors import JudgeError
 from ..programs.asking import Asker, Sampling, Verdict
 from ..programs.catalogue import find
 from ..programs.judge import Judge
@@ -25,21 +25,17 @@ from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
 from ..programs.votes import Stopping
 from .artifacts import Artifact, Store
+from .resolving import default_temperature, resolve_sampling, verifier_of
 
 __all__ = [
     "LoadedJudge",
-    "ResolvedSampling",
-    "default_temperature",
     "find_judge",
     "load_judge",
     "locate",
-    "resolve_sampling",
     "unique_names",
-    "verifier_of",
 ]
 
 _BASIC = ":basic"
-_WARM = 0.7
 _ABOVE = 3
 """Folders above a store in which the file of a judge is looked for: a store stands in its project."""
 
@@ -254,23 +250,6 @@ def load_judge(
     )
 
 
-def verifier_of(judge: Judge, model: Model, given: Model | None) -> Model | None:
-    """Return who answers the frozen steps of a judge: the given model, else its own at temperature 0.
-
-    Raises:
-        UsageError: a model is given and there is no frozen step.
-    """
-    if not judge.frozen:
-        if given is not None:
-            raise UsageError(
-                f"{judge.name} has no frozen steps for {given.name} to answer", hint="leave out --judge-model"
-            )
-        return None
-    if given is None:
-        given = model if model.fixed_temperature else replace(model, temperature=0.0)
-    return default_temperature(given, 1)
-
-
 def _at(model: Model, card: Mapping[str, Any]) -> Model:
     """Return a model whose temperature was left open with the one that the search chose, if it chose one."""
     chosen = (card.get("setting") or {}).get("temperature")
@@ -336,48 +315,6 @@ def _found(reference: str, store: Store) -> Judge:
             if (folder / path).is_file():
                 return find(f"{folder / path}{colon}{attribute}")
     return find(reference)
-
-
-def default_temperature(model: Model, samples: int) -> Model:
-    """Return the model with the temperature that suits the number of samples, where that was left open.
-
-    One sample is drawn at 0, several at a temperature at which they differ; a model that refuses any
-    temperature but its own keeps it.
-    """
-    if model.temperature is not None or model.fixed_temperature:
-        return model
-    return replace(model, temperature=_WARM if samples > 1 else 0.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResolvedSampling:
-    """A model and a sampling that go together.
-
-    Attributes:
-        model: with its temperature.
-        sampling: with as many samples as can differ.
-        note: one line if that is fewer than were asked for.
-    """
-
-    model: Model
-    sampling: Sampling
-    note: str = ""
-
-
-def resolve_sampling(model: Model, sampling: Sampling) -> ResolvedSampling:
-    """Return what is really asked: the temperature that suits the samples, and one sample where all are the same.
-
-    At temperature 0 a provider gives the same text each time: k copies are one draw, so one is asked and one vote
-    counted. Under any threshold from 1 to k that verdict is the one that k equal votes would give.
-    """
-    model = default_temperature(model, sampling.samples)
-    if sampling.samples == 1 or model.temperature != 0:
-        return ResolvedSampling(model=model, sampling=sampling)
-    note = (
-        f"at temperature 0 all {sampling.samples} samples would be the same: 1 is asked and 1 vote counted, "
-        "with which any threshold gives the same verdict; a --temperature above 0 makes them differ"
-    )
-    return ResolvedSampling(model=model, sampling=Sampling(), note=note)
 
 
 def _parted(reference: str) -> tuple[str, str]:

@@ -51,6 +51,8 @@ def propose_fields(
     job: Job, signature: type[dspy.Signature], asked: Sequence[Mapping[str, str]], temperature: float
 ) -> list[dict[str, str]]:
     """Do the same for a signature with several instructions: return the output fields of each usable answer."""
+    if note := job.judge.answer.proposer_note:
+        signature = signature.with_instructions(f"{signature.instructions}\n\n{note}")
     predict = dspy.Predict(signature)
     failed: list[LMError] = []
 

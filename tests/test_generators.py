@@ -51,6 +51,11 @@ def test_a_generator_is_compiled_on_documents_and_its_calls_are_counted_exactly(
     spent = {name: one["calls"] for name, one in card["spend"]["by_purpose"].items()}
     assert spent == {"total": server.count, **seen}
     assert seen["judge"] == 2 * seen["generator"]  # two verifiers for each item that is written
+    proposals = [
+        str(hit.body["messages"]) for hit in server.hits if role_of(hit.body["messages"]) == "proposer"
+    ]
+    assert all("wrong if an item fails a check" in asked for asked in proposals)
+    assert "holds: no: invented" in "".join(proposals)
     assert card["spend"]["calls"] == server.count
     assert card["decision"]["verdict"] == "better"
     rates = card["scores"]["compiled"]
@@ -118,6 +123,18 @@ def test_verifiers_may_have_a_model_of_their_own(serve: Callable[..., Any], fake
     assert (dict(by_role(writer)), dict(by_role(verifier))) == ({"generator": 48}, {"judge": 96})
     assert {hit.body["model"] for hit in verifier.hits} == {"y"}
     assert read_jsonl(Path("out.jsonl"))[0]["judge_model"] == "openai/y"
+
+
+@pytest.mark.parametrize("command", ["run", "generate", "evaluate", "compile"])
+def test_verifiers_that_cost_are_asked_about_though_the_writer_is_free(command: str) -> None:
+    """Without a terminal and without --yes, nothing is sent to a model of unknown price."""
+    ends = ("--judge-model", "openai/nobody-knows")
+    argv: tuple[object, ...] = ("--input", "docs.jsonl", "--output", "o.jsonl", *ends)
+    if command in ("evaluate", "compile"):
+        argv = ("--gold", "docs.jsonl", *ends)
+    done = cli(command, REF if command == "compile" else f"{REF}:basic", *argv)
+    assert done.code == 2, done.err
+    assert "--yes" in done.err
 
 
 def test_a_judge_without_frozen_steps_takes_no_other_model() -> None:

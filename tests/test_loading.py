@@ -12,7 +12,8 @@ import jurist
 from jurist.engines.models import Model
 from jurist.errors import ArtifactError, JudgeError, JuristError, UsageError
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import default_temperature, find_judge, load_judge, locate, resolve_sampling
+from jurist.keeping.loading import find_judge, load_judge, locate
+from jurist.keeping.resolving import default_temperature, resolve_sampling
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 

@@ -28,8 +28,8 @@ from ...gold.leaks import check_leaks
 from ...gold.splits import Shares, Split
 from ...jobs.estimate import Estimate
 from ...jobs.measuring import part_of
-from ...keeping.loading import default_temperature, resolve_sampling
 from ...keeping.paying import PaidJob
+from ...keeping.resolving import default_temperature, resolve_sampling
 from ...optimizers.base import Job, Result, Sink, optimize
 from ...optimizers.contrastive import Contrastive
 from ...optimizers.registry import make

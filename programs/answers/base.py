@@ -33,6 +33,7 @@ class BaseAnswer:
 
     noun: ClassVar[str] = "label"
     has_examples: ClassVar[bool] = True
+    proposer_note: ClassVar[str] = ""
     presentations: ClassVar[int] = 1
     repeatable: ClassVar[bool] = False
     per_unit: ClassVar[bool] = False

@@ -105,6 +105,12 @@ class Checked(BaseAnswer):
 
     noun: ClassVar[str] = "checks"
     has_examples: ClassVar[bool] = False
+    proposer_note: ClassVar[str] = (
+        "This judge is a program that writes items from documents and has them checked. Nobody labelled them: a case "
+        "is wrong if an item fails a check, and what is said of it is what was written, which check failed, and why. "
+        "The score is the share of items that pass all checks. Write an instruction after which they pass; do not "
+        "name the checks or tell the writer to claim that they hold."
+    )
     _combining: ClassVar[str] = "the first whose items all pass counts, else the one with the most that do"
 
     def check(self, judge: str, inputs: Sequence[str]) -> None:

@@ -236,6 +236,11 @@ class _Compared(Protocol):
         """Return the name under which values are counted as confused with each other."""
         ...
 
+    @property
+    def proposer_note(self) -> str:
+        """What a proposer has to know besides, where being wrong is not to disagree with people; else empty."""
+        ...
+
     def task_words(self) -> str:
         """Return for a proposer what may be answered."""
         ...
