@@ -104,7 +104,8 @@ def f1(gold: Sequence[Any], values: Sequence[Any]) -> float:
     matched = sum(
         gap for one, two in zip(gold, values, strict=True) for _, _, gap in same.match(one, two or ())
     )
-    return 2 * matched / sum(len(one) + len(two or ()) for one, two in zip(gold, values, strict=True))
+    total = sum(len(one) + len(two or ()) for one, two in zip(gold, values, strict=True))
+    return float(2 * matched / total)
 
 
 def plot(deviations: dict[str, list[float]], path: Path) -> None:
