@@ -22,6 +22,7 @@ from ..errors import BudgetExhausted, OptimizerError, StopRequested
 from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge
 from .board import Board, Candidate
+from .drawing import labelled
 from .objective import Objective
 from .setting import DEFAULT_SETTING, Setting
 
@@ -95,6 +96,22 @@ class Job:
     connected: Callable[[Setting], dspy.LM] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     sink: Sink = lambda event: None
+
+    @property
+    def calls_per_case(self) -> int:
+        """The calls of one case of one prompt: predictors, those of frozen steps too, x samples."""
+        return self.judge.calls * self.sampling.samples
+
+    def labelled_train(self) -> list[Case]:
+        """Return the training cases with at least one gold label.
+
+        Raises:
+            OptimizerError: there is none.
+        """
+        cases = labelled(self.train)
+        if not cases:
+            raise OptimizerError("no labelled training case", hint="give gold with more rows")
+        return cases
 
     def asker(self, program: dspy.Module, setting: Setting = DEFAULT_SETTING) -> Asker:
         """Return what asks ``program`` as this job asks, or under another setting.

@@ -8,7 +8,12 @@ from collections.abc import Sequence
 from ..cases import Case
 from ..programs.answers.protocol import Answer
 
-__all__ = ["draw", "draw_demos"]
+__all__ = ["draw", "draw_demos", "labelled"]
+
+
+def labelled(cases: Sequence[Case]) -> list[Case]:
+    """Return the cases with at least one gold label."""
+    return [case for case in cases if case.known]
 
 
 def draw(cases: Sequence[Case], size: int, answer: Answer, random_: random.Random) -> list[Case]:

@@ -14,8 +14,8 @@ import dspy
 
 from ..errors import OptimizerError
 from .base import Job
-from .board import Board, Candidate
-from .dspy_search import Search, SearchBudget, labelled, passes, pool, search
+from .drawing import labelled
+from .dspy_search import DspyOptimizer, SearchBudget, pool
 from .recorder import Judging, Recorder
 
 __all__ = ["Bootstrap"]
@@ -25,7 +25,7 @@ _MOST = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bootstrap:
+class Bootstrap(DspyOptimizer):
     """Settings of BootstrapFewShotWithRandomSearch.
 
     Attributes:
@@ -52,27 +52,27 @@ class Bootstrap:
                 hint="give 1 or more, or use fewshot, which tries labelled demonstrations only",
             )
 
-    def minimum(self, job: Job) -> int:
-        """Return the calls of the basic prompt, labelled demonstrations and one bootstrapped set, on dev."""
-        return (3 * len(job.dev) + self._bootstrap(job)) * passes(job)
-
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Try demonstration sets on top of ``start``'s instructions."""
-        plan = Search(name=self.name, finalists=self.finalists, compile=lambda *way: self._compile(job, *way))
-        return search(job, board, start, plan)
+    def smallest(self, job: Job, budget: SearchBudget) -> int:
+        """Return the calls of one bootstrapped set on dev, beside the basic prompt and labelled demonstrations."""
+        return (len(job.dev) + self._bootstrap(job)) * budget.run
 
     def sets(self, job: Job, budget: SearchBudget) -> int:
         """Return the number of random sets that the budget pays for."""
         if self.candidates or budget.left is None:
             return self.candidates or _USUAL
         dev, bootstrap = len(labelled(job.dev)), self._bootstrap(job)
-        left = budget.left // budget.run - 2 * dev - bootstrap
-        return max(0, min(_MOST, left // max(1, dev + bootstrap)))
+
+        def calls(sets: int) -> int:
+            return ((sets + 2) * dev + (sets + 1) * bootstrap) * budget.run
+
+        return budget.largest(range(_MOST, -1, -1), calls, least=0)
 
     def _bootstrap(self, job: Job) -> int:
         return min(len(job.train), 2 * self.demos)  # a teacher that is right in one case of two
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+    def compile(self, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+        """Try demonstration sets on top of the student's instructions."""
+        job = recorder.job
         optimizer = dspy.BootstrapFewShotWithRandomSearch(
             metric=recorder.metric,
             max_bootstrapped_demos=self.demos,

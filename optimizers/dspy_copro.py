@@ -14,8 +14,8 @@ from typing import Any
 import dspy
 
 from .base import Job
-from .board import Board, Candidate
-from .dspy_search import Search, SearchBudget, labelled, passes, pool, proposer, search
+from .drawing import labelled
+from .dspy_search import DspyOptimizer, SearchBudget, pool, proposer
 from .recorder import Judging, Recorder
 
 __all__ = ["Copro"]
@@ -25,7 +25,7 @@ _SMALLEST = 5  # cases on which an instruction is still worth scoring
 
 
 @dataclass(frozen=True, kw_only=True)
-class Copro:
+class Copro(DspyOptimizer):
     """COPRO's settings.
 
     Attributes:
@@ -43,16 +43,9 @@ class Copro:
     finalists: int = 3
     name: str = "copro"
 
-    def minimum(self, job: Job) -> int:
-        """Return the calls of one round with one new instruction, and of two prompts on dev."""
-        run, predictors = passes(job), len(job.judge.basic().predictors())
-        sample = min(_SMALLEST, len(job.train))
-        return 2 * len(job.dev) * run + self.calls(2, 1, sample, run, predictors)
-
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Improve the instructions of ``start``."""
-        plan = Search(name=self.name, finalists=self.finalists, compile=lambda *way: self._compile(job, *way))
-        return search(job, board, start, plan)
+    def smallest(self, job: Job, budget: SearchBudget) -> int:
+        """Return the calls of one round with one new instruction."""
+        return self.calls(2, 1, min(_SMALLEST, len(job.train)), budget.run, budget.predictors)
 
     @staticmethod
     def calls(breadth: int, depth: int, sample: int, run: int, predictors: int) -> int:
@@ -66,21 +59,21 @@ class Copro:
         if budget.left is None:
             return breadth, self.depth or _USUAL, sample
         depths = [self.depth] if self.depth else range(1, _DEEPEST + 1)
-        while True:
-            paid = [
-                (wide, deep)
-                for deep in depths
-                for wide in range(2, breadth + 1)
-                if budget.pays(self.calls(wide, deep, sample, budget.run, budget.predictors))
-            ]
-            if paid:
-                # Between equal numbers of instructions, the one whose proposer learns more often.
-                return (*max(paid, key=lambda shape: (shape[0] * shape[1], shape[1])), sample)
-            if sample <= _SMALLEST:
-                return 2, self.depth or 1, sample
-            sample = max(_SMALLEST, sample // 2)
+        samples = [sample]
+        while samples[-1] > _SMALLEST:
+            samples.append(max(_SMALLEST, samples[-1] // 2))
+        shapes = [(wide, deep, size) for size in samples for deep in depths for wide in range(2, breadth + 1)]
+        # Between equal numbers of instructions, the one whose proposer learns more often.
+        shapes.sort(key=lambda shape: (shape[2], shape[0] * shape[1], shape[1]), reverse=True)
+        return budget.largest(
+            shapes,
+            lambda shape: self.calls(*shape, budget.run, budget.predictors),
+            least=(2, self.depth or 1, samples[-1]),
+        )
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+    def compile(self, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+        """Improve the student's instructions."""
+        job = recorder.job
         breadth, depth, sample = self.shape(budget, len(labelled(job.train)))
         optimizer = _Copro(
             prompt_model=proposer(job),

@@ -19,9 +19,8 @@ from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
 from ..engines.models import adapter
 from .base import Job
-from .board import Board, Candidate
-from .drawing import draw
-from .dspy_search import Proposals, Search, SearchBudget, labelled, passes, pool, proposer, search
+from .drawing import draw, labelled
+from .dspy_search import DspyOptimizer, Proposals, SearchBudget, pool, proposer
 from .recorder import Judging, Recorder
 
 __all__ = ["Gepa"]
@@ -30,7 +29,7 @@ _REMEMBERED = 4  # metric calls to a paid one, at most: what was asked before co
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gepa:
+class Gepa(DspyOptimizer):
     """GEPA's settings.
 
     Attributes:
@@ -48,21 +47,18 @@ class Gepa:
     finalists: int = 2
     name: str = "gepa"
 
-    def minimum(self, job: Job) -> int:
-        """Return the calls of one rewrite, accepted, and of two prompts on dev."""
-        run, dev = passes(job), len(job.dev)
-        return 2 * dev * run + self.rewrite(min(self.validation or dev, dev), run)
-
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Improve the instructions of ``start``."""
-        plan = Search(name=self.name, finalists=self.finalists, compile=lambda *way: self._compile(job, *way))
-        return search(job, board, start, plan)
+    def smallest(self, job: Job, budget: SearchBudget) -> int:
+        """Return the calls of one rewrite, accepted."""
+        dev = len(job.dev)
+        return self.rewrite(min(self.validation or dev, dev), budget.run)
 
     def rewrite(self, validation: int, run: int) -> int:
         """Return the calls of one rewrite that is accepted."""
         return (2 * self.minibatch + validation) * run + 1
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+    def compile(self, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+        """Improve the student's instructions."""
+        job = recorder.job
         dev = labelled(job.dev) or list(job.dev)
         size = min(self.validation or len(dev), len(dev))
         watched = draw(dev, size, job.judge.answer, random.Random(f"{self.name}/{job.seed}"))
@@ -80,7 +76,7 @@ class Gepa:
             **settings,
             reflection_minibatch_size=max(1, self.minibatch),
             reflection_lm=proposer(job).copy(temperature=self.temperature),
-            instruction_proposer=_Counted(Proposals(recorder.job, self.name)),
+            instruction_proposer=_Counted(Proposals(job, self.name)),
             use_merge=self.merges > 0,
             max_merge_invocations=self.merges,
             num_threads=1,

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import dspy
 
 from ..errors import OptimizerError
 from .base import Job
-from .board import Board, Candidate
-from .dspy_search import Search, SearchBudget, labelled, passes, pool, proposer, search
+from .drawing import labelled
+from .dspy_search import DspyOptimizer, SearchBudget, pool, proposer
 from .recorder import Judging, Recorder
 
 __all__ = ["Mipro"]
@@ -28,7 +29,7 @@ _FEWEST, _USUAL, _MOST = 3, 6, 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mipro:
+class Mipro(DspyOptimizer):
     """MIPROv2's settings.
 
     Attributes:
@@ -48,6 +49,9 @@ class Mipro:
     temperature: float = 1.0
     finalists: int = 2
     name: str = "mipro"
+    defects: ClassVar[tuple[type[Exception], ...]] = (
+        ValueError,
+    )  # "No valid program found in param_score_dict"
 
     def __post_init__(self) -> None:
         """Refuse fewer candidates than the sets that DSPy always makes: none, labelled, bootstrapped."""
@@ -57,21 +61,9 @@ class Mipro:
                 hint=f"give {_FEWEST} or more, or 0 to fit them to the budget",
             )
 
-    def minimum(self, job: Job) -> int:
-        """Return the calls of proposals, one bootstrap and one trial, and of two prompts on dev."""
-        run, dev = passes(job), len(job.dev)
-        budget = SearchBudget(left=0, run=run, predictors=len(job.judge.basic().predictors()))
-        return 2 * dev * run + self.fixed(_FEWEST, len(job.train), budget) + self.trial(dev, budget)
-
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Improve the instructions and demonstrations of ``start``."""
-        plan = Search(
-            name=self.name,
-            finalists=self.finalists,
-            compile=lambda *way: self._compile(job, *way),
-            defects=(ValueError,),  # "No valid program found in param_score_dict"
-        )
-        return search(job, board, start, plan)
+    def smallest(self, job: Job, budget: SearchBudget) -> int:
+        """Return the calls of proposals, one bootstrap and one trial."""
+        return self.fixed(_FEWEST, len(job.train), budget) + self.trial(len(job.dev), budget)
 
     def fixed(self, candidates: int, cases: int, budget: SearchBudget) -> int:
         """Return the calls before the first trial, about."""
@@ -90,14 +82,21 @@ class Mipro:
         if budget.left is None:
             size = self.candidates or _USUAL
             return size, min(self._recommended(size, budget), self._limit(size, budget))
-        for size in [self.candidates] if self.candidates else _SIZES:
-            left = budget.left - self.fixed(size, cases, budget) - (dev * budget.run if dev > _SMALL else 0)
+        sizes = [self.candidates] if self.candidates else _SIZES
+
+        def calls(shape: tuple[int, int]) -> int:
             # A combination that comes again costs nothing: from a fifth to three quarters of them do. So half as many
             # again are planned as could be paid if none did; where too few do, the meter ends the search.
-            trials = min(3 * left // max(1, 2 * self.trial(dev, budget)), self._limit(size, budget))
-            if trials >= self._recommended(size, budget) or size == _FEWEST or self.candidates:
-                return size, max(1, trials)
-        raise AssertionError("the last size is the fewest")
+            trials = math.ceil(2 * shape[1] * self.trial(dev, budget) / 3)
+            return self.fixed(shape[0], cases, budget) + (dev * budget.run if dev > _SMALL else 0) + trials
+
+        shapes = (
+            (size, trials)
+            for size in sizes
+            for least in [1 if size == sizes[-1] else self._recommended(size, budget)]
+            for trials in range(self._limit(size, budget), least - 1, -1)
+        )
+        return budget.largest(shapes, calls, least=(sizes[-1], 1))
 
     def _recommended(self, size: int, budget: SearchBudget) -> int:
         variables = budget.predictors * (2 if self.demos else 1)
@@ -108,9 +107,11 @@ class Mipro:
         combinations: int = size ** (budget.predictors * (2 if self.demos else 1))
         return min(_MOST, 4 * combinations - 1)
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+    def compile(self, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+        """Improve the student's instructions and demonstrations."""
         import optuna  # noqa: F401 - its log handler must not be made while our streams are silenced
 
+        job = recorder.job
         train, dev = pool(job, self.name, self.sample), labelled(job.dev) or list(job.dev)
         candidates, trials = self.shape(budget, len(train), len(dev))
         optimizer = dspy.MIPROv2(

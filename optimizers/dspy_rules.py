@@ -22,8 +22,8 @@ from dspy.utils.exceptions import ContextWindowExceededError
 
 from ..cases import Case
 from .base import Job
-from .board import Board, Candidate
-from .dspy_search import Proposals, Search, SearchBudget, labelled, passes, pool, proposer, search
+from .drawing import labelled
+from .dspy_search import DspyOptimizer, Proposals, SearchBudget, pool, proposer
 from .recorder import Judging, Recorder
 
 __all__ = ["InferRules"]
@@ -32,7 +32,7 @@ _USUAL, _MOST = 10, 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class InferRules:
+class InferRules(DspyOptimizer):
     """InferRules' settings.
 
     Attributes:
@@ -54,32 +54,31 @@ class InferRules:
     finalists: int = 1
     name: str = "infer-rules"
 
-    def minimum(self, job: Job) -> int:
-        """Return the calls of the basic prompt and one set of rules on dev, the bootstrap included."""
-        predictors = len(job.judge.basic().predictors())
-        return (2 * len(job.dev) + self._bootstrap(len(job.train))) * passes(job) + predictors
-
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Add demonstrations and rules to ``start``."""
-        plan = Search(name=self.name, finalists=self.finalists, compile=lambda *way: self._compile(job, *way))
-        return search(job, board, start, plan)
+    def smallest(self, job: Job, budget: SearchBudget) -> int:
+        """Return the calls of the bootstrap and one set of rules."""
+        return self._bootstrap(len(job.train)) * budget.run + budget.predictors
 
     def sets(self, budget: SearchBudget, cases: int, dev: int) -> int:
         """Return the sets of rules that the budget pays for."""
         if self.candidates or budget.left is None:
             return self.candidates or _USUAL
-        left = budget.left - self._bootstrap(cases) * budget.run
-        return max(1, min(_MOST, left // (budget.predictors + dev * budget.run)))
+
+        def calls(sets: int) -> int:
+            return self._bootstrap(cases) * budget.run + sets * (budget.predictors + dev * budget.run)
+
+        return budget.largest(range(_MOST, 0, -1), calls, least=1)
 
     def _bootstrap(self, cases: int) -> int:
         return min(cases, self.sample or cases, 2 * self.demos)
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+    def compile(self, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+        """Add demonstrations and rules to the student."""
+        job = recorder.job
         train, dev = pool(job, self.name, self.sample), labelled(job.dev) or list(job.dev)
         optimizer = _Rules(
-            recorder.job,
+            job,
             train,
-            Proposals(recorder.job, self.name),
+            Proposals(job, self.name),
             num_candidates=self.sets(budget, len(train), len(dev)),
             num_rules=self.rules,
             num_threads=1,

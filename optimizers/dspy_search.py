@@ -13,10 +13,11 @@ import io
 import logging
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import dspy
 from dspy.lm15 import Request, Response
@@ -27,24 +28,15 @@ from ..cases import Case
 from ..engines.adapters import ChatAdapter
 from ..engines.draws import current_draw, drawing
 from ..engines.failures import fatal, model_error
-from ..errors import BudgetExhausted, JuristError, OptimizerError
+from ..errors import BudgetExhausted, JuristError
 from .base import Event, Job
 from .board import Board, Candidate
 from .drawing import draw
 from .recorder import CarriedError, Judging, Prefetch, Recorder
 
-__all__ = [
-    "Lenient",
-    "Proposals",
-    "Search",
-    "SearchBudget",
-    "Stopped",
-    "labelled",
-    "passes",
-    "pool",
-    "proposer",
-    "search",
-]
+__all__ = ["DspyOptimizer", "Lenient", "Proposals", "SearchBudget", "Stopped", "pool", "proposer"]
+
+_S = TypeVar("_S")
 
 _NEVER = 10**9
 _DOUBT = 10  # cases of the start's own score that a candidate's mean is mixed with
@@ -70,22 +62,77 @@ class SearchBudget:
         """Say whether so many calls can be paid."""
         return self.left is None or calls <= self.left
 
+    def largest(self, shapes: Iterable[_S], calls: Callable[[_S], int], least: _S) -> _S:
+        """Return the first of ``shapes``, the most wanted first, whose calls can be paid; ``least`` if none can."""
+        return next((shape for shape in shapes if self.pays(calls(shape))), least)
 
-@dataclass(frozen=True, kw_only=True)
-class Search:
-    """One optimizer's way through :func:`search`.
+    @classmethod
+    def of(cls, job: Job, left: int | None) -> SearchBudget:
+        """Return the budget of a job with so many calls left."""
+        predictors = len(job.judge.basic().predictors())
+        return cls(left=left, run=job.calls_per_case, predictors=predictors)
+
+
+class DspyOptimizer(ABC):
+    """The base of DSPy's optimizers; a subclass is a frozen dataclass of settings.
 
     Attributes:
         name: the optimizer's.
         finalists: prompts that are scored on all of dev at the end.
-        compile: runs DSPy's optimizer on a fresh student, within a budget.
         defects: exceptions with which this optimizer is known to end without returning what it found.
     """
 
     name: str
     finalists: int
-    compile: Callable[[Recorder, Judging, SearchBudget], object]
-    defects: tuple[type[Exception], ...] = ()
+    defects: ClassVar[tuple[type[Exception], ...]] = ()
+
+    @abstractmethod
+    def smallest(self, job: Job, budget: SearchBudget) -> int:
+        """Return the calls of the smallest search, beside those that score two prompts on dev."""
+
+    @abstractmethod
+    def compile(self, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+        """Run DSPy's optimizer on a fresh student, within a budget."""
+
+    def minimum(self, job: Job) -> int:
+        """Return the calls of the smallest search and of two prompts on dev."""
+        return 2 * len(job.dev) * job.calls_per_case + self.smallest(job, SearchBudget.of(job, left=0))
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        """Search from ``start``; return the best candidate on the board.
+
+        Raises:
+            BudgetExhausted: as soon as a limit is met; the finalists were scored as far as the limit allows.
+            JuristError: what must end the work: a wrong key, a bug in a program or a metric.
+        """
+        reserve, quiet = _Reserve(job, board, self), _Quiet()
+        recorder = Recorder(
+            job=dataclasses.replace(job, sink=quiet.through(job.sink)),
+            board=board,
+            start=start,
+            source=self.name,
+        )
+        reserve.keep()
+        ended: BudgetExhausted | None = None
+        try:
+            with quiet.streams(), _settings(job, recorder, reserve):
+                budget = SearchBudget.of(job, job.context.meter.left())
+                self.compile(recorder, recorder.student(), budget)
+        except BudgetExhausted as stop:
+            ended = stop
+        except CarriedError as carried:
+            raise carried.error from carried
+        except (Stopped, AdapterParseError, LMError, *self.defects) as defect:
+            _note_end(job, board, self.name, defect)
+        finally:
+            reserve.free()
+        for candidate in _finalists(board, start, self.name)[: self.finalists]:
+            board.score(candidate, job.dev)
+        best = board.best(job.dev) or start
+        job.note(f"{self.name}: best on dev {best.id}", board.value(best, job.dev), kind="step")
+        if ended is not None:
+            raise _truthful(ended, job.context.meter.left())
+        return best
 
 
 class Stopped(BaseException):
@@ -115,16 +162,6 @@ class Proposals:
             raise Stopped(f"{self._lost} proposals were unusable, the last {self._row} in a row: {why}")
 
 
-def passes(job: Job) -> int:
-    """Return the calls that one case takes, those of frozen predictors too."""
-    return job.judge.calls * job.sampling.samples
-
-
-def labelled(cases: Sequence[Case]) -> list[Case]:
-    """Return the cases with at least one gold label."""
-    return [case for case in cases if case.known]
-
-
 def pool(job: Job, name: str, size: int | None = None) -> list[Case]:
     """Return labelled training cases in an order drawn by the job's seed, stratified.
 
@@ -133,56 +170,19 @@ def pool(job: Job, name: str, size: int | None = None) -> list[Case]:
     Raises:
         OptimizerError: no training case has a label.
     """
-    cases = labelled(job.train)
-    if not cases:
-        raise OptimizerError("no labelled training case", hint="give gold with more rows")
+    cases = job.labelled_train()
     return draw(cases, size or len(cases), job.judge.answer, random.Random(f"{name}/{job.seed}"))
 
 
-def search(job: Job, board: Board, start: Candidate, plan: Search) -> Candidate:
-    """Run a DSPy optimizer and return the best candidate on the board.
-
-    Raises:
-        BudgetExhausted: as soon as a limit is met; the finalists were scored as far as the limit allows.
-        JuristError: what must end the work: a wrong key, a bug in a program or a metric.
-    """
-    reserve, quiet = _Reserve(job, board, plan), _Quiet()
-    recorder = Recorder(
-        job=dataclasses.replace(job, sink=quiet.through(job.sink)), board=board, start=start, source=plan.name
-    )
-    reserve.keep()
-    ended: BudgetExhausted | None = None
-    try:
-        with quiet.streams(), _settings(job, recorder, reserve):
-            left = job.context.meter.left()
-            budget = SearchBudget(left=left, run=passes(job), predictors=len(start.state.predictors))
-            plan.compile(recorder, recorder.student(), budget)
-    except BudgetExhausted as stop:
-        ended = stop
-    except CarriedError as carried:
-        raise carried.error from carried
-    except (Stopped, AdapterParseError, LMError, *plan.defects) as defect:
-        _note_end(job, board, plan, defect)
-    finally:
-        reserve.free()
-    for candidate in _finalists(board, start, plan)[: plan.finalists]:
-        board.score(candidate, job.dev)
-    best = board.best(job.dev) or start
-    job.note(f"{plan.name}: best on dev {best.id}", board.value(best, job.dev), kind="step")
-    if ended is not None:
-        raise _truthful(ended, job.context.meter.left())
-    return best
-
-
-def _note_end(job: Job, board: Board, plan: Search, defect: BaseException) -> None:
+def _note_end(job: Job, board: Board, name: str, defect: BaseException) -> None:
     """Tell why DSPy's optimizer ended before its end."""
     if isinstance(defect, Stopped):
-        job.note(f"{plan.name} ended early: {defect}")
+        job.note(f"{name} ended early: {defect}")
         return
     lost = _lm_error(defect)
-    if lost is not None and not any(one.source == plan.name for one in board.candidates.values()):
+    if lost is not None and not any(one.source == name for one in board.candidates.values()):
         raise model_error(lost) from defect  # there was nothing to try
-    job.note(f"{plan.name} ended early: {type(defect).__name__}: {defect}"[:300])
+    job.note(f"{name} ended early: {type(defect).__name__}: {defect}"[:300])
 
 
 def _truthful(ended: BudgetExhausted, left: int | None) -> BudgetExhausted:
@@ -202,18 +202,18 @@ class _Reserve(BaseCallback):
     that the search leaves half scored.
     """
 
-    def __init__(self, job: Job, board: Board, plan: Search) -> None:
-        self._job, self._board, self._plan = job, board, plan
-        self._before, self._pass = job.context.meter.held, len(job.dev) * passes(job)
-        self._most, left = plan.finalists * self._pass, job.context.meter.left()
+    def __init__(self, job: Job, board: Board, optimizer: DspyOptimizer) -> None:
+        self._job, self._board, self._optimizer = job, board, optimizer
+        self._before, self._pass = job.context.meter.held, len(job.dev) * job.calls_per_case
+        self._most, left = optimizer.finalists * self._pass, job.context.meter.left()
         if left is not None:
             self._most = min(self._most, max(self._pass, left // 3))
 
     def keep(self) -> None:
         """Keep back what the finalists still need."""
-        found = (one for one in self._board.candidates.values() if one.source == self._plan.name)
+        found = (one for one in self._board.candidates.values() if one.source == self._optimizer.name)
         done = sum(self._board.scored(one, self._job.dev) for one in found)
-        wanted = max(1, self._plan.finalists - done) * self._pass
+        wanted = max(1, self._optimizer.finalists - done) * self._pass
         self._job.context.meter.hold(self._before + min(self._most, wanted))
 
     def free(self) -> None:
@@ -225,7 +225,7 @@ class _Reserve(BaseCallback):
         self.keep()
 
 
-def _finalists(board: Board, start: Candidate, plan: Search) -> list[Candidate]:
+def _finalists(board: Board, start: Candidate, name: str) -> list[Candidate]:
     """Return what this search found, best first: by the mean paired gain over the start, mixed with doubt."""
     known = board.outcomes(start)
     usual = sum(outcome.score for outcome in known.values()) / len(known) if known else 0.0
@@ -238,7 +238,7 @@ def _finalists(board: Board, start: Candidate, plan: Search) -> list[Candidate]:
         ]
         return round(sum(gains) / (len(gains) + _DOUBT), 9)
 
-    found = [candidate for candidate in board.candidates.values() if candidate.source == plan.name]
+    found = [candidate for candidate in board.candidates.values() if candidate.source == name]
     return sorted(found, key=lambda candidate: -promise(candidate))
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import dspy
 
 from .base import Job
-from .board import Board, Candidate
-from .dspy_search import Search, SearchBudget, labelled, passes, pool, proposer, search
+from .drawing import labelled
+from .dspy_search import DspyOptimizer, SearchBudget, pool, proposer
 from .recorder import Judging, Recorder
 
 __all__ = ["Simba"]
@@ -30,7 +30,7 @@ _PARSES = 3  # attempts at the source of a class, before the last
 
 
 @dataclass(frozen=True, kw_only=True)
-class Simba:
+class Simba(DspyOptimizer):
     """SIMBA's settings.
 
     Attributes:
@@ -46,16 +46,10 @@ class Simba:
     finalists: int = 3
     name: str = "simba"
 
-    def minimum(self, job: Job) -> int:
-        """Return the calls of one small step and its end, and of two prompts on dev."""
+    def smallest(self, job: Job, budget: SearchBudget) -> int:
+        """Return the calls of one small step and its end."""
         batch, programs = self._smallest(len(job.train))
-        budget = SearchBudget(left=0, run=passes(job), predictors=len(job.judge.basic().predictors()))
-        return 2 * len(job.dev) * budget.run + self.calls(1, batch, programs, batch, budget)
-
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Improve the instructions and demonstrations of ``start``."""
-        plan = Search(name=self.name, finalists=self.finalists, compile=lambda *way: self._compile(job, *way))
-        return search(job, board, start, plan)
+        return self.calls(1, batch, programs, batch, budget)
 
     @staticmethod
     def calls(steps: int, batch: int, programs: int, sample: int, budget: SearchBudget) -> int:
@@ -69,23 +63,22 @@ class Simba:
         sizes = [size for size in _SIZES if size[0] <= sample] or [self._smallest(sample)]
         if budget.left is None:
             return self.steps or _USUAL, *sizes[0], sample
-        for least in (_WORTH, 1):
-            for batch, programs in sizes:
-                for share in (sample, max(batch, sample // 2), batch):
-                    steps = self._affordable(batch, programs, share, budget)
-                    if steps >= least:
-                        return steps, batch, programs, share
-        return 1, *sizes[-1], sizes[-1][0]
-
-    def _affordable(self, batch: int, programs: int, sample: int, budget: SearchBudget) -> int:
-        most = self.steps or _MOST
-        paid = (n for n in range(most, 0, -1) if budget.pays(self.calls(n, batch, programs, sample, budget)))
-        return next(paid, 0)
+        shapes = (
+            (steps, batch, programs, share)
+            for least in (_WORTH, 1)
+            for batch, programs in sizes
+            for share in (sample, max(batch, sample // 2), batch)
+            for steps in range(self.steps or _MOST, least - 1, -1)
+        )
+        least = (1, *sizes[-1], sizes[-1][0])
+        return budget.largest(shapes, lambda shape: self.calls(*shape, budget), least)
 
     def _smallest(self, cases: int) -> tuple[int, int]:
         return max(1, min(_SIZES[-1][0], cases)), _SIZES[-1][1]
 
-    def _compile(self, job: Job, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+    def compile(self, recorder: Recorder, student: Judging, budget: SearchBudget) -> None:
+        """Improve the student's instructions and demonstrations."""
+        job = recorder.job
         steps, batch, programs, sample = self.shape(budget, len(labelled(job.train)))
         optimizer = dspy.SIMBA(
             metric=recorder.metric,
@@ -97,7 +90,7 @@ class Simba:
             prompt_model=proposer(job),
             num_threads=1,
         )
-        optimizer.strategies = [_told(strategy, recorder.job) for strategy in optimizer.strategies]
+        optimizer.strategies = [_told(strategy, job) for strategy in optimizer.strategies]
         train = recorder.examples(pool(job, self.name, sample))
         seed = job.seed if job.seed >= 0 else job.seed % 2**32  # numpy takes none below 0
         optimizer.compile(student, trainset=train, seed=seed)
