@@ -21,7 +21,8 @@ from rich.text import Text
 
 from ..engines.meter import Meter
 from ..optimizers.base import Event, Job
-from ..optimizers.progress import Gain, Pace, Part, Snapshot, Standing, Standings
+from ..optimizers.objective import Gain
+from ..optimizers.progress import Pace, Part, Snapshot, Standing, Standings
 from ..report.render import as_text
 from ..report.table import table
 

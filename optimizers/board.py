@@ -11,13 +11,13 @@ dev, by a lower bound on the value that all their outcomes give, on dev and on t
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import dspy
-import numpy as np
 
 from ..cases import Case
 from ..engines.channel import CallContext
@@ -27,7 +27,7 @@ from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from .matrix import Spent, cells, spent
-from .objective import Objective, Outcome
+from .objective import Gain, Objective, Outcome
 from .setting import DEFAULT_SETTING, Setting
 from .standing import Credit, Scored, standings
 
@@ -94,7 +94,7 @@ class Board:
         self.candidates: dict[str, Candidate] = {}
         self._asker = asker
         self._basic = judge.basic()
-        self._outcomes: dict[tuple[str, str], Outcome] = {}
+        self._outcomes: dict[str, dict[str, Outcome]] = defaultdict(dict)  # by candidate and case
         self._verdicts: dict[tuple[str, str], Verdict] = {}
         self._marks: dict[tuple[str, str], int] = {}
         self._failed = 0
@@ -155,10 +155,7 @@ class Board:
 
             asker.ask_all(open_cases, keep)
             self.mark(candidate, open_cases)
-        for case in cases:
-            if (candidate.id, case.id) not in self._outcomes:
-                self.record(candidate, case, self._verdicts[asked, case.id])
-        return [self._outcomes[candidate.id, case.id] for case in cases]
+        return [self.record(candidate, case, self._verdicts[asked, case.id]) for case in cases]
 
     def note(self, verdict: Verdict) -> None:
         """Take note of a new verdict, on this board or beside it.
@@ -180,11 +177,11 @@ class Board:
 
     def record(self, candidate: Candidate, case: Case, verdict: Verdict) -> Outcome:
         """Keep a verdict that was asked elsewhere as this board would ask it; a known pair keeps its first."""
-        pair = candidate.id, case.id
-        if pair not in self._outcomes:
+        known = self._outcomes[candidate.id]
+        if case.id not in known:
             first = self._verdicts.setdefault((candidate.asked_id, case.id), verdict)
-            self._outcomes[pair] = self.objective.outcome(case, self._voted(candidate, case, first))
-        return self._outcomes[pair]
+            known[case.id] = self.objective.outcome(case, self._voted(candidate, case, first))
+        return known[case.id]
 
     def _voted(self, candidate: Candidate, case: Case, verdict: Verdict) -> Verdict:
         """Return what stored votes give under the candidate's own threshold, if it has one."""
@@ -194,22 +191,24 @@ class Board:
 
     def outcome(self, candidate: Candidate, case: Case) -> Outcome | None:
         """Return the outcome of a pair, ``None`` if it was never asked."""
-        return self._outcomes.get((candidate.id, case.id))
+        return self._outcomes.get(candidate.id, {}).get(case.id)
 
     def outcomes(self, candidate: Candidate) -> dict[str, Outcome]:
-        """Return all outcomes of a candidate by the case's id."""
-        return {
-            case_id: outcome for (owner, case_id), outcome in self._outcomes.items() if owner == candidate.id
-        }
+        """Return a copy of all outcomes of a candidate by the case's id; others may be writing meanwhile."""
+        return self._outcomes.get(candidate.id, {}).copy()
+
+    def _on(self, candidate: Candidate, cases: Sequence[Case]) -> list[Outcome]:
+        """Return the candidate's outcomes on those of ``cases`` that it was scored on."""
+        known = self._outcomes.get(candidate.id, {})
+        return [known[case.id] for case in cases if case.id in known]
 
     def value(self, candidate: Candidate, cases: Sequence[Case]) -> float:
         """Return the objective's value over the cases that were scored."""
-        known = [self._outcomes.get((candidate.id, case.id)) for case in cases]
-        return self.objective.aggregate([outcome for outcome in known if outcome is not None])
+        return self.objective.aggregate(self._on(candidate, cases))
 
     def scored(self, candidate: Candidate, cases: Sequence[Case]) -> bool:
         """Say whether the candidate was scored on all of ``cases``."""
-        return all((candidate.id, case.id) in self._outcomes for case in cases)
+        return len(self._on(candidate, cases)) == len(cases)
 
     def verdicts(self, candidate: Candidate, cases: Sequence[Case]) -> list[Verdict]:
         """Return the kept verdicts of a candidate that was scored on ``cases``, as the job's own vote gives them."""
@@ -217,8 +216,9 @@ class Board:
 
     def spent(self, candidate: Candidate, cases: Sequence[Case]) -> Spent | None:
         """Return what asking the candidate took, per case of those it was scored on; ``None`` without any."""
-        pairs = [(candidate.asked_id, case.id) for case in cases if self.outcome(candidate, case) is not None]
-        return spent([self._verdicts[pair].usage for pair in pairs]) if pairs else None
+        known = self._on(candidate, cases)
+        usages = [self._verdicts[candidate.asked_id, outcome.row.id].usage for outcome in known]
+        return spent(usages) if usages else None
 
     def matrix(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
         """Return every outcome as a JSON-ready row: candidates in the order they were tried, cases in that given."""
@@ -233,7 +233,7 @@ class Board:
         self, candidate: Candidate, parts: Sequence[tuple[str, Case]]
     ) -> Iterator[tuple[str, Outcome, Spend]]:
         for part, case in parts:
-            outcome = self._outcomes.get((candidate.id, case.id))
+            outcome = self.outcome(candidate, case)
             if outcome is not None:
                 yield part, outcome, self._verdicts[candidate.asked_id, case.id].usage
 
@@ -242,27 +242,17 @@ class Board:
         done = [candidate for candidate in self.candidates.values() if self.scored(candidate, cases)]
         return sorted(done, key=lambda candidate: -round(self.value(candidate, cases), 9))
 
-    def gain(self, candidate: Candidate, caution: float = 0.0) -> float:
-        """Return what the candidate gains over the basic prompt, in units of the metric, less ``caution`` errors.
+    def gain(self, candidate: Candidate) -> Gain:
+        """Return what the candidate gains over the basic prompt.
 
         The estimate is paired, on the cases that both were scored on and that are not the candidate's own
         demonstrations; its standard error is a bootstrap's, clustered by group. The basic prompt gains 0.
         """
-        basic = self.basic
-        if candidate.id == basic.id:
-            return 0.0
-        shared = [
-            case_id
-            for owner, case_id in self._outcomes
-            if owner == candidate.id
-            and (basic.id, case_id) in self._outcomes
-            and case_id not in candidate.demo_ids
-        ]
-        before, after = (
-            [self._outcomes[one.id, case_id] for case_id in sorted(shared)] for one in (basic, candidate)
-        )
-        mean = self.objective.aggregate(after) - self.objective.aggregate(before)
-        return mean - caution * float(np.std(self.objective.resampled(before, after)))
+        if candidate.id == self.basic.id:
+            return Gain()
+        before, after = self.outcomes(self.basic), self.outcomes(candidate)
+        shared = sorted((before.keys() & after.keys()) - set(candidate.demo_ids))
+        return self.objective.gain([before[one] for one in shared], [after[one] for one in shared])
 
     def best(self, cases: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
         """Return the candidate with the highest lower bound, of those scored on some of ``cases``.
@@ -289,15 +279,12 @@ class Board:
 
     def known(self) -> list[Scored]:
         """Return every candidate with what is known of it, but on its own demonstrations."""
-        outcomes = (
-            self._outcomes.copy()
-        )  # whoever watches reads this while others write; outcomes before candidates
-        candidates = self.candidates.copy()
-        found: dict[str, dict[str, Outcome]] = {one: {} for one in candidates}
-        for (owner, case_id), outcome in outcomes.items():
-            if case_id not in candidates[owner].demo_ids:
-                found[owner][case_id] = outcome
-        return [Scored(id=one.id, parent=one.parent, outcomes=found[one.id]) for one in candidates.values()]
+        found = []
+        for one in self.candidates.copy().values():  # whoever watches reads this while others write
+            known = self.outcomes(one).items()
+            outcomes = {case_id: outcome for case_id, outcome in known if case_id not in one.demo_ids}
+            found.append(Scored(id=one.id, parent=one.parent, outcomes=outcomes))
+        return found
 
     def history(self, train: Sequence[Case], dev: Sequence[Case]) -> list[dict[str, Any]]:
         """Return one JSON-ready row per candidate, in the order they were tried.
@@ -326,12 +313,11 @@ class Board:
 
     def _row(self, candidate: Candidate, train: Sequence[Case], dev: Sequence[Case]) -> dict[str, Any]:
         def part(cases: Sequence[Case]) -> dict[str, Any]:
-            count = sum((candidate.id, case.id) in self._outcomes for case in cases)
-            known = [self._outcomes.get((candidate.id, case.id)) for case in cases]
+            known = self._on(candidate, cases)
             return {
-                "cases": count,
-                "failed": sum(outcome.row.failed for outcome in known if outcome is not None),
-                "value": round(self.value(candidate, cases), 6) if count else None,
+                "cases": len(known),
+                "failed": sum(outcome.row.failed for outcome in known),
+                "value": round(self.objective.aggregate(known), 6) if known else None,
             }
 
         return {
@@ -347,7 +333,7 @@ class Board:
             "train": part(train),
             "dev": part(dev),
             "calls_dev": self._known_by(candidate, dev) if self.scored(candidate, dev) else None,
-            "gain": round(self.gain(candidate), 6) if self.scored(candidate, dev) else None,
+            "gain": round(self.gain(candidate).mean, 6) if self.scored(candidate, dev) else None,
             **self._per_case(candidate, train, dev),
         }
 

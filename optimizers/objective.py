@@ -22,7 +22,7 @@ from ..evaluation.units import Floats, encode
 from ..programs.asking import Verdict
 from ..programs.judge import Judge
 
-__all__ = ["Objective", "Outcome", "row_of"]
+__all__ = ["Gain", "Objective", "Outcome", "row_of"]
 
 _RESAMPLES = 200
 _SHOWN = 300  # characters of a reason that feedback quotes
@@ -40,6 +40,20 @@ class Outcome:
     def labelled(self) -> bool:
         """Whether people labelled one of its units."""
         return self.row.labelled
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """What one prompt gains over another, paired, with a 95 % interval and a standard error, in units of the metric."""
+
+    mean: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    error: float = 0.0
+
+    def bound(self, caution: float) -> float:
+        """Return the mean less ``caution`` errors."""
+        return self.mean - caution * self.error
 
 
 def row_of(case: Case, verdict: Verdict) -> Row:
@@ -69,6 +83,14 @@ class Objective:
             wrong.append(f"reason given: {verdict.reasoning[:_SHOWN]}")
         score = 1 - lost / len(case.known) if case.known else 0.0
         return Outcome(row=row, score=score, feedback="\n".join(wrong))
+
+    def gain(self, before: Sequence[Outcome], after: Sequence[Outcome]) -> Gain:
+        """Return what ``after`` gains over ``before``; the arguments are those of :meth:`resampled`."""
+        mean = self.aggregate(after) - self.aggregate(before)
+        drawn = self.resampled(before, after)
+        # One group says nothing about others: its resamples are all 0.
+        low, high = map(float, np.quantile(drawn, [0.025, 0.975])) if len(drawn) > 1 else (-1.0, 1.0)
+        return Gain(mean=mean, low=low, high=high, error=float(np.std(drawn)))
 
     def resampled(self, before: Sequence[Outcome], after: Sequence[Outcome]) -> Floats:
         """Return bootstrap values of the metric's gain from ``before`` to ``after``, resampled by group.

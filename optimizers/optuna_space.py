@@ -200,7 +200,9 @@ def _ranked(board: Board, dev: Sequence[Case]) -> list[Candidate]:
     """Return all candidates, those scored on dev first, then by the lower bound on their gain."""
     caution = luck(len(board.candidates))
     known = [one for one in board.candidates.values() if board.outcomes(one)]
-    return sorted(known, key=lambda one: (not board.scored(one, dev), -round(board.gain(one, caution), 9)))
+    return sorted(
+        known, key=lambda one: (not board.scored(one, dev), -round(board.gain(one).bound(caution), 9))
+    )
 
 
 def _instructions(

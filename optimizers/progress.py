@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..cases import Case
 from ..engines.meter import Meter
 from ..evaluation.comparisons import resolve
@@ -20,9 +18,9 @@ from ..evaluation.intervals import group_weights, metric_interval
 from ..evaluation.units import encode
 from .base import Job
 from .board import Board, Candidate
-from .objective import Outcome
+from .objective import Gain, Outcome
 
-__all__ = ["Gain", "Pace", "Part", "Snapshot", "Standing", "Standings"]
+__all__ = ["Pace", "Part", "Snapshot", "Standing", "Standings"]
 
 _WINDOW = 60.0
 """Seconds over which the pace is measured."""
@@ -43,16 +41,6 @@ class Part:
     def whole(self) -> bool:
         """Whether every case was scored."""
         return self.cases == self.of
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gain:
-    """What a candidate gains over the basic prompt, paired, with a 95 % interval and a standard error."""
-
-    mean: float
-    low: float
-    high: float
-    error: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +86,8 @@ class Standings:
         candidates = list(board.candidates.copy().values())  # other threads enter more
         if not candidates:
             return Snapshot(tried=0, best=None, interval=None, shown=())
-        basic = self._outcomes(candidates[0])
-        found = [self._standing(candidate, candidates[0], basic) for candidate in candidates]
+        basic = len(board.outcomes(candidates[0]))
+        found = [self._standing(candidate, basic) for candidate in candidates]
         best = self._best(found) if any(one.gain for one in found) else None
         ranked = sorted(found, key=lambda one: (one is not best, one.gain is None, -_value(one)))
         shown = ranked[:most]
@@ -119,22 +107,19 @@ class Standings:
             self._choice = known, "" if best is None else best.id
         return next((one for one in found if one.candidate.id == self._choice[1]), None)
 
-    def _outcomes(self, candidate: Candidate) -> dict[str, Outcome]:
-        found = {case.id: self._board.outcome(candidate, case) for case in (*self._job.train, *self._job.dev)}
-        return {case_id: outcome for case_id, outcome in found.items() if outcome is not None}
-
-    def _standing(self, candidate: Candidate, first: Candidate, basic: dict[str, Outcome]) -> Standing:
-        known = self._outcomes(candidate)
+    def _standing(self, candidate: Candidate, basic: int) -> Standing:
+        """Return where a candidate stands; ``basic``: cases on which the basic prompt is known."""
+        known = self._board.outcomes(candidate)
         train, dev = (
             self._part(candidate, known, cases, kept)
             for cases, kept in ((self._job.train, "train"), (self._job.dev, "dev"))
         )
         gain = None
         if dev.whole:
-            same = candidate.id == first.id
-            gain = (
-                Gain(mean=0.0, low=0.0, high=0.0, error=0.0) if same else self._gain(candidate, basic, known)
-            )
+            key = candidate.id, len(known), basic
+            if key not in self._gains:
+                self._gains[key] = self._board.gain(candidate)
+            gain = self._gains[key]
         self._kept[candidate.id] = Standing(candidate=candidate, train=train, dev=dev, gain=gain)
         return self._kept[candidate.id]
 
@@ -148,22 +133,6 @@ class Standings:
             return part
         value = self._board.objective.aggregate(outcomes) if outcomes else None
         return Part(cases=len(outcomes), of=len(cases), value=value)
-
-    def _gain(self, candidate: Candidate, basic: dict[str, Outcome], known: dict[str, Outcome]) -> Gain:
-        shared = sorted(
-            case_id for case_id in known if case_id in basic and case_id not in candidate.demo_ids
-        )
-        key = candidate.id, len(known), len(shared)
-        if key not in self._gains:
-            objective = self._board.objective
-            before, after = ([one[case_id] for case_id in shared] for one in (basic, known))
-            mean = objective.aggregate(after) - objective.aggregate(before)
-            drawn = objective.resampled(before, after)
-            low, high = (float(end) for end in np.quantile(drawn, [0.025, 0.975]))
-            # One group says nothing about others: its resamples are all 0.
-            ends = (low, high) if len(drawn) > 1 else (-1.0, 1.0)
-            self._gains[key] = Gain(mean=mean, low=ends[0], high=ends[1], error=float(np.std(drawn)))
-        return self._gains[key]
 
     def _interval(self, best: Standing) -> tuple[float, float] | None:
         name, judge = best.candidate.id, self._job.judge

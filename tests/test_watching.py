@@ -66,11 +66,8 @@ def test_the_standings_are_those_of_the_board() -> None:
             assert part.value == (board.value(one.candidate, cases) if part.cases else None)
         assert (one.gain is not None) == board.scored(one.candidate, job.dev)
         if one.gain is not None:
-            assert one.gain.mean == pytest.approx(board.gain(one.candidate))
-            caution = luck(5)
-            assert one.gain.mean - caution * one.gain.error == pytest.approx(
-                board.gain(one.candidate, caution)
-            )
+            assert one.gain == board.gain(one.candidate)
+            assert one.gain.bound(luck(5)) == one.gain.mean - luck(5) * one.gain.error
     few = standings.look(most=1)
     assert [one.candidate.id for one in few.shown] == list(
         dict.fromkeys([snapshot.best.candidate.id, board.basic.id])
