@@ -10,7 +10,8 @@ unless another's gain is above its error (:meth:`Board.best`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -18,15 +19,15 @@ import dspy
 
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..errors import BudgetExhausted, OptimizerError, StopRequested
+from ..errors import BudgetExhausted, OptimizerError, StopRequested, choices
 from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge
 from .board import Board, Candidate
-from .drawing import labelled
+from .drawing import draw, labelled
 from .objective import Objective
 from .setting import DEFAULT_SETTING, Setting
 
-__all__ = ["Event", "Job", "Optimizer", "Racing", "Result", "Sink", "optimize"]
+__all__ = ["WAYS", "Event", "Job", "Optimizer", "Racing", "Result", "Sink", "optimize", "refuse_other"]
 
 Ending = Literal["finished", "budget", "interrupted"]
 
@@ -113,6 +114,10 @@ class Job:
             raise OptimizerError("no labelled training case", hint="give gold with more rows")
         return cases
 
+    def train_sample(self, size: int) -> list[Case]:
+        """Return up to ``size`` training cases, the same ones for every optimizer of this seed."""
+        return draw(self.train, size, self.judge.answer, random.Random(f"sample/{self.seed}"))
+
     def asker(self, program: dspy.Module, setting: Setting = DEFAULT_SETTING) -> Asker:
         """Return what asks ``program`` as this job asks, or under another setting.
 
@@ -170,6 +175,20 @@ class Optimizer(Protocol):
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve on ``start`` until done; return the best candidate. May be ended by an exception at any call."""
         ...
+
+
+WAYS = ("in turn", "jointly")
+"""How the predictors of a program with several may be changed."""
+
+
+def refuse_other(where: str, value: str, known: Sequence[str]) -> None:
+    """Refuse a setting that is none of its known values.
+
+    Raises:
+        OptimizerError: it is not.
+    """
+    if value not in known:
+        raise OptimizerError(f"{where} cannot be {value!r}", hint=choices(value, known))
 
 
 @runtime_checkable

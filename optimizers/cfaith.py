@@ -11,7 +11,6 @@ is taken by the gold labels.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,8 +18,7 @@ import dspy
 
 from .base import Job
 from .board import Board, Candidate
-from .drawing import draw
-from .proposing import CandidateFilter, propose, task, wrong
+from .proposing import CandidateFilter, propose, rotated, task, wrong
 
 __all__ = ["CFaith", "RewriteInstruction"]
 
@@ -66,11 +64,11 @@ class CFaith:
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt on dev and train, one rewrite, and it on dev."""
         sample = min(self.sample, len(job.train))
-        return (sample + 2 * len(job.dev)) * job.sampling.samples * job.judge.calls + 1
+        return (sample + 2 * len(job.dev)) * job.calls_per_case + 1
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Rewrite the instruction of ``start``; with several predictors, one a round in turn."""
-        sample = draw(job.train, self.sample, job.judge.answer, random.Random(f"sample/{job.seed}"))
+        sample = job.train_sample(self.sample)
         candidate_filter = CandidateFilter.of(job, board, self.name, longest=self.longest, copied=self.copied)
         current, names = start, tuple(start.state.predictors)
         board.score(start, job.dev)
@@ -98,12 +96,7 @@ class CFaith:
             {
                 "task": task(job, name),
                 "current_instruction": instruction,
-                "errors": "\n\n".join(_few(found, self.errors, number)),
+                "errors": "\n\n".join(rotated(found, self.errors, number)),
             }
             for number in range(self.rewrites)
         ]
-
-
-def _few(found: Sequence[str], count: int, turn: int) -> list[str]:
-    offset = turn * count % len(found)
-    return [*found[offset:], *found[:offset]][:count]

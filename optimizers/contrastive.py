@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..cases import Case
-from ..errors import OptimizerError
 from .base import Job
 from .board import Board, Candidate
 from .racing import stratified
@@ -68,15 +67,12 @@ class Contrastive:
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt on train and dev, and one set on dev."""
         sample = min(self.sample, len(job.train))
-        return (sample + 2 * len(job.dev)) * job.sampling.samples * job.judge.calls
+        return (sample + 2 * len(job.dev)) * job.calls_per_case
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Add pairs of contrasting demonstrations to ``start``, confusion by confusion."""
         random_ = random.Random(f"contrastive/{job.seed}/{start.id}")
-        pool = [case for case in job.train if case.known]
-        if not pool:
-            raise OptimizerError("no labelled training case", hint="give gold with more rows")
-        sample = stratified(pool, job.judge.answer, random_)[: self.sample]
+        sample = stratified(job.labelled_train(), job.judge.answer, random_)[: self.sample]
         found = confusions(board, start, sample, least=self.least)[: self.most]
         current = start
         board.score(current, job.dev)

@@ -21,13 +21,11 @@ from ..cases import Case
 from ..errors import OptimizerError
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from .base import Job
+from .base import WAYS, Job, refuse_other
 from .board import Board, Candidate
-from .drawing import draw, draw_demos
+from .drawing import draw_demos
 
 __all__ = ["FewShot", "pool_of", "with_cases"]
-
-_WAYS = ("jointly", "in turn")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +49,11 @@ class FewShot:
 
     def __post_init__(self) -> None:
         """Refuse an unknown way."""
-        if self.predictors not in _WAYS:
-            raise OptimizerError(
-                f"{self.name}.predictors cannot be {self.predictors!r}", hint=f"use {' or '.join(_WAYS)}"
-            )
+        refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
 
     def minimum(self, job: Job) -> int:
         """Return the calls that score the basic prompt and one set on dev."""
-        return 2 * len(job.dev) * job.sampling.samples * job.judge.calls
+        return 2 * len(job.dev) * job.calls_per_case
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Try demonstration sets on top of ``start``'s instructions."""
@@ -95,7 +90,7 @@ class FewShot:
             board.score(candidate, block)
             job.note(f"{candidate.source}", board.value(candidate, block), kind="candidate")
         survivors = sorted(tried, key=lambda candidate: -board.value(candidate, block))
-        sample = draw(job.train, self.sample, job.judge.answer, random.Random(f"sample/{job.seed}"))
+        sample = job.train_sample(self.sample)
         board.score(board.basic, sample)
         for candidate in survivors[: max(1, len(survivors) // 2)]:
             board.score(candidate, job.dev)
@@ -133,10 +128,7 @@ def pool_of(job: Job) -> list[Case]:
             f"gold of {job.judge.name} makes no demonstrations: what passes is not known before it is written",
             hint="use opro, or bootstrap, which shows what passed",
         )
-    pool = [case for case in job.train if case.known]
-    if not pool:
-        raise OptimizerError("no labelled training case", hint="give gold with more rows")
-    return pool
+    return job.labelled_train()
 
 
 def with_cases(

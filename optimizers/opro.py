@@ -18,15 +18,13 @@ from dataclasses import dataclass
 
 import dspy
 
-from ..errors import OptimizerError
-from .base import Job
+from .base import WAYS, Job, refuse_other
 from .board import Board, Candidate
-from .proposing import CandidateFilter, propose, propose_fields, scored, task, wrong
+from .proposing import CandidateFilter, propose, propose_fields, rotated, scored, task, wrong
 from .racing import Race, interleaved, stratified
 
 __all__ = ["Opro", "ProposeInstruction", "joint"]
 
-_WAYS = ("in turn", "jointly")
 _JOINT = """Write better instructions for a judge that works in several steps.
 
 You see what the judge is given and must answer, the instructions of each step tried so far with the scores from
@@ -94,10 +92,7 @@ class Opro:
 
     def __post_init__(self) -> None:
         """Refuse an unknown way."""
-        if self.predictors not in _WAYS:
-            raise OptimizerError(
-                f"{self.name}.predictors cannot be {self.predictors!r}", hint=f"use {' or '.join(_WAYS)}"
-            )
+        refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
 
     @property
     def races(self) -> bool:
@@ -108,7 +103,7 @@ class Opro:
         """Return the calls for the basic prompt and one other on dev and a block, and one proposal."""
         train = min(self.sample, len(job.train))
         first, opening = (min(max(1, size), train) for size in (self.block, self.opening))
-        return (opening + first + 2 * len(job.dev)) * job.sampling.samples * job.judge.calls + 1
+        return (opening + first + 2 * len(job.dev)) * job.calls_per_case + 1
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve the instructions of ``start``."""
@@ -178,8 +173,8 @@ class Opro:
             **{field: scored(name, best) for field, name in shown.items()},
         }
         return [
-            {**values, "errors": _slice(errors, self.exemplars, (step - 1) * self.candidates + draw)}
-            for draw in range(self.candidates)
+            {**values, "errors": "\n\n".join(rotated(errors, self.exemplars, turn)) or "none"}
+            for turn in range((step - 1) * self.candidates, step * self.candidates)
         ]
 
 
@@ -195,9 +190,3 @@ def joint(names: Sequence[str]) -> type[dspy.Signature]:
         new = dspy.OutputField(desc=f"the new instruction of the step {name}, and nothing else")
         signature = signature.append(f"instruction_{at}", new, str)
     return signature
-
-
-def _slice(errors: Sequence[str], count: int, turn: int) -> str:
-    """Return the ``turn``-th few errors: each proposal sees others, so that none is fitted for ever."""
-    offset = (turn * count) % max(1, len(errors))
-    return "\n\n".join([*errors[offset:], *errors[:offset]][:count]) or "none"

@@ -19,7 +19,7 @@ import dspy
 from ..cases import Case
 from .base import Job
 from .board import Board, Candidate
-from .drawing import draw
+from .drawing import labelled
 from .proposing import CandidateFilter, exemplar, propose, scored, task
 
 __all__ = ["OproPaper", "ProposeByScore"]
@@ -68,11 +68,11 @@ class OproPaper:
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt and one other on dev and the sample, and one proposal."""
         sample = min(self.sample, len(job.train))
-        return (2 * sample + 2 * len(job.dev)) * job.sampling.samples * job.judge.calls + 1
+        return (2 * sample + 2 * len(job.dev)) * job.calls_per_case + 1
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve the instruction of ``start``, predictor by predictor in turn."""
-        sample = draw(job.train, self.sample, job.judge.answer, random.Random(f"sample/{job.seed}"))
+        sample = job.train_sample(self.sample)
         candidate_filter = CandidateFilter.of(job, board, self.name, longest=self.longest, copied=self.copied)
         board.score(start, sample)
         leader, names = start, tuple(start.state.predictors)
@@ -94,10 +94,8 @@ class OproPaper:
         self, job: Job, board: Board, sample: Sequence[Case], name: str, step: int
     ) -> list[dict[str, str]]:
         best = [(found, board.value(found, sample)) for found in board.ranking(sample)[: self.shown]]
-        labelled = [case for case in sample if case.known]
-        chosen = random.Random(f"exemplars/{job.seed}/{step}").sample(
-            labelled, min(self.exemplars, len(labelled))
-        )
+        known = labelled(sample)
+        chosen = random.Random(f"exemplars/{job.seed}/{step}").sample(known, min(self.exemplars, len(known)))
         examples = "\n\n".join(exemplar(case, _gold(job, case)) for case in chosen) or "none"
         values = {"task": task(job, name), "scored_instructions": scored(name, best), "examples": examples}
         return [values] * self.candidates

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..errors import OptimizerError
-from .base import Job
+from .base import Job, refuse_other
 from .board import Board, Candidate
 from .optuna_space import Scope, Space, settings_of, space_of
 from .racing import blocks, stratified
@@ -84,17 +84,14 @@ class Optuna:
 
     def __post_init__(self) -> None:
         """Refuse an unknown pruner."""
-        if self.pruner not in _PRUNERS:
-            raise OptimizerError(
-                f"optuna.pruner cannot be {self.pruner!r}", hint=f"use one of {', '.join(_PRUNERS)}"
-            )
+        refuse_other("optuna.pruner", self.pruner, _PRUNERS)
 
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt and one trial, and for finding hard cases."""
         settings_of(job.own, self.models, self.temperatures, self.adapters)
         train = min(self.sample, len(job.train) // 2)
         hard = min(self.hard, len(job.train) - train)
-        return (2 * (len(job.dev) + train) + hard) * job.sampling.samples * job.judge.calls
+        return (2 * (len(job.dev) + train) + hard) * job.calls_per_case
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Search; return the best candidate on the board."""

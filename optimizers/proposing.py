@@ -24,7 +24,7 @@ from .base import Job
 from .board import Board, Candidate
 from .copying import CopyGuard
 
-__all__ = ["CandidateFilter", "exemplar", "propose", "propose_fields", "scored", "task", "wrong"]
+__all__ = ["CandidateFilter", "exemplar", "propose", "propose_fields", "rotated", "scored", "task", "wrong"]
 
 _SHOWN = 600  # characters of an input that an exemplar quotes
 
@@ -191,6 +191,12 @@ def wrong(board: Board, candidate: Candidate, cases: Sequence[Case]) -> list[str
         for case, outcome in zip(cases, outcomes, strict=True)
         if outcome.feedback
     ]
+
+
+def rotated(errors: Sequence[str], count: int, turn: int) -> list[str]:
+    """Return the ``turn``-th few errors: each proposal sees others, so that none is fitted for ever."""
+    offset = (turn * count) % max(1, len(errors))
+    return [*errors[offset:], *errors[:offset]][:count]
 
 
 def exemplar(case: Case, said: str) -> str:

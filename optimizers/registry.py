@@ -76,7 +76,7 @@ class Chain:
         """
         first, *_ = [part.minimum(job) for part in self.parts]
         # Where the first part does not race, the basic prompt has been scored before anything is shared.
-        before = 0 if self.races else len(job.dev) * job.sampling.samples * job.judge.calls
+        before = 0 if self.races else len(job.dev) * job.calls_per_case
         own = max(1, first - before)
         return before + len(self.parts) * (own - 1) + 1  # a share is rounded up
 

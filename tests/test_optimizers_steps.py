@@ -190,7 +190,7 @@ def test_the_offline_proposer_writes_each_step_its_own(way: str) -> None:
 
 
 def test_an_unknown_way_is_refused() -> None:
-    with pytest.raises(OptimizerError, match="use in turn or jointly"):
+    with pytest.raises(OptimizerError, match="use one of in turn, jointly"):
         Opro(predictors="backwards")
     assert jurist.Judge is Judge
 
