@@ -51,7 +51,7 @@ def said(judge: Judge, case: Case, demos: dict[str, Any]) -> tuple[str | None, .
         assert set(tiers) == {n for n, label in first.items() if label == "cognitive"}
         return tuple({**first, **tiers}.get(n) for n in range(1, len(case.gold or ()) + 1))
     count = len(judge.answer.units(case.inputs))
-    return judge.answer_about(case.inputs).read(demos["self"], count).labels
+    return judge.answer_about(case.inputs).read(demos["self"], count).values
 
 
 @pytest.mark.parametrize("name", WHOLE)
