@@ -52,4 +52,6 @@ def spend_line(spend: Mapping[str, Any]) -> str:
         parts.append(f"the price of {spend['unpriced']} calls is not known")
     if spend.get("replayed"):
         parts.append(f"{spend['replayed']} answers were paid before and taken from the checkpoint")
+    if spend.get("lost"):
+        parts.append(f"{spend['lost']} more calls of interrupted starts came to nothing")
     return "; ".join(parts)
