@@ -41,7 +41,7 @@ __all__ = [
 MOST_RATINGS: Final = 5
 """How often the baseline rates a response before it gives up."""
 _GOLD: Final = "faithqa-mini"
-_ITEMS: Final = ConstraintSet(field="constraints", unit="query", model=Item)
+_ITEMS: Final = ConstraintSet(field="constraints", unit="query", model=Item, key=("category", "anchor"))
 _SCALE: Final = Score(field="score", unit="response", low=0, high=10, whole=False)
 
 

@@ -44,6 +44,7 @@ EVALUATED: Final = ("query", "article", "response")
 LIMIT: Final = 4
 """The most constraints of an easy query."""
 
+_EASY: Final = {"difficulty": "easy", "conditions": 3}
 _CHECKS: Final = ("language", "answerable", "conditions")
 _HEADS: Final[Mapping[str, Sequence[str]]] = {
     "en": (
@@ -81,7 +82,7 @@ class QueryPlan(pydantic.BaseModel, extra="ignore"):
     @classmethod
     def _of_document(cls, data: Any) -> Any:
         text = data.get("texts") if isinstance(data, Mapping) else None
-        return {**data, "texts": [text], "difficulty": "easy"} if isinstance(text, str) else data
+        return {**_EASY, **data, "texts": [text]} if isinstance(text, str) else data
 
     @pydantic.model_validator(mode="after")
     def _whole(self) -> Self:

@@ -188,3 +188,8 @@ def test_an_unknown_task_is_wrong_usage(tmp_path: Path) -> None:
     )
     assert done.code != 0
     assert "song" in done.err
+
+
+def test_a_plain_document_becomes_an_easy_query_about_facts() -> None:
+    plan = QueryPlan.model_validate({"texts": "Tides rise.", "title": "Tides", "language": "en"})
+    assert (plan.task, plan.texts, plan.difficulty, plan.conditions) == ("fact", ["Tides rise."], "easy", 3)
