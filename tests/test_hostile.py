@@ -89,7 +89,7 @@ def test_a_message_has_the_structure_of_a_harmless_one(adapter: str, name: str, 
         ]
         assert hostile_request.system == harmless_request.system
         assert found.status == "verdict"
-        assert found.labels == (("non_factual",) if name == "fect" else ("invented",) * 3)
+        assert found.values == (("non_factual",) if name == "fect" else ("invented",) * 3)
         if name == "cognibench" and adapter == "chat":
             numbers = re.findall(r"^\d+\. ", user_of(hostile_request).split("[[ ## sentences ## ]]")[1], re.M)
             assert numbers == ["1. ", "2. ", "3. "]
