@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from ..cases import Case
 from .base import Job
 from .board import Board, Candidate
+from .fewshot import demos_of
 from .racing import stratified
 
 __all__ = ["Confusion", "Contrastive", "confusions"]
@@ -111,10 +112,9 @@ class Contrastive:
         pairs = zip(random_.sample(confused, count), random_.sample(others, count), strict=True)
         added = list(dict.fromkeys(case.id for pair in pairs for case in pair))
         known = {case.id: case for case in (*confused, *others)}
-        state, shown = current.state, [job.judge.demos(known[one]) for one in added]
-        for name, prompt in current.state.predictors.items():
-            demos = tuple(demo[name] for demo in shown if name in demo)
-            state = state.with_demos(name, (*prompt.demos, *demos))
+        state, prompts = current.state, current.state.predictors
+        for name, demos in demos_of(job.judge, prompts, [known[one] for one in added]).items():
+            state = state.with_demos(name, (*prompts[name].demos, *demos))
         source = f"contrastive, {confusion.gold} taken for {confusion.judged}"
         ids = tuple(sorted({*current.demo_ids, *added}))
         return board.add(state, parent=current, source=source, step=step, demo_ids=ids)

@@ -13,19 +13,19 @@ after the other, each from the best so far). Every candidate records which.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..cases import Case
 from ..errors import OptimizerError
 from ..programs.judge import Judge
-from ..programs.state import PromptState
+from ..programs.state import Demo, PromptState
 from .base import WAYS, Job, refuse_other
 from .board import Board, Candidate
 from .drawing import draw_demos
 
-__all__ = ["FewShot", "pool_of", "with_cases"]
+__all__ = ["FewShot", "demos_of", "pool_of", "with_cases"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,15 @@ def with_cases(
         cases: labelled cases; a predictor gets those that gold says something about for it.
         names: predictors that are changed; default: all.
     """
-    demos: list[Mapping[str, Any]] = [judge.demos(case) for case in cases]
-    for name in state.predictors if names is None else names:
-        state = state.with_demos(name, tuple(one[name] for one in demos if name in one))
+    names = tuple(state.predictors if names is None else names)
+    demos = demos_of(judge, names, cases)
+    for name in names:
+        state = state.with_demos(name, demos.get(name, ()))
     return state
+
+
+def demos_of(judge: Judge, names: Iterable[str], cases: Sequence[Case]) -> dict[str, tuple[Demo, ...]]:
+    """Return what gold says about ``cases`` as demonstrations, in their order, of those predictors that get any."""
+    shown: list[Mapping[str, Any]] = [judge.demos(case) for case in cases]
+    found = {name: tuple(one[name] for one in shown if name in one) for name in names}
+    return {name: demos for name, demos in found.items() if demos}

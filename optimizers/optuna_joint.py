@@ -46,17 +46,11 @@ _KNOWN = 40  # suggestions in a row that ask nothing new, after which the space 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Optuna:
-    """The joint search's settings.
+class Optuna(Scope):
+    """The joint search's settings, besides those of its space.
 
     Attributes:
         trials: different candidates that are tried; those that differ in the vote threshold only count once.
-        instructions: distinct instructions of each predictor, the best by lower bound; the basic one always.
-        sizes: numbers of demonstrations.
-        sets: sets drawn for each size and kind (balanced, contrast).
-        orders: orders of a set's demonstrations that are tried.
-        sample: train cases on which trials are scored besides dev.
-        hard: train cases on which the start is scored to find those it gets wrong.
         block: cases in a block; the pruner decides after each.
         startup: trials drawn at random, and complete, before TPE suggests and the pruner prunes.
         warmup: blocks that every trial runs.
@@ -67,12 +61,6 @@ class Optuna:
     """
 
     trials: int = 60
-    instructions: int = 8
-    sizes: tuple[int, ...] = (4, 8)
-    sets: int = 2
-    orders: int = 3
-    sample: int = 40
-    hard: int = 30
     block: int = 10
     startup: int = 6
     warmup: int = 1
@@ -96,15 +84,7 @@ class Optuna:
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Search; return the best candidate on the board."""
         settings = settings_of(job.own, self.models, self.temperatures, self.adapters)
-        scope = Scope(
-            instructions=self.instructions,
-            sizes=self.sizes,
-            sets=self.sets,
-            orders=self.orders,
-            sample=self.sample,
-            hard=self.hard,
-        )
-        space = space_of(job, board, start, scope, settings)
+        space = space_of(job, board, start, self, settings)
         if all(len(texts) == 1 for texts in space.instructions.values()):
             job.note("optuna: only the basic instruction is known; opro+optuna would search others too")
         sizes = space.sizes

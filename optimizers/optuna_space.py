@@ -22,7 +22,7 @@ from ..programs.votes import majority
 from .base import Job
 from .board import Board, Candidate, luck
 from .drawing import draw_demos
-from .fewshot import pool_of, with_cases
+from .fewshot import demos_of, pool_of
 from .racing import stratified
 from .setting import Setting
 
@@ -33,14 +33,23 @@ _KEPT = 3  # demonstration sets taken over from candidates that were tried befor
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """How large the space is: the optimizer's settings of the same names."""
+    """How large the space is.
 
-    instructions: int
-    sizes: tuple[int, ...]
-    sets: int
-    orders: int
-    sample: int
-    hard: int
+    Attributes:
+        instructions: distinct instructions of each predictor, the best by lower bound; the basic one always.
+        sizes: numbers of demonstrations.
+        sets: sets drawn for each size and kind (balanced, contrast).
+        orders: orders of a set's demonstrations that are tried.
+        sample: train cases on which trials are scored besides dev.
+        hard: train cases on which the start is scored to find those it gets wrong.
+    """
+
+    instructions: int = 8
+    sizes: tuple[int, ...] = (4, 8)
+    sets: int = 2
+    orders: int = 3
+    sample: int = 40
+    hard: int = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,8 +259,7 @@ def _drawn(job: Job, board: Board, start: Candidate, pool: Sequence[Case], scope
 
 
 def _set(job: Job, board: Board, name: str, cases: Sequence[Case]) -> DemoSet:
-    state = with_cases(job.judge, board.basic_state(), cases)
-    demos = {predictor: prompt.demos for predictor, prompt in state.predictors.items() if prompt.demos}
+    demos = demos_of(job.judge, board.basic_state().predictors, cases)
     return DemoSet(name=name, demos=demos, ids=tuple(sorted({case.id for case in cases})))
 
 
