@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from .command import Command
 from .groups import ModelOptions, PaidOptions, VerifierOptions, share, whole
-from .options import option
+from .options import option, positional
 
-__all__ = ["HALUAGENT", "HaluAgentOptions"]
+__all__ = ["HALUAGENT", "ROUNDS", "HaluAgentOptions", "RoundsOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,14 @@ class HaluAgentOptions(ModelOptions, VerifierOptions, PaidOptions):
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class RoundsOptions(ModelOptions, VerifierOptions, PaidOptions):
+    """Of ``jurist table haluagent-3``."""
+
+    generator: str = positional("GENERATOR@V", help="a compiled version, such as haluagent@1")
+    gold: str = option("--gold", required=True, metavar="DOCS", help="the documents that it was compiled on")
+
+
 HALUAGENT = Command(
     name="generate haluagent",
     does="haluagent.make",
@@ -64,5 +72,21 @@ FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), generative_qa
 authors' format, verified.jsonl, verified.rejects.jsonl with the reasons, and statistics.json. The default model,
 "offline", makes gaps in sentences by rules. It is not a language model. After Ctrl-C, a limit or a crash, --resume
 continues, pays nothing twice, and ends in the same files.
+""",
+)
+ROUNDS = Command(
+    name="table haluagent-3",
+    does="haluagent.rounds",
+    options=RoundsOptions,
+    help="""\
+C-FAITH's Table 3 of a compiled generator: the prompts that were best after each round write from the documents that
+were sealed when it was compiled. Prints the share of items that pass each check, and what changed in the prompts.
+""",
+    examples="""\
+examples:
+  jurist compile haluagent --gold haluagent-docs --optimizer cfaith --max-calls 12000 --force
+  jurist table haluagent-3 haluagent@1 --gold haluagent-docs
+
+After Ctrl-C, a limit or a crash, --resume continues and pays nothing twice.
 """,
 )

@@ -1,11 +1,11 @@
-"""``jurist generate haluagent``."""
+"""``jurist generate haluagent`` and ``jurist table haluagent-3``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from ..arguments.haluagent import HaluAgentOptions
+from ..arguments.haluagent import HaluAgentOptions, RoundsOptions
 from ..generating.generation import Generated, Generation
 from ..generating.writing import rejects_path
 from ..gold.documents import read_documents
@@ -13,15 +13,17 @@ from ..gold.goldset import Gold
 from ..jobs.foresee import foresee_items
 from ..keeping.loading import load_judge
 from ..papers.haluagent.making import Benchmark, make_benchmark
+from ..papers.haluagent.rounds import Round, Rounds, measure_rounds, sealed_documents
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.table import Table, table
 from .common import budget_of, model_of, store_of, verifier_model
 from .generate import total_line
-from .printing import Part, Result, remark
+from .history import prompt_diff
+from .printing import Part, Result, Verbatim, remark
 from .started import Started
 from .tables import OFFLINE
 
-__all__ = ["make"]
+__all__ = ["make", "rounds"]
 
 
 def make(options: HaluAgentOptions) -> Result:
@@ -49,6 +51,56 @@ def make(options: HaluAgentOptions) -> Result:
     }
     code, notes = _ended(found.written, options.max_rejected)
     return Result(data=data, body=_body(found, job, folder), notes=notes, code=code)
+
+
+def rounds(options: RoundsOptions) -> Result:
+    """Return Table 3 of a compiled version, and what changed in its prompts."""
+    store = store_of(options)
+    loaded = load_judge(
+        options.generator,
+        store=store,
+        model=model_of(options, options.model, options.seed),
+        concurrency=options.concurrency,
+        verifier=verifier_model(options, options.timeout, options.seed),
+    )
+    work = Rounds(loaded=loaded, cases=sealed_documents(loaded, options.gold), budget=budget_of(options))
+    steps = len({row["candidate"] for row in work.found}) * len(work.cases)
+    with Started(options, list(loaded.models), work.estimate) as begun:
+        found, spend = measure_rounds(work, begun.begin(steps, "writing and verifying"), on_step=begun.step)
+    assert loaded.artifact is not None
+    diff = prompt_diff(loaded.artifact, store)
+    data = {
+        "generator": loaded.name,
+        "passages": len(work.cases),
+        "rounds": [one.to_json() for one in found],
+        "diff": diff,
+        "spend": spend,
+        "forecast": begun.estimate.to_json() if begun.estimate else None,
+    }
+    body: list[Part] = [
+        _rounds(found, loaded.name, len(work.cases)),
+        Verbatim(diff),
+        f"spent: {total_line(spend)}",
+        *([OFFLINE] if any(model.offline for model in loaded.models) else []),
+    ]
+    return Result(data=data, body=body)
+
+
+def _rounds(found: list[Round], name: str, passages: int) -> Table:
+    checks = list(found[0].rates)
+    return table(
+        f"{name}: share of items that pass, {passages} sealed passages (C-FAITH Table 3)",
+        ("round", *checks, "dev", "candidate"),
+        [
+            [
+                str(one.number),
+                *(f"{one.rates[check]:.3f}" for check in checks),
+                f"{one.dev:.3f}",
+                one.candidate,
+            ]
+            for one in found
+        ],
+    )
 
 
 def _generation(options: HaluAgentOptions) -> Generation:

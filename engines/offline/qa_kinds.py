@@ -82,7 +82,9 @@ def spans(sentence: str) -> list[Span]:
 
 def asked_for(question: str) -> str:
     """Return the kind of thing that a question asks for; empty if no pattern says so."""
-    lowered = question.lower()
+    # A question with a gap says what it asks for before it quotes the sentence.
+    asking = re.split('["“]', question)[0] if GAP in question else question
+    lowered = asking.lower()
     return next((row["kind"] for row in DATA["asked"] if _compiled(row["cue"]).search(lowered)), "")
 
 
