@@ -6,16 +6,22 @@ as they are for as long as the call lasts, for an engine that does not read prom
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
+from xml.etree import ElementTree
 
 import dspy
+from dspy.adapters.chat_adapter import field_header_pattern
+from dspy.adapters.utils import apply_output_field_defaults
 from dspy.utils.exceptions import AdapterParseError
+from pydantic import TypeAdapter, ValidationError
 
 from ..errors import UsageError
+from .failures import redact
+from .replies import decode, pieces, said_once, value_of, without_drafts
 
 __all__ = ["ADAPTERS", "ChatAdapter", "JsonAdapter", "TypedRequest", "XmlAdapter", "adapter", "typed_request"]
 
@@ -65,16 +71,31 @@ class _Typed:
         return TypedRequest(adapter=self, signature=signature, demos=demos, inputs=inputs)
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        """Return the fields of a reply; one that is nested too deep for the parser is as unusable as any other."""
+        """Return the fields of a reply, as far as it says each of them once: a draft or half of one is no answer.
+
+        Raises:
+            AdapterParseError: a field is missing, ill-typed or given twice with different values; its cause says which.
+        """
+        fields, values, name = signature.output_fields, [], ""
         try:
-            return dict(super().parse(signature, completion))  # type: ignore[misc]
+            for name, given in self._given(signature, without_drafts(completion, fields)):
+                values.append((name, value_of(given, fields[name].annotation)))
+            found: dict[str, Any] = apply_output_field_defaults(signature, said_once(values))
+            if missing := [name for name in fields if name not in found]:
+                raise ValueError(f"no {', '.join(missing)} in {redact(completion[:1000])[:120]!r}")
         except (RecursionError, ValueError) as error:
             raise AdapterParseError(
                 adapter_name=type(self).__name__,
                 signature=signature,
                 lm_response=completion[:1000],
-                message=f"the reply cannot be parsed ({type(error).__name__})",
+                message=_words(error, name),
+                parsed_result=dict(values),
             ) from error
+        return found
+
+    def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
+        """Return output field and text, or data, in the order in which a reply gives them."""
+        raise NotImplementedError
 
 
 class ChatAdapter(_Typed, dspy.ChatAdapter):
@@ -83,9 +104,30 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"use_json_adapter_fallback": False, **settings})
 
+    def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
+        sections: list[tuple[str, list[str]]] = [("", [])]
+        for line in text.splitlines():
+            if header := field_header_pattern.match(line.strip()):
+                sections.append((header.group(1), [line.strip()[header.end() :]]))
+            else:
+                sections[-1][1].append(line)
+        return [
+            (name, "\n".join(lines).strip()) for name, lines in sections if name in signature.output_fields
+        ]
+
 
 class JsonAdapter(_Typed, dspy.JSONAdapter):
     """One JSON object."""
+
+    def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
+        objects = map(decode, pieces(text, "{"))
+        return [
+            pair
+            for one in objects
+            if isinstance(one, dict)
+            for pair in one.items()
+            if pair[0] in signature.output_fields
+        ]
 
 
 class XmlAdapter(_Typed, dspy.XMLAdapter):
@@ -93,6 +135,29 @@ class XmlAdapter(_Typed, dspy.XMLAdapter):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"use_json_adapter_fallback": False, **settings})
+
+    def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
+        try:
+            root = ElementTree.fromstring(f"<dspy_root>{text}</dspy_root>")
+        except ElementTree.ParseError as error:
+            raise ValueError(f"it is not XML: {error}") from error
+        for name, elements in self._group_children(root).items():
+            if name not in signature.output_fields:
+                continue
+            schema = TypeAdapter(signature.output_fields[name].annotation).json_schema(by_alias=False)
+            # A list may be given as one element with items, or as one element an item.
+            groups = [elements] if schema.get("type") == "array" else [[element] for element in elements]
+            for group in groups:
+                yield name, self._elements_to_value(group, schema, schema.get("$defs", {}))
+
+
+def _words(error: Exception, name: str) -> str:
+    """Return on one line what is wrong with a reply, or with its field."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(map(str, (name, *first["loc"])))
+        return f"{place}: {first['msg']}, not {str(first['input'])[:100]!r}"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 _BY_NAME: Final[Mapping[str, type[dspy.Adapter]]] = {

@@ -17,12 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from dspy.lm15 import Message, Request, Response, Usage
+from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError
 
 from ..errors import BudgetExhausted, CheckpointError
+from .conversion import answer_of, content_of, response_of
 from .draws import current_draw
-from .failures import backoff, brief, fatal, retryable
+from .failures import EmptyReplyError, backoff, brief, fatal, retryable
 from .journal import Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Budget, Estimate, Meter, ReplayWait, Reservation, size_of
@@ -147,7 +148,7 @@ class Channel:
         request = _numbered(request)
         call, meter = self._begin(request), self.context.meter
         if call.kept:
-            return _response(call.kept, request)
+            return response_of(call.kept, request)
         for attempt in self._attempts_left(call):
             replay_wait = ReplayWait(meter)
             while not self._reserve(
@@ -159,13 +160,15 @@ class Channel:
             self._leave(call, reservation)
             try:
                 answered = yield _drawn(request, call.draw)
+                assert answered is not None
+                if not _says_something(answered[0]):
+                    raise EmptyReplyError(answer_of(*answered))
             except LMError as error:
                 pause = self._wait(call, request, error, attempt, reservation)
             except BaseException:
                 self._dropped(call, request, reservation)
                 raise
             else:
-                assert answered is not None
                 return self._paid(call, request, reservation, *answered)
             yield from self._paused(pause)
         raise AssertionError("the last attempt returns or raises")
@@ -185,7 +188,7 @@ class Channel:
             raise
 
     def _begin(self, request: Request) -> _Call:
-        key = request_key(_content(request))
+        key = request_key(content_of(request))
         occurrence, kept = self.context.journal.ask(key)
         past = self.context.journal.past(key, occurrence)
         self._prime(request)
@@ -203,14 +206,7 @@ class Channel:
         _heard(kept)
         case = current_draw.get().spend
         if case is not None:  # a case takes what it takes, in whichever run it was paid
-            case.add(
-                Spend(
-                    input_tokens=kept.input_tokens,
-                    output_tokens=kept.output_tokens,
-                    cost=kept.cost or 0.0,
-                    unpriced=int(kept.cost is None),
-                )
-            )
+            case.add(replace(_taken(kept), calls=0))
         self._estimate.learn(size_of(request), kept.input_tokens, kept.output_tokens, kept.cost)
         self.context.meter.settle(tokens=tokens, cost=kept.cost, reservation=known)
 
@@ -256,9 +252,9 @@ class Channel:
         response: Response,
         cost: float | None,
     ) -> Response:
-        answer = _answer(response, cost)
-        if answer.text != response.message.text:
-            response = _response(answer, request)
+        answer = answer_of(response, cost)
+        if answer.text != response.text:
+            response = response_of(answer, request)
         self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
         try:
             self._keep(call, answer, self._mark(request))
@@ -271,13 +267,7 @@ class Channel:
     def _keep(self, call: _Call, answer: Answer, mark: Mark) -> None:
         self.context.journal.keep(call.key, call.occurrence, answer, mark)
         _heard(answer)
-        self._count(
-            calls=1,
-            input_tokens=answer.input_tokens,
-            output_tokens=answer.output_tokens,
-            cost=answer.cost or 0.0,
-            unpriced=int(answer.cost is None),
-        )
+        self._count(**vars(_taken(answer)))
 
     def _count(self, **counts: float) -> None:
         self.context.ledger.add(self.purpose, **counts)
@@ -300,8 +290,11 @@ class Channel:
     ) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
         again = retryable(error) and attempt + 1 < self.attempts
-        self.context.meter.settle(tokens=0, cost=0.0, reservation=reservation)
-        self._count(calls=1, retries=int(again), failures=int(not again))
+        taken = _taken(error.answer) if isinstance(error, EmptyReplyError) else Spend(calls=1)
+        self.context.meter.settle(
+            tokens=taken.input_tokens + taken.output_tokens, cost=taken.cost, reservation=reservation
+        )
+        self._count(**{**vars(taken), "retries": int(again), "failures": int(not again)})
         # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
         failed: Failed = "again" if again else "dropped" if fatal(error) else "over"
         self._keep_failed(call, request, failed, brief(error) if failed == "over" else "")
@@ -333,9 +326,27 @@ def _numbered(request: Request) -> Request:
 
 
 def _heard(answer: Answer) -> None:
-    replies = current_draw.get().replies
-    if replies is not None:
-        replies.append(answer.text)
+    draw = current_draw.get()
+    if draw.replies is not None:
+        draw.replies.append(answer.text)
+    if draw.cut is not None and answer.finish_reason == "length":
+        draw.cut.append(answer.output_tokens)
+
+
+def _says_something(response: Response) -> bool:
+    """Whether there is anything to read; a reply that was cut off before its first word is no fault of the endpoint."""
+    return bool((response.text or "").strip() or response.tool_calls) or response.finish_reason == "length"
+
+
+def _taken(answer: Answer) -> Spend:
+    """Return what one answered call takes."""
+    return Spend(
+        calls=1,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        cost=answer.cost or 0.0,
+        unpriced=int(answer.cost is None),
+    )
 
 
 def _draw(key: str, occurrence: int) -> int:
@@ -362,42 +373,3 @@ def _drawn(request: Request, draw: int) -> Request:
 def without_seed(request: Request) -> Request:
     """Return the request as an endpoint gets it: the sample number is ours."""
     return replace(request, config=replace(request.config, seed=None))
-
-
-def _content(request: Request) -> dict[str, Any]:
-    config = request.config
-    system = (
-        request.system if isinstance(request.system, str | None) else "".join(p.text for p in request.system)
-    )
-    return {
-        "model": request.model,
-        "system": system,
-        "messages": [[message.role, message.text] for message in request.messages],
-        "temperature": config.temperature,
-        "max_tokens": config.max_tokens,
-        "seed": config.seed,
-        "response_format": config.response_format,
-    }
-
-
-def _answer(response: Response, cost: float | None) -> Answer:
-    usage = response.usage
-    return Answer(
-        # A reply may hold half a surrogate pair, which no file can.
-        text=(response.message.text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
-        finish_reason=response.finish_reason,
-        input_tokens=usage.input_tokens or 0,
-        output_tokens=usage.output_tokens or 0,
-        cost=cost,
-        model=response.model,
-    )
-
-
-def _response(answer: Answer, request: Request) -> Response:
-    return Response(
-        id=None,
-        model=answer.model or request.model,
-        message=Message.assistant(answer.text),
-        finish_reason=answer.finish_reason,
-        usage=Usage(input_tokens=answer.input_tokens, output_tokens=answer.output_tokens),
-    )

@@ -20,12 +20,14 @@ class Draw:
         sample: the number of the sample in hand, for requests that do not carry one themselves.
         asked: how often this sample has asked each thing, by request key.
         replies: where the texts that answer this sample are kept, if someone wants to compare samples.
+        cut: where the output tokens of each reply are kept that was cut off at its limit.
         spend: where the calls of the case in hand are counted too, if someone wants them apart.
     """
 
     sample: int | None = None
     asked: Counter[str] | None = None
     replies: list[str] | None = None
+    cut: list[int] | None = None
     spend: Spend | None = None
 
 

@@ -27,8 +27,28 @@ from dspy.utils.exceptions import (
 )
 
 from ..errors import JuristError, ModelError
+from .journal import Answer
 
-__all__ = ["backoff", "brief", "fatal", "model_error", "our_own", "redact", "retryable", "timed_out"]
+__all__ = [
+    "EmptyReplyError",
+    "backoff",
+    "brief",
+    "fatal",
+    "model_error",
+    "our_own",
+    "redact",
+    "retryable",
+    "timed_out",
+]
+
+
+class EmptyReplyError(LMProviderError):
+    """An answer without a choice, or with nothing in it: a failure of the endpoint, though it may be billed."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        super().__init__("the endpoint sent an empty reply")
+
 
 _FATAL = (
     LMAuthError,
@@ -58,7 +78,7 @@ _ADVICE = re.compile(r"\n\n {2}(To fix:|credential came from).*|, or pass api_ke
 
 def retryable(error: LMError) -> bool:
     """Say whether another try may succeed: overload, time-outs, broken connections, unusable bodies."""
-    if isinstance(error, _TRANSIENT):
+    if isinstance(error, (*_TRANSIENT, EmptyReplyError)):
         return True
     # An HTTP 200 with a truncated or non-JSON body is a bare provider error without a failing status.
     return type(error) is LMProviderError and (error.status is None or error.status < 400)

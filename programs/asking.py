@@ -18,9 +18,10 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 
 from ..cases import Case, Values
-from ..engines.draws import drawing
+from ..engines.draws import current_draw, drawing
 from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
+from ..engines.replies import ContradictionError
 from ..errors import JudgeError, UsageError
 from .answers.reading import Reading
 from .frozen import frozen_steps_by
@@ -120,11 +121,13 @@ class Asker:
             if log.texts and self.stopping == "settled" and self._is_decided(log, units):
                 break
             replies: list[str] = []
-            drawing(sample=case.draw + draw, asked=Counter(), replies=replies)  # in this task's own context
+            # In this task's own context.
+            drawing(sample=case.draw + draw, asked=Counter(), replies=replies, cut=[])
             try:
                 log.take(await self._sample(case, log))
             except AdapterParseError as bad:
                 log.error = log.error or _unreadable(bad)
+                log.duplicated += isinstance(bad.__cause__, ContradictionError)
             except LMError as bad:
                 ours = our_own(bad)
                 if ours is not None:
@@ -262,7 +265,10 @@ def room_for(judge: Judge, cases: int, samples: int) -> int:
 
 
 def _unreadable(bad: AdapterParseError) -> str:
-    return "unusable reply: " + redact(bad.message or str(bad))[:200]
+    cut = current_draw.get().cut
+    if cut:
+        return f"unusable reply: it was cut off at {cut[-1]} tokens: raise --max-tokens"
+    return "unusable reply: " + redact((bad.message or str(bad)).partition("\n\n")[0])[:200]
 
 
 def _unusable(values: Values, log: SampleLog) -> str:

@@ -36,6 +36,9 @@ Fault = Literal[
     "html",
     "empty",
     "null",
+    "choiceless",
+    "thought",
+    "cut",
     "garbage",
     "hang",
 ]
@@ -99,6 +102,7 @@ class Loopback:
         answers: messages -> the text of the reply.
         faults: request number -> fault, or (number, body) -> fault or ``None``.
         delay: seconds before each answer.
+        thoughts: what every reply has as its ``reasoning_content``.
         retry_after: the header of 429 and 503 answers; ``None`` leaves it out.
     """
 
@@ -109,7 +113,9 @@ class Loopback:
         faults: Plan | None = None,
         delay: float = 0.0,
         retry_after: str | None = "0",
+        thoughts: str | None = None,
     ) -> None:
+        self.thoughts = thoughts
         self.answers, self.faults, self.delay, self.retry_after = answers, faults or {}, delay, retry_after
         self.hits: list[Hit] = []
         self.times: list[float] = []
@@ -223,23 +229,25 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, error, extra=extra)
 
     def _reply(self, loop: Loopback, hit: Hit) -> None:
-        said = {"empty": "", "null": None, "garbage": "Well, true is a big word; hard to say."}
+        said = {"empty": "", "null": None, "thought": None, "cut": "[[ ## factual ## ]]\nTr"}
+        said["garbage"] = "Well, true is a big word; hard to say."
         content = said[str(hit.fault)] if hit.fault in said else loop.answers(hit.body["messages"])
         if hit.fault is None:
             loop.said[hit.key] = str(content)
+        thoughts = "[[ ## factual ## ]]\nTrue" if hit.fault == "thought" else loop.thoughts
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": content}
+            | ({"reasoning_content": thoughts} if thoughts else {}),
+            "finish_reason": "length" if hit.fault == "cut" else "stop",
+        }
         data = json.dumps(
             {
                 "id": f"chatcmpl-{hit.index}",
                 "object": "chat.completion",
                 "created": 1,
                 "model": hit.body.get("model"),
-                "choices": [
-                    {
-                        "index": 0,
-                        "message": {"role": "assistant", "content": content},
-                        "finish_reason": "stop",
-                    }
-                ],
+                "choices": [] if hit.fault == "choiceless" else [choice],
                 "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
             }
         ).encode()

@@ -52,7 +52,7 @@ class Slow(Scripted):
         ([NO, NO, YES], 3, "verdict", "factual"),
         (["?", YES, YES], None, "verdict", "factual"),
         (["?", YES, NO], None, "abstained", None),
-        (["?", "", "?"], None, "abstained", None),
+        (["?", "no", "?"], None, "abstained", None),
         (["?", NO, NO], 3, "abstained", None),
     ],
 )

@@ -73,6 +73,20 @@ def test_a_healthy_server_is_believed(serve: Serve) -> None:
     assert server.hits[0].authorization == "Bearer none"
 
 
+def test_what_a_model_thought_is_beside_its_answer(serve: Serve) -> None:
+    server = serve(thoughts="[[ ## factual ## ]]\nTrue and False")
+    assert all(right(verdict, n) for n, verdict in enumerate(asker(server).ask_all(CASES[:6])))
+
+
+def test_empty_replies_are_counted_with_what_they_took(serve: Serve) -> None:
+    server = serve(faults={0: "empty", 1: "null"})
+    judge = asker(server)
+    assert right(judge.ask(CASES[7]), 7)
+    counts = spend(judge)
+    assert (counts.calls, counts.input_tokens, counts.output_tokens, counts.unpriced) == (3, 300, 30, 0)
+    assert judge.lm._engine_spec.context.meter.tokens == 330
+
+
 def test_every_sentence_gets_its_own_label(serve: Serve) -> None:
     case = COGNI.case(
         {"reference": "r", "sentences": ["Paris is big.", "So\nit is.", "Hi!"], "question": "q"}
@@ -93,8 +107,11 @@ def test_every_sentence_gets_its_own_label(serve: Serve) -> None:
         ("truncated", "failed", 4, "not JSON"),
         ("html", "failed", 4, "not JSON"),
         ("400", "failed", 1, "not valid"),
-        ("empty", "abstained", 1, "unusable reply"),
-        ("null", "abstained", 1, "unusable reply"),
+        ("empty", "failed", 4, "empty reply"),
+        ("null", "failed", 4, "empty reply"),
+        ("choiceless", "failed", 4, "empty reply"),
+        ("thought", "failed", 4, "empty reply"),
+        ("cut", "abstained", 1, "cut off at 10 tokens: raise --max-tokens"),
         ("garbage", "abstained", 1, "unusable reply"),
     ],
 )
@@ -117,7 +134,9 @@ def test_a_lasting_fault_of_one_row(serve: Serve, fault: Any, status: str, calls
     assert found[3].usage.calls == calls
 
 
-@pytest.mark.parametrize("fault", ["429", "500", "503", "reset", "truncated", "html"])
+@pytest.mark.parametrize(
+    "fault", ["429", "500", "503", "reset", "truncated", "html", "empty", "null", "choiceless"]
+)
 def test_a_passing_fault_is_retried(serve: Serve, fault: Any, waits: list[float]) -> None:
     server = serve(faults={0: fault, 1: fault})
     judge = asker(server, concurrency=1)
@@ -194,7 +213,7 @@ def test_garbage_and_errors_over_two_hundred_rows(serve: Serve) -> None:
     def plan(index: int, body: dict[str, Any]) -> Any:
         number = int(field_of(body["messages"][-1]["content"], "claim").split()[1])
         if number % 10 == 3:
-            return ("garbage", "empty", "null")[number // 10 % 3]
+            return ("garbage", "cut")[number // 10 % 2]
         if number % 10 == 7:  # half of them for good, half of them now and then
             lasting = number // 10 % 2 == 0
             return ("500", "truncated", "429", "html")[number // 20 % 4] if lasting or index % 2 else None

@@ -43,7 +43,7 @@ def test_a_chain_shares_the_calls() -> None:
     context = context_with(Budget(calls=100))
     context.meter.hold(10)
     judge, parts = find("fect"), Gold.load("fect-mini", find("fect")).split(0)
-    lm = lm_of(Scripted(lambda request: ""), context)
+    lm = lm_of(Scripted(lambda request: "?"), context)
     job = Job(judge=judge, train=parts.train, dev=parts.dev, judge_lm=lm, proposer_lm=lm, context=context)
     board = Board(job.judge, Objective(judge=job.judge), job.asker, context)
     start = board.add(board.basic_state(), parent=None, source="basic")
@@ -66,7 +66,7 @@ def test_a_later_part_that_cannot_work_is_refused_before_the_first_spends() -> N
 def job_with(calls: int | None = None) -> Job:
     context = context_with(Budget(calls=calls))
     parts = Gold.load("fect-mini", find("fect")).split(0)
-    lm = lm_of(Scripted(lambda request: ""), context)
+    lm = lm_of(Scripted(lambda request: "?"), context)
     return Job(
         judge=find("fect"),
         train=parts.train[:12],

@@ -29,12 +29,12 @@ def defuse(value: Any, fields: Iterable[str]) -> Any:
         fields: the field names of the signature, whose XML tags are defused.
 
     Field headers (``[[ ## x ## ]]``) lose their double brackets, XML tags of the
-    signature's own fields get ``‹`` for ``<``, DSPy's custom-type markers are
+    signature's own fields and of drafts (``<think>``) get ``‹`` for ``<``, DSPy's custom-type markers are
     broken, and lone surrogates, which no endpoint can receive, become U+FFFD.
     Applying it twice changes nothing more.
     """
     names = "|".join(sorted((re.escape(name) for name in fields), key=len, reverse=True))
-    tags = re.compile(rf"<(?=\s*/?\s*(?:{names}|completed|dspy_root)\b)", re.IGNORECASE)
+    tags = re.compile(rf"<(?=\s*/?\s*(?:{names}|completed|dspy_root|think|thinking)\b)", re.IGNORECASE)
 
     def walk(item: Any) -> Any:
         if isinstance(item, str):

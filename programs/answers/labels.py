@@ -72,7 +72,12 @@ class OneLabel(ClosedLabel):
 
     def _label(self, reply: Mapping[str, Any]) -> Label | None:
         said = reply.get(self.field)
-        return next((label for label, value in self.values.items() if value is said or value == said), None)
+        return next((label for label, value in self.values.items() if _is(value, said)), None)
+
+
+def _is(value: str | bool, said: Any) -> bool:
+    """Whether a reply says a value; 1 is equal to True, and not what it says."""
+    return bool(value == said) and isinstance(value, bool) == isinstance(said, bool)
 
 
 @dataclass(frozen=True, kw_only=True)

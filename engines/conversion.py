@@ -1,0 +1,53 @@
+"""Requests and responses of DSPy as plain values: what the journal keeps of them, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dspy.lm15 import Message, Request, Response, Usage
+
+from .journal import Answer
+
+__all__ = ["answer_of", "content_of", "response_of"]
+
+
+def content_of(request: Request) -> dict[str, Any]:
+    """Return what makes a request this one, as JSON values."""
+    config = request.config
+    system = (
+        request.system if isinstance(request.system, str | None) else "".join(p.text for p in request.system)
+    )
+    return {
+        "model": request.model,
+        "system": system,
+        "messages": [[message.role, message.text] for message in request.messages],
+        "temperature": config.temperature,
+        "max_tokens": config.max_tokens,
+        "seed": config.seed,
+        "response_format": config.response_format,
+    }
+
+
+def answer_of(response: Response, cost: float | None) -> Answer:
+    """Return what was answered, without what the model thought before, which is no part of it."""
+    usage = response.usage
+    return Answer(
+        # A reply may hold half a surrogate pair, which no file can.
+        text=(response.text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+        finish_reason=response.finish_reason,
+        input_tokens=usage.input_tokens or 0,
+        output_tokens=usage.output_tokens or 0,
+        cost=cost,
+        model=response.model,
+    )
+
+
+def response_of(answer: Answer, request: Request) -> Response:
+    """Return the response that an answer was."""
+    return Response(
+        id=None,
+        model=answer.model or request.model,
+        message=Message.assistant(answer.text),
+        finish_reason=answer.finish_reason,
+        usage=Usage(input_tokens=answer.input_tokens, output_tokens=answer.output_tokens),
+    )

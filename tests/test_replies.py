@@ -1,0 +1,209 @@
+"""What a reply says, and what it does not: drafts, contradictions and halves, in every prompt format."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import dspy
+import pytest
+from dspy.utils.exceptions import AdapterParseError
+from fakes import Scripted, context_with, lm_of, reply
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from jurist.engines.adapters import ADAPTERS, adapter
+from jurist.engines.replies import without_drafts
+from jurist.programs.asking import Asker
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+TEXT = st.text(
+    st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="<>&[]{}\"'\\#"), max_size=20
+)
+
+
+class Part(BaseModel):
+    text: str
+    verified: bool
+
+
+class Factual(dspy.Signature):
+    """Is it so?"""
+
+    claim: str = dspy.InputField()
+    factual: bool = dspy.OutputField()
+
+
+class Parts(dspy.Signature):
+    """Which parts are so?"""
+
+    claim: str = dspy.InputField()
+    parts: list[Part] = dspy.OutputField()
+
+
+class Kind(dspy.Signature):
+    """Which kind is it?"""
+
+    claim: str = dspy.InputField()
+    kind: Literal["T", "True", "Truest"] = dspy.OutputField()
+
+
+class Score(dspy.Signature):
+    """How good is it?"""
+
+    claim: str = dspy.InputField()
+    score: int = dspy.OutputField()
+
+
+def said(name: str, signature: Any, text: str) -> Any:
+    """Return the one field of a reply, ``None`` if it is unusable."""
+    try:
+        fields = adapter(name).parse(signature, text)
+    except AdapterParseError:
+        return None
+    return next(iter(fields.values()))
+
+
+def asked(name: str, text: str) -> Any:
+    """Return the verdict of a judge that gets one reply."""
+    lm = lm_of(Scripted([text]), context_with())
+    judge = Asker(judge=FECT, program=FECT.basic(), lm=lm, adapter=name)
+    return judge.ask(FECT.case({"conversation": "a", "claim": "b"}))
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+@pytest.mark.parametrize(
+    ("draft", "status"),
+    [
+        ("<think>{draft}</think>\n{verdict}", "verdict"),
+        ("<THINK>\n{draft}\n</THINK>\n\n{verdict}", "verdict"),
+        ("<think>a <think>{draft}</think> {draft}</think>{verdict}", "verdict"),
+        ("{draft}\n</think>\n{verdict}", "verdict"),
+        ("{verdict}\n<think>{draft}", "verdict"),
+        ("<think>{draft}\n{verdict}", "abstained"),
+        ("<think>{draft}", "abstained"),
+        ("{draft}\n{verdict}", "abstained"),
+    ],
+)
+def test_a_draft_is_no_answer(name: str, draft: str, status: str) -> None:
+    text = draft.format(draft=reply(name, factual=True), verdict=reply(name, factual=False))
+    verdict = asked(name, text)
+    assert (verdict.status, verdict.values) == (status, ("non_factual" if status == "verdict" else None,))
+
+
+def test_the_draft_of_the_report() -> None:
+    text = "<think>[[ ## factual ## ]] True</think> [[ ## factual ## ]] False"
+    assert asked("chat", text).values == ("non_factual",)
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_two_values_are_an_abstention_that_is_counted_and_said(name: str) -> None:
+    once, again = reply(name, factual=True), reply(name, factual=False)
+    verdict = asked(name, f"{once}\n{again}")
+    assert (verdict.status, verdict.duplicated) == ("abstained", 1)
+    assert verdict.error == "unusable reply: 'factual' is given twice, with different values"
+    assert asked(name, f"{once}\n{once}").values == ("factual",)
+
+
+def test_two_values_in_one_object_are_an_abstention() -> None:
+    assert said("json", Factual, '{"factual": true, "factual": false}') is None
+    assert said("json", Factual, '{"factual": True, "factual": False}') is None
+    assert said("json", Parts, '{"parts": [{"text": "a", "verified": true, "verified": false}]}') is None
+    assert said("json", Factual, '{"factual": true, "factual": true}') is True
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+@pytest.mark.parametrize("word", ["1", "0", "on", "off", "yes", "no", "t", "y", "1.0", "Tru", "", "null"])
+def test_only_true_and_false_are_booleans(name: str, word: str) -> None:
+    assert said(name, Factual, reply(name, factual=word)) is None
+    text = reply(name, parts=[{"text": "a", "verified": word}])
+    assert said(name, Parts, text) is None
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+@pytest.mark.parametrize(("word", "value"), [("True", True), ("false", False), ("TRUE", True)])
+def test_the_words_are_booleans(name: str, word: str, value: bool) -> None:
+    assert said(name, Factual, reply(name, factual=word)) is value
+    [part] = said(name, Parts, reply(name, parts=[{"text": "a", "verified": word}]))
+    assert part.verified is value
+
+
+def test_numbers_and_booleans_in_json_are_what_they_are() -> None:
+    assert said("json", Factual, '{"factual": 1}') is None
+    assert said("json", Factual, '{"factual": 0.0}') is None
+    assert said("json", Score, '{"score": true}') is None
+    assert said("chat", Score, "[[ ## score ## ]]\nTrue") is None
+    assert said("json", Score, '{"score": 4}') == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('```json\n{"factual": true}\n```', True),
+        ('Here it is: {"factual": true}.', True),
+        ("{'factual': True}", True),
+        ('{"factual": True,}', True),
+        ('{"factual": false, "note": "a } and a { in \\"quotes\\""}', False),
+        ('[{"factual": true}]', True),
+        ('{"factual": "T', None),
+        ('{"factual": true', None),
+        ('{"a": {"factual": true}', None),
+        ('{"factual": true} or rather {"factual": fal', None),
+        ('{"factual": maybe}', None),
+    ],
+)
+def test_json_as_models_write_it(text: str, value: bool | None) -> None:
+    assert said("json", Factual, text) is value
+
+
+@given(st.sampled_from(["T", "True", "Truest"]), TEXT, st.data())
+def test_no_half_of_json_is_an_answer(kind: str, note: str, data: Any) -> None:
+    whole = json.dumps({"note": note, "kind": kind}, ensure_ascii=False)
+    assert said("json", Kind, whole) == kind
+    end = data.draw(st.integers(0, len(whole) - 1))
+    assert said("json", Kind, whole[:end]) is None
+
+
+@pytest.mark.parametrize("name", ["chat", "json"])
+@given(items=st.lists(st.tuples(TEXT, st.booleans()), min_size=1, max_size=4), data=st.data())
+def test_no_half_of_a_list_is_an_answer(name: str, items: list[tuple[str, bool]], data: Any) -> None:
+    given_parts = [{"text": text, "verified": verified} for text, verified in items]
+    whole = json.dumps(given_parts, ensure_ascii=False)
+    around = "[[ ## parts ## ]]\n{}" if name == "chat" else '{{"parts": {}'
+    closed = around.format(whole) + ("}" if name == "json" else "")
+    assert [part.model_dump() for part in said(name, Parts, closed)] == given_parts
+    end = data.draw(st.integers(0, len(whole) - 1))
+    assert said(name, Parts, around.format(whole[:end])) is None
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+@given(draft=st.booleans(), verdict=st.booleans(), before=TEXT, after=TEXT)
+def test_a_draft_changes_nothing(name: str, draft: bool, verdict: bool, before: str, after: str) -> None:
+    thought = f"<think>{before}\n{reply(name, factual=draft)}\n{after}</think>\n"
+    assert said(name, Factual, thought + reply(name, factual=verdict)) is verdict
+
+
+@given(st.lists(st.sampled_from(["<think>", "</think>", "a", "b", "<thinking>", "<b>"]), max_size=12))
+def test_drafts_leave_no_tags_and_invent_nothing(parts: list[str]) -> None:
+    kept = without_drafts("".join(parts))
+    assert "think" not in kept
+    assert without_drafts(kept) == kept
+    if not {"<think>", "</think>", "<thinking>"} & set(parts):
+        assert kept == "".join(parts)
+
+
+def test_a_field_of_that_name_is_a_field() -> None:
+    signature = dspy.Signature("claim -> thinking: str, factual: bool")
+    fields = adapter("xml").parse(signature, "<thinking>well</thinking><factual>True</factual>")
+    assert fields == {"thinking": "well", "factual": True}
+
+
+@pytest.mark.parametrize(
+    "text", ["{" * 100_000, '{"factual": ' + "[" * 100_000, "<think>" * 100_000, "(" * 9_000]
+)
+def test_no_reply_takes_for_ever_or_breaks_the_reader(text: str) -> None:
+    for name in ADAPTERS:
+        assert said(name, Factual, text) is None
+        assert said(name, Factual, f"[[ ## factual ## ]]\n{text}") is None
