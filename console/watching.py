@@ -22,7 +22,7 @@ from rich.text import Text
 from ..engines.meter import Meter
 from ..optimizers.base import Event, Job
 from ..optimizers.objective import Gain
-from ..optimizers.progress import Pace, Part, Snapshot, Standing, Standings
+from ..optimizers.progress import CandidateStatus, Pace, Part, Snapshot, Standings
 from ..report.render import as_text
 from ..report.table import table
 
@@ -234,7 +234,7 @@ def _table(snapshot: Snapshot, metric: str, width: int) -> Text:
     return Text(as_text(table("", columns, rows), width).rstrip("\n"))
 
 
-def _row(one: Standing, *, narrow: bool) -> list[str]:
+def _row(one: CandidateStatus, *, narrow: bool) -> list[str]:
     found = one.candidate
     if narrow:
         train = f"{one.train.cases}/{one.train.of}"

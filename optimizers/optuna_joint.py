@@ -33,7 +33,7 @@ from ..cases import Case
 from ..errors import OptimizerError
 from .base import Job, refuse_other
 from .board import Board, Candidate
-from .optuna_space import Scope, Space, settings_of, space_of
+from .optuna_space import Scope, Space, setting_values, space_of
 from .racing import blocks, stratified
 
 if TYPE_CHECKING:
@@ -76,14 +76,14 @@ class Optuna(Scope):
 
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt and one trial, and for finding hard cases."""
-        settings_of(job.own, self.models, self.temperatures, self.adapters)
+        setting_values(job.own, self.models, self.temperatures, self.adapters)
         train = min(self.sample, len(job.train) // 2)
         hard = min(self.hard, len(job.train) - train)
         return (2 * (len(job.dev) + train) + hard) * job.calls_per_case
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Search; return the best candidate on the board."""
-        settings = settings_of(job.own, self.models, self.temperatures, self.adapters)
+        settings = setting_values(job.own, self.models, self.temperatures, self.adapters)
         space = space_of(job, board, start, self, settings)
         if all(len(texts) == 1 for texts in space.instructions.values()):
             job.note("optuna: only the basic instruction is known; opro+optuna would search others too")

@@ -26,7 +26,7 @@ from .fewshot import demos_of, pool_of
 from .racing import stratified
 from .setting import Setting
 
-__all__ = ["Choice", "DemoSet", "Scope", "Space", "settings_of", "space_of"]
+__all__ = ["Choice", "DemoSet", "Scope", "Space", "setting_values", "space_of"]
 
 _KEPT = 3  # demonstration sets taken over from candidates that were tried before
 
@@ -149,7 +149,7 @@ class Space:
         return found
 
 
-def settings_of(
+def setting_values(
     own: Setting, models: Sequence[str], temperatures: Sequence[float], adapters: Sequence[str]
 ) -> dict[str, tuple[Any, ...]]:
     """Return the values of the setting's dimensions, the job's own (``None``) first.

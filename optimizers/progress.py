@@ -20,7 +20,7 @@ from .base import Job
 from .board import Board, Candidate
 from .objective import Gain, Outcome
 
-__all__ = ["Pace", "Part", "Snapshot", "Standing", "Standings"]
+__all__ = ["CandidateStatus", "Pace", "Part", "Snapshot", "Standings"]
 
 _WINDOW = 60.0
 """Seconds over which the pace is measured."""
@@ -44,7 +44,7 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class CandidateStatus:
     """One candidate; ``gain`` is known once it was scored on the whole of dev."""
 
     candidate: Candidate
@@ -65,9 +65,9 @@ class Snapshot:
     """
 
     tried: int
-    best: Standing | None
+    best: CandidateStatus | None
     interval: tuple[float, float] | None
-    shown: tuple[Standing, ...]
+    shown: tuple[CandidateStatus, ...]
 
 
 class Standings:
@@ -75,7 +75,7 @@ class Standings:
 
     def __init__(self, job: Job, board: Board) -> None:
         self._job, self._board = job, board
-        self._kept: dict[str, Standing] = {}
+        self._kept: dict[str, CandidateStatus] = {}
         self._gains: dict[tuple[str, int, int], Gain] = {}
         self._intervals: dict[str, tuple[float, float]] = {}
         self._choice: tuple[tuple[tuple[str, int, int], ...], str] = ((), "")
@@ -99,7 +99,7 @@ class Standings:
             shown=tuple(shown),
         )
 
-    def _best(self, found: Sequence[Standing]) -> Standing | None:
+    def _best(self, found: Sequence[CandidateStatus]) -> CandidateStatus | None:
         """Return the one that the board would choose now; asked again only when more is known."""
         known = tuple((one.candidate.id, one.train.cases, one.dev.cases) for one in found)
         if known != self._choice[0]:
@@ -107,7 +107,7 @@ class Standings:
             self._choice = known, "" if best is None else best.id
         return next((one for one in found if one.candidate.id == self._choice[1]), None)
 
-    def _standing(self, candidate: Candidate, basic: int) -> Standing:
+    def _standing(self, candidate: Candidate, basic: int) -> CandidateStatus:
         """Return where a candidate stands; ``basic``: cases on which the basic prompt is known."""
         known = self._board.outcomes(candidate)
         train, dev = (
@@ -120,7 +120,7 @@ class Standings:
             if key not in self._gains:
                 self._gains[key] = self._board.gain(candidate)
             gain = self._gains[key]
-        self._kept[candidate.id] = Standing(candidate=candidate, train=train, dev=dev, gain=gain)
+        self._kept[candidate.id] = CandidateStatus(candidate=candidate, train=train, dev=dev, gain=gain)
         return self._kept[candidate.id]
 
     def _part(
@@ -134,7 +134,7 @@ class Standings:
         value = self._board.objective.aggregate(outcomes) if outcomes else None
         return Part(cases=len(outcomes), of=len(cases), value=value)
 
-    def _interval(self, best: Standing) -> tuple[float, float] | None:
+    def _interval(self, best: CandidateStatus) -> tuple[float, float] | None:
         name, judge = best.candidate.id, self._job.judge
         if name not in self._intervals:
             outcomes = [self._board.outcome(best.candidate, case) for case in self._job.dev]
@@ -148,7 +148,7 @@ class Standings:
         return self._intervals[name]
 
 
-def _value(one: Standing) -> float:
+def _value(one: CandidateStatus) -> float:
     values = (one.dev.value, one.train.value) if one.dev.whole else (one.train.value, one.dev.value)
     return next((value for value in values if value is not None), float("-inf"))
 

@@ -24,7 +24,7 @@ from jurist.jobs.compiling import Plan, compile_judge
 from jurist.keeping.artifacts import Store
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.optuna_joint import Optuna
-from jurist.optimizers.optuna_space import Scope, settings_of, space_of
+from jurist.optimizers.optuna_space import Scope, setting_values, space_of
 from jurist.optimizers.pareto import front, points
 from jurist.optimizers.registry import make
 from jurist.optimizers.setting import Setting
@@ -251,7 +251,7 @@ def test_the_space_holds_what_is_known_and_no_scored_case_is_a_demonstration() -
     ids = tuple(case.id for case in job.train[:2])
     kept = board.add(start.state.with_demos("self", demos), parent=start, source="given", demo_ids=ids)
     board.score(kept, job.dev)
-    space = space_of(job, board, kept, SCOPE, settings_of(job.own, (), (), ()))
+    space = space_of(job, board, kept, SCOPE, setting_values(job.own, (), (), ()))
     assert space.sizes["instruction"] == 3
     assert space.instructions["self"][0] == (start.state.predictors["self"].instructions, start.id)
     assert space.sizes["threshold"] == 3
@@ -271,7 +271,7 @@ def test_the_order_changes_the_order_and_nothing_else() -> None:
     job = job_of(World(seed=5))
     board = board_of(job)
     board.score(board.basic, job.dev)
-    space = space_of(job, board, board.basic, SCOPE, settings_of(job.own, (), (), ()))
+    space = space_of(job, board, board.basic, SCOPE, setting_values(job.own, (), (), ()))
     at = next(n for n, one in enumerate(space.sets) if one.name.startswith("balanced 4"))
     choices = [space.choice({"demonstrations": at, "order": order}) for order in range(3)]
     shown = [[demo["item"] for demo in one.state.predictors["self"].demos] for one in choices]
@@ -286,7 +286,7 @@ def test_a_user_threshold_is_not_searched() -> None:
     job = job_of(World(seed=5), sampling=Sampling(samples=3, threshold=1))
     board = board_of(job)
     board.score(board.basic, job.dev)
-    assert space_of(job, board, board.basic, SCOPE, settings_of(job.own, (), (), ())).thresholds == ()
+    assert space_of(job, board, board.basic, SCOPE, setting_values(job.own, (), (), ())).thresholds == ()
 
 
 def test_in_a_chain_it_searches_the_instructions_before_it() -> None:
