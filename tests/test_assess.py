@@ -74,7 +74,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, answer: str, wrong: int = 0) -> Sc
         return reply("chat", labels=labels)
 
     engine = Scripted(said)
-    for place in ("jurist.keeping.loading.connect", "jurist.papers.cognibench.assess.connect"):
+    for place in ("jurist.keeping.loading.connect", "jurist.jobs.assessing.connect"):
         monkeypatch.setattr(place, lambda model, context, purpose="judge": lm_of(engine, context, purpose))
     return engine
 

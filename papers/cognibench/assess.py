@@ -12,32 +12,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
-
-import dspy
 
 from ...cases import Case, Labels
 from ...engines.channel import CallContext
-from ...engines.meter import Budget
-from ...engines.models import Model, connect
-from ...errors import GoldError, UsageError
+from ...engines.models import Model
+from ...errors import GoldError
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
 from ...evaluation.shares import Share, shares
 from ...generating.generation import job_id
 from ...gold.goldset import Gold
 from ...gold.readers import read
-from ...jobs.estimate import Estimate, Part, Rate, Span
+from ...jobs.assessing import AssessedModels, answer_parts, model_answers, unseen
+from ...jobs.estimate import Estimate
 from ...jobs.foresee import judging
 from ...jobs.measuring import some
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start, paying
-from ...programs.answers.checks import items_of
 from ...programs.answers.infer import closed
-from ...programs.asking import Asker, Verdict
 from ...programs.cognibench import COGNIBENCH
 from ...programs.dialogue import RESPOND, rendered
-from ...programs.state import PromptState
 from ...text.wording import count_words
 from .describing import Test, label_tests
 from .turns import AssistantTurn, Labelled, answers_of, check_judge, label, labelled_gold
@@ -67,52 +62,49 @@ MEASURES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Assessment:
-    """Who is assessed on what, by whom.
+class Assessment(AssessedModels):
+    """Who is assessed on what; the judge's samples hold for answers and calibration alike.
 
     Attributes:
         prompts: assistant turns without a text: what is to be answered.
-        targets: the models.
-        judge: who labels; its samples hold for answers and calibration alike.
         calibration: gold the judge is measured on; rows its artifact has seen are left out.
         benchmark: the prompts' name.
         length: how long an answer should be, as prompts say it.
-        concurrency: answers in flight at once.
-        budget: hard limits over all models.
         seed: of draws and of the bootstrap.
     """
 
     prompts: tuple[AssistantTurn, ...]
-    targets: tuple[Model, ...]
-    judge: LoadedJudge
     calibration: Gold
     benchmark: str
     length: str = "between 40 and 200 words"
-    concurrency: int = 8
-    budget: Budget = field(default_factory=Budget)
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what assesses nothing."""
+        super().__post_init__()
         check_judge(self.judge.judge)
-        names = [model.name for model in self.targets]
-        if not names or len(set(names)) < len(names):
-            raise UsageError(
-                "name every model once",
-                hint="for example jurist assess openai/gpt-4.1-mini --benchmark dialogues",
-            )
 
     @property
     def held_out(self) -> tuple[Case, ...]:
         """The rows of the calibration that the judge was not compiled on."""
-        card = self.judge.artifact.card if self.judge.artifact else {}
-        seen = set((card.get("gold") or {}).get("seen", ()))
-        return tuple(case for case in self.calibration.cases if case.id not in seen)
+        return unseen(self.judge, self.calibration)
 
     @property
-    def roles(self) -> tuple[str, ...]:
-        """The judge, then the models: who has a journal."""
-        return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
+    def asked(self) -> list[Case]:
+        """What every model is asked, prompt by prompt."""
+        return [
+            Case(
+                inputs={
+                    "reference": prompt.reference,
+                    "dialogue": rendered(prompt.history),
+                    "user_message": prompt.question,
+                    "length": self.length,
+                },
+                group=prompt.group,
+                draw=_draw(prompt, self.seed),
+            )
+            for prompt in self.prompts
+        ]
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
@@ -120,14 +112,12 @@ class Assessment:
             [one.id, one.group, one.reference, rendered(one.history), one.question] for one in self.prompts
         ]
         return {
+            "job": "assess",
             "assess": hashlib.sha256(repr(prompts).encode("utf-8", "surrogatepass")).hexdigest(),
-            "targets": [[one.name, one.public_base, one.temperature, one.max_tokens] for one in self.targets],
-            "prompt": PromptState.of(RESPOND.basic()).id,
+            **self.asked_print(RESPOND),
             "length": self.length,
-            "judge": self.judge.fingerprint(),
             "calibration": self.calibration.sha256,
             "seed": self.seed,
-            "job": "assess",
         }
 
 
@@ -223,23 +213,11 @@ def read_prompts(source: str) -> tuple[tuple[AssistantTurn, ...], str]:
 
 def foresee_assessment(work: Assessment) -> Estimate:
     """Estimate what an assessment takes. Sends nothing: a few prompts are answered offline."""
-    context, judge = CallContext.fresh(), work.judge
-    _answered(work, connect(Model(temperature=0.0), context, "generator"), some(work.prompts))
-    said, number = Rate.of(context.ledger.spend()), len(work.prompts)
-    models = [
-        Part(
-            role=role,
-            models=(model,),
-            calls=Span(least=number, most=number),
-            rate=said,
-            who=f"of {model.name}",
-        )
-        for role, model in zip(work.roles[1:], work.targets, strict=True)
-    ]
+    (models, _), number = answer_parts(work, RESPOND, work.asked), len(work.prompts)
     questions = len(work.held_out) + number * len(models)
     return Estimate(
         what=f"{len(work.held_out)} rows of calibration, {number} prompts",
-        parts=(judging(judge, questions, some(work.held_out)), *models),
+        parts=(judging(work.judge, questions, some(work.held_out)), *models),
         budget=work.budget,
     )
 
@@ -285,7 +263,7 @@ def _one(
     known: Known,
     on_step: Callable[[], None],
 ) -> Assessed:
-    texts = _answered(work, connect(model, context, "generator"), work.prompts, on_step)
+    texts = model_answers(work, RESPOND, model, context, work.asked, on_step)
     given = [replace(prompt, text=text) for prompt, (text, _) in zip(work.prompts, texts, strict=True)]
     labelled = label(judge, [one for one in given if one.sentences], on_step)
     lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
@@ -298,35 +276,6 @@ def _one(
         failed=failed + lost,
         measures=_measures(judge, kept, known, work.seed),
     )
-
-
-def _answered(
-    work: Assessment,
-    lm: dspy.LM,
-    prompts: Sequence[AssistantTurn],
-    on_step: Callable[[], None] = lambda: None,
-) -> list[tuple[str, bool]]:
-    """Return for each prompt the answer, and whether the machinery failed."""
-    asker = Asker(judge=RESPOND, program=RESPOND.basic(), lm=lm, concurrency=work.concurrency)
-    cases = [
-        Case(
-            inputs={
-                "reference": prompt.reference,
-                "dialogue": rendered(prompt.history),
-                "user_message": prompt.question,
-                "length": work.length,
-            },
-            group=prompt.group,
-            draw=_draw(prompt, work.seed),
-        )
-        for prompt in prompts
-    ]
-    verdicts = asker.ask_all(cases, lambda index, verdict: on_step())
-    return [(_text(verdict), verdict.status == "failed") for verdict in verdicts]
-
-
-def _text(verdict: Verdict) -> str:
-    return "".join(item.data for item in items_of(verdict.value))
 
 
 def _draw(prompt: AssistantTurn, seed: int) -> int:

@@ -8,29 +8,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-import dspy
 import pydantic
 
 from ...cases import Case
 from ...engines.channel import CallContext
-from ...engines.meter import Budget
-from ...engines.models import Model, connect
-from ...errors import GoldError, UsageError
+from ...errors import GoldError
 from ...gold.readers import read
-from ...jobs.estimate import Estimate, Part, Rate, Span
+from ...jobs.assessing import AssessedModels, answer_parts, model_answers
+from ...jobs.estimate import Estimate, Span
 from ...jobs.foresee import judging
 from ...jobs.measuring import some
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start, paying
-from ...programs.answers.checks import items_of
-from ...programs.asking import Asker, Verdict
+from ...programs.asking import Verdict
 from ...programs.faithqa.answering import ANSWER
 from ...programs.faithqa.constraints import Item, constraints_of, line_of
 from ...programs.faithqa.scoring import DEFAULT_WEIGHTS, Category, Weights, constraint_score
-from ...programs.state import PromptState
 
 __all__ = [
     "Assessed",
@@ -108,39 +104,23 @@ class Assessed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Assessment:
-    """Who is assessed on what, by whom.
+class Assessment(AssessedModels):
+    """Who is assessed on what; the judge ``satisfaction`` marks.
 
     Attributes:
         questions: of the benchmark; at least one.
-        targets: the models.
-        judge: the judge ``satisfaction``, which marks.
         facts: the judge ``fact-check``.
         weights: of the priorities.
-        concurrency: answers in flight at once.
-        budget: hard limits over all models.
     """
 
     questions: tuple[Question, ...]
-    targets: tuple[Model, ...]
-    judge: LoadedJudge
     facts: LoadedJudge
     weights: Weights = DEFAULT_WEIGHTS
-    concurrency: int = 8
-    budget: Budget = field(default_factory=Budget)
-
-    def __post_init__(self) -> None:
-        """Refuse what assesses nothing."""
-        names = [model.name for model in self.targets]
-        if not names or len(set(names)) < len(names):
-            raise UsageError(
-                "name every model once", hint="for example jurist assess offline --benchmark b.jsonl"
-            )
 
     @property
-    def roles(self) -> tuple[str, ...]:
-        """The judge, then the models: who has a journal."""
-        return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
+    def asked(self) -> list[Case]:
+        """What every model is asked, question by question."""
+        return [Case(inputs={"query": one.query}, group=one.id) for one in self.questions]
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
@@ -148,9 +128,7 @@ class Assessment:
         return {
             "job": "assess faithqa",
             "questions": hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest(),
-            "targets": [[one.name, one.public_base, one.temperature, one.max_tokens] for one in self.targets],
-            "prompt": PromptState.of(ANSWER.basic()).id,
-            "judge": self.judge.fingerprint(),
+            **self.asked_print(ANSWER),
             "facts": self.facts.fingerprint(),
             "weights": [self.weights.mandatory, self.weights.important, self.weights.optional],
         }
@@ -186,19 +164,8 @@ def read_questions(source: str) -> tuple[Question, ...]:
 
 def foresee(work: Assessment) -> Estimate:
     """Estimate what an assessment takes. Sends nothing: a few questions are answered offline."""
-    context, shown, number = CallContext.fresh(), some(work.questions), len(work.questions)
-    answered = _answered(work, connect(Model(temperature=0.0), context, "generator"), shown)
-    said = Rate.of(context.ledger.spend())
-    models = [
-        Part(
-            role=role,
-            models=(model,),
-            calls=Span(least=number, most=number),
-            rate=said,
-            who=f"of {model.name}",
-        )
-        for role, model in zip(work.roles[1:], work.targets, strict=True)
-    ]
+    (models, said), number = answer_parts(work, ANSWER, work.asked), len(work.questions)
+    answered = _responses(some(work.questions), said)
     marking = judging(work.judge, number * len(models), [_mark_case(work, one) for one in answered])
     checked = sum(one.task == "fact" for one in work.questions) * len(models) * work.facts.judge.calls
     most = None if marking.calls.most is None else marking.calls.most + checked
@@ -217,27 +184,18 @@ def assess(
     with paying(work, start) as job:
         context, found = job.contexts["judge"], []
         for role, model in zip(work.roles[1:], work.targets, strict=True):
-            lm = connect(model, job.contexts[role], "generator")
-            marked = _marked(work, context, _answered(work, lm, work.questions, on_step), on_step)
+            said = model_answers(work, ANSWER, model, job.contexts[role], work.asked, on_step)
+            marked = _marked(work, context, _responses(work.questions, said), on_step)
             found.append(Assessed(model=model.name, responses=tuple(_checked(work, context, marked))))
         job.unfinished = any(one.failed for model in found for one in model.responses)
         return found, job.ledger.to_json()
 
 
-def _answered(
-    work: Assessment, lm: dspy.LM, questions: Sequence[Question], on_step: Callable[[], None] = lambda: None
-) -> list[Response]:
-    asker = Asker(judge=ANSWER, program=ANSWER.basic(), lm=lm, concurrency=work.concurrency)
-    cases = [Case(inputs={"query": one.query}, group=one.id) for one in questions]
-    verdicts = asker.ask_all(cases, lambda index, verdict: on_step())
+def _responses(questions: Sequence[Question], said: Sequence[tuple[str, bool]]) -> list[Response]:
     return [
-        Response(question=one, text=_text(verdict), failed=verdict.status == "failed")
-        for one, verdict in zip(questions, verdicts, strict=True)
+        Response(question=one, text=text, failed=failed)
+        for one, (text, failed) in zip(questions, said, strict=True)
     ]
-
-
-def _text(verdict: Verdict) -> str:
-    return "".join(str(item.data) for item in items_of(verdict.value))
 
 
 def _mark_case(work: Assessment, one: Response) -> Case:

@@ -9,26 +9,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ...cases import Case
-from ...engines.channel import CallContext
-from ...engines.meter import Budget
-from ...engines.models import Model, connect
+from ...engines.models import Model
 from ...errors import UsageError
 from ...evaluation.prevalence import Tallies, tallies
 from ...gold.goldset import Gold
-from ...jobs.estimate import Estimate, Part, Rate, Span
+from ...jobs.assessing import AssessedModels, answer_parts, model_answers, unseen
+from ...jobs.estimate import Estimate
 from ...jobs.foresee import judging
 from ...jobs.measuring import some
-from ...keeping.loading import LoadedJudge
 from ...keeping.paying import PaidJob, Start, paying
-from ...programs.answers.checks import items_of
 from ...programs.asking import Asker
 from ...programs.haluagent.answering import ANSWERING
 from ...programs.haluagent.judges import QA_CONFLICT
-from ...programs.state import PromptState
 from ...programs.verdicts import Verdict
 from .authors import choice_prompt
 from .items import Choice, Generative, Item, TrueFalse
@@ -45,34 +41,24 @@ _TRUTH: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ItemAssessment:
-    """Who is assessed on what, by whom.
+class ItemAssessment(AssessedModels):
+    """Who is assessed on what; the judge is ``qa-conflict`` or a version of it.
 
     Attributes:
         items: the benchmark.
-        targets: the models.
-        judge: ``qa-conflict`` or a version of it.
-        calibration: its gold; rows that its artifact has seen are left out.
+        calibration: the judge's gold; rows that its artifact has seen are left out.
         benchmark: the benchmark's name.
-        concurrency: replies in flight at once.
-        budget: hard limits over all models.
         seed: of draws and of the bootstrap.
     """
 
     items: tuple[Item, ...]
-    targets: tuple[Model, ...]
-    judge: LoadedJudge
     calibration: Gold
     benchmark: str
-    concurrency: int = 8
-    budget: Budget = field(default_factory=Budget)
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what assesses nothing."""
-        names = [model.name for model in self.targets]
-        if not names or len(set(names)) < len(names):
-            raise UsageError("name every model once", hint="for example jurist assess offline --benchmark F")
+        super().__post_init__()
         if set(self.judge.judge.input_fields) != set(QA_CONFLICT.input_fields):
             raise UsageError(
                 f"judge {self.judge.judge.name} does not compare a reply with the correct answer",
@@ -82,28 +68,26 @@ class ItemAssessment:
     @property
     def held_out(self) -> tuple[Case, ...]:
         """The rows of the calibration that the judge was not compiled on; none where nothing is to be judged."""
-        if not any(isinstance(item, Generative) for item in self.items):
-            return ()
-        card = self.judge.artifact.card if self.judge.artifact else {}
-        seen = set((card.get("gold") or {}).get("seen", ()))
-        return tuple(case for case in self.calibration.cases if case.id not in seen)
+        free = any(isinstance(item, Generative) for item in self.items)
+        return unseen(self.judge, self.calibration) if free else ()
 
     @property
-    def roles(self) -> tuple[str, ...]:
-        """The judge, then the models: who has a journal."""
-        return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
+    def asked(self) -> list[Case]:
+        """What every model is asked, item by item."""
+        return [
+            Case(inputs={"prompt": prompt_of(item)}, group=item.group or item.id, draw=place)
+            for place, item in enumerate(self.items)
+        ]
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
         asked = [[item.id, prompt_of(item)] for item in self.items]
         return {
+            "job": "assess haluagent",
             "assess": hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest(),
-            "targets": [[one.name, one.public_base, one.temperature, one.max_tokens] for one in self.targets],
-            "prompt": PromptState.of(ANSWERING.basic()).id,
-            "judge": self.judge.fingerprint(),
+            **self.asked_print(ANSWERING),
             "calibration": self.calibration.sha256,
             "seed": self.seed,
-            "job": "assess haluagent",
         }
 
 
@@ -137,23 +121,11 @@ def prompt_of(item: Item) -> str:
 
 def foresee_items_assessment(work: ItemAssessment) -> Estimate:
     """Estimate what an assessment takes. Sends nothing: a few items are answered offline."""
-    context, number = CallContext.fresh(), len(work.items)
-    _replies(work, Model(temperature=0.0), context, some(work.items))
-    said = Rate.of(context.ledger.spend())
-    models = [
-        Part(
-            role=role,
-            models=(model,),
-            calls=Span(least=number, most=number),
-            rate=said,
-            who=f"of {model.name}",
-        )
-        for role, model in zip(work.roles[1:], work.targets, strict=True)
-    ]
+    models, _ = answer_parts(work, ANSWERING, work.asked)
     judged = sum(isinstance(item, Generative) for item in work.items)
     questions = len(work.held_out) + judged * len(models)
     return Estimate(
-        what=f"{len(work.held_out)} rows of calibration, {number} items",
+        what=f"{len(work.held_out)} rows of calibration, {len(work.items)} items",
         parts=(judging(work.judge, questions, some(work.held_out)), *models),
         budget=work.budget,
     )
@@ -207,7 +179,7 @@ def _one(
     known: tuple[Tallies, Tallies],
     on_step: Callable[[], None],
 ) -> Assessed:
-    replies = _replies(work, model, job.contexts[role], work.items, on_step)
+    replies = model_answers(work, ANSWERING, model, job.contexts[role], work.asked, on_step)
     free = [
         (place, item, text)
         for place, (item, (text, failed)) in enumerate(zip(work.items, replies, strict=True))
@@ -244,24 +216,3 @@ def _found(item: Item, reply: str, failed: bool, verdict: Verdict | None) -> Fou
         return Found(item, None if truth is None else truth != item.correct)
     said = verdict.value if verdict else None
     return Found(item, None if said is None else said == _CONFLICT)
-
-
-def _replies(
-    work: ItemAssessment,
-    model: Model,
-    context: CallContext,
-    items: Sequence[Item],
-    on_step: Callable[[], None] = lambda: None,
-) -> list[tuple[str, bool]]:
-    """Return for each item the reply, and whether the machinery failed."""
-    lm = connect(model, context, "generator")
-    asker = Asker(judge=ANSWERING, program=ANSWERING.basic(), lm=lm, concurrency=work.concurrency)
-    cases = [
-        Case(inputs={"prompt": prompt_of(item)}, group=item.group or item.id, draw=place)
-        for place, item in enumerate(items)
-    ]
-    verdicts = asker.ask_all(cases, lambda index, verdict: on_step())
-    return [
-        ("".join(str(item.data) for item in items_of(verdict.value)), verdict.status == "failed")
-        for verdict in verdicts
-    ]

@@ -1,0 +1,125 @@
+"""What every assessment of models shares: who answers, what they said, and what the answers take.
+
+A paper adds its questions, how answers are judged, and its rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..cases import Case
+from ..engines.channel import CallContext
+from ..engines.meter import Budget
+from ..engines.models import Model, connect
+from ..errors import UsageError
+from ..gold.goldset import Gold
+from ..keeping.loading import LoadedJudge
+from ..programs.answers.checks import items_of
+from ..programs.asking import Asker
+from ..programs.judge import Judge
+from ..programs.state import PromptState
+from .estimate import Part, Rate, Span
+from .measuring import some
+
+__all__ = ["AssessedModels", "answer_parts", "model_answers", "unseen"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssessedModels:
+    """Models that are assessed by a judge.
+
+    Attributes:
+        targets: the models, each once.
+        judge: who judges their answers.
+        concurrency: answers in flight at once.
+        budget: hard limits over all models.
+
+    Raises:
+        UsageError: no model, or one twice.
+    """
+
+    targets: tuple[Model, ...]
+    judge: LoadedJudge
+    concurrency: int = 8
+    budget: Budget = field(default_factory=Budget)
+
+    def __post_init__(self) -> None:
+        """Refuse what assesses nothing."""
+        names = [model.name for model in self.targets]
+        if not names or len(set(names)) < len(names):
+            raise UsageError("name every model once", hint="for example jurist assess offline --benchmark F")
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The judge, then the models: who has a journal."""
+        return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
+
+    def asked_print(self, answering: Judge) -> dict[str, Any]:
+        """Return who is asked, how and by whom judged, as JSON values of a fingerprint."""
+        return {
+            "targets": [[one.name, one.public_base, one.temperature, one.max_tokens] for one in self.targets],
+            "prompt": PromptState.of(answering.basic()).id,
+            "judge": self.judge.fingerprint(),
+        }
+
+
+def unseen(judge: LoadedJudge, calibration: Gold) -> tuple[Case, ...]:
+    """Return the rows of the calibration that the judge was not compiled on."""
+    card = judge.artifact.card if judge.artifact else {}
+    seen = set((card.get("gold") or {}).get("seen", ()))
+    return tuple(case for case in calibration.cases if case.id not in seen)
+
+
+def model_answers(
+    work: AssessedModels,
+    answering: Judge,
+    model: Model,
+    context: CallContext,
+    cases: Sequence[Case],
+    on_step: Callable[[], None] = lambda: None,
+) -> list[tuple[str, bool]]:
+    """Return for each case what a model answers, and whether the machinery failed.
+
+    Args:
+        work: how many are in flight at once.
+        answering: the generator whose one item is the answer.
+        model: who answers.
+        context: whose journal, meter and ledger.
+        cases: what is asked.
+        on_step: called after each answer.
+
+    Raises:
+        What :meth:`Asker.ask_all` raises.
+    """
+    lm = connect(model, context, "generator")
+    asker = Asker(judge=answering, program=answering.basic(), lm=lm, concurrency=work.concurrency)
+    verdicts = asker.ask_all(cases, lambda index, verdict: on_step())
+    return [
+        ("".join(str(item.data) for item in items_of(verdict.value)), verdict.status == "failed")
+        for verdict in verdicts
+    ]
+
+
+def answer_parts(
+    work: AssessedModels, answering: Judge, cases: Sequence[Case]
+) -> tuple[tuple[Part, ...], list[tuple[str, bool]]]:
+    """Return what the answers of every model take, and the answers to :func:`some` of the cases it is measured on.
+
+    Sends nothing: those are answered offline.
+    """
+    context, number = CallContext.fresh(), len(cases)
+    said = model_answers(work, answering, Model(temperature=0.0), context, some(cases))
+    rate = Rate.of(context.ledger.spend())
+    parts = tuple(
+        Part(
+            role=role,
+            models=(model,),
+            calls=Span(least=number, most=number),
+            rate=rate,
+            who=f"of {model.name}",
+        )
+        for role, model in zip(work.roles[1:], work.targets, strict=True)
+    )
+    return parts, said
