@@ -96,6 +96,10 @@ class StoreOptions(Options):
     store: str | None = option(
         "--store", metavar="DIR", help="folder of artifacts (default: $JURIST_STORE, else ./compiled)"
     )
+    trust: bool = flag(
+        "--trust",
+        help="execute the Python file that an artifact was compiled from, if its content is the same",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from ..arguments.groups import StoreOptions
 from ..errors import ArtifactError
 from ..exports import export
 from ..keeping.artifacts import Artifact, Store, Summary, prompt_text
-from ..keeping.loading import find_judge, load_judge
+from ..keeping.loading import judge_of, load_judge
 from ..report.table import table
 from .common import store_of
 from .history import chart, curve, history_json, history_table, plot, prompt_diff
@@ -71,7 +71,7 @@ def show(options: ShowOptions) -> Result:
         data["diff"] = changed = prompt_diff(artifact, store)
         body.append(Verbatim(changed) if changed else f"{artifact.ref} has the basic prompt")
     if not (body or options.json):
-        judge = find_judge(str(artifact.card.get("judge_ref") or artifact.judge), store)
+        judge = judge_of(artifact, store)
         body.append(Verbatim(export(artifact, judge, "markdown")))
     return Result(data=data, body=body)
 

@@ -24,6 +24,7 @@ from ..engines.models import Model
 from ..errors import UsageError
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.trust import Trust
 from ..programs.asking import Sampling
 
 __all__ = [
@@ -53,7 +54,7 @@ def human() -> Console:
 
 def store_of(options: StoreOptions) -> Store:
     """Return the store that ``--store`` names."""
-    return Store(options.store)
+    return Store(options.store, trust=Trust(given=options.trust))
 
 
 def budget_of(options: Limits) -> Budget:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import JuristError
 from ..keeping.artifacts import Artifact, Store, prompt_text
-from ..keeping.loading import load_judge
+from ..keeping.loading import judge_of
 from ..programs.state import PromptState
 from ..report.plotting import Series, draw
 from ..report.table import Table, table
@@ -195,8 +195,7 @@ def prompt_diff(artifact: Artifact, store: Store) -> str:
     """
     state = _basic(artifact.history)
     if state is None:
-        name = str(artifact.card.get("judge_ref") or artifact.judge)
-        state = load_judge(f"{name}:basic", store=store).state
+        state = PromptState.of(judge_of(artifact, store).basic())
     lines = difflib.unified_diff(
         prompt_text(state).split("\n"),
         prompt_text(artifact.state).split("\n"),

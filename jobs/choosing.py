@@ -23,7 +23,7 @@ from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.splits import Split
 from ..keeping.artifacts import Artifact, Store
-from ..keeping.loading import find_judge
+from ..keeping.loading import judge_of
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.resolving import resolve_sampling
 from ..optimizers.setting import Setting
@@ -37,7 +37,17 @@ from .proving import described, model_under, openings, proven
 
 __all__ = ["Choosing", "Chosen", "Opening", "choose"]
 
-_KEPT = ("judge_ref", "optimizer", "prompt_model", "gold", "pareto", "matrix", "job", "versions")
+_KEPT = (
+    "judge_ref",
+    "judge_sha256",
+    "optimizer",
+    "prompt_model",
+    "gold",
+    "pareto",
+    "matrix",
+    "job",
+    "versions",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,7 +264,7 @@ def _card(work: _Work, pair: _Pair) -> dict[str, Any]:
 
 def _judge(artifact: Artifact, store: Store) -> Judge:
     """Return the judge, compiled for the metric that the artifact was compiled for."""
-    judge = find_judge(str(artifact.card.get("judge_ref") or artifact.judge), store)
+    judge = judge_of(artifact, store)
     artifact.check(judge)
     if artifact.card.get("strictness"):
         judge = with_strictness(judge, str(artifact.card["strictness"]))

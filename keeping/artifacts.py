@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError
 from .artifact_card import Artifact, full_card, prompt_text
+from .card_schema import card_fault
 from .redaction import publishable
 from .sealing import CARD, HISTORY, MATRIX, PROGRAM, Sealed, canonical, inspect, lines, pretty, seal
 from .shelves import Shelf, check_tag, parse_ref, store_root
+from .trust import Trust
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Artifact", "Problem", "Store", "Summary", "prompt_text"]
 
+_ABOVE = 3
+"""Folders above a store in which the file of a judge is looked for: a store stands in its project."""
 _RESTORE = "restore the folder from a copy, or compile the judge again"
 
 
@@ -41,7 +45,7 @@ class Summary:
         latest: whether ``JUDGE`` alone means it, in its own store.
         tags: its names besides the number.
         shipped: whether it came with the package and is read-only.
-        card: its card, as far as it could be read.
+        card: its card; empty if it is none.
         problem: what is wrong with it, or empty.
     """
 
@@ -73,13 +77,17 @@ class Store:
     Args:
         root: the user's folder; default ``$JURIST_STORE``, else ``./compiled``. Made by the first save.
         shipped: the read-only folder behind it; default: the package's own.
+        trust: which judge files may be executed that artifacts name; default: those that are remembered.
 
     Raises:
         ArtifactError: ``root`` is a file.
     """
 
-    def __init__(self, root: Path | str | None = None, *, shipped: Path | None = None) -> None:
+    def __init__(
+        self, root: Path | str | None = None, *, shipped: Path | None = None, trust: Trust | None = None
+    ) -> None:
         self.root = store_root(root)
+        self.trust = trust or Trust()
         self.shipped = (
             Path(str(resources.files(__package__.rpartition(".")[0]) / "compiled"))
             if shipped is None
@@ -90,6 +98,25 @@ class Store:
     def checkpoints(self) -> Path:
         """Where unfinished work is kept; no judge can have this name."""
         return self.root / ".checkpoints"
+
+    def file(self, path: Path) -> Path:
+        """Return where a file is that a card names: here, else beside the store or in the folders above it."""
+        if not path.is_file() and not path.is_absolute():
+            for folder in self.root.resolve().parents[:_ABOVE]:
+                if (folder / path).is_file():
+                    return folder / path
+        return path
+
+    def _judge_file(self, reference: Any) -> dict[str, Any]:
+        """Return what the card keeps of the file that was executed; who compiled from it trusts it."""
+        from ..programs.catalogue import executed_sha256, file_of
+
+        path, _ = file_of(str(reference or ""))
+        place = None if path is None else self.file(path)
+        sha256 = None if place is None else executed_sha256(place)
+        if place is not None and sha256 is not None:
+            self.trust.remember(sha256, place)
+        return {} if sha256 is None else {"judge_sha256": sha256}
 
     def save(
         self,
@@ -120,7 +147,7 @@ class Store:
 
         program = _encoded(judge, dump(judge, state))
         try:
-            whole = full_card(judge, card)
+            whole = full_card(judge, {**card, **self._judge_file(card.get("judge_ref"))})
             tried = lines(publishable(list(history)))
             table = None if matrix is None else lines(matrix)
             canonical(whole)
@@ -171,7 +198,7 @@ class Store:
                         latest=version == latest,
                         tags=tuple(sorted(tag for tag, number in tags.items() if number == version)),
                         shipped=shelf.root != self.root,
-                        card=sealed.card,
+                        card={} if card_fault(sealed.card) else sealed.card,
                         problem=faults[0] if faults else "",
                     )
                 )
@@ -291,6 +318,8 @@ def _faults(sealed: Sealed, judge: str, version: int, *, extra: bool = True) -> 
     if not faults and (sealed.card.get("judge"), sealed.card.get("version")) != (judge, version):
         moved = f"{sealed.card.get('judge')}@{sealed.card.get('version')}"
         faults.append(f"card.json: says {moved}, but lies in the folder of {judge}@{version}")
+    if not faults and (fault := card_fault(sealed.card)):
+        faults.append(f"card.json: {fault}")
     return faults
 
 

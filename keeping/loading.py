@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from ..cases import Case
@@ -18,7 +17,7 @@ from ..engines.models import Model, connect
 from ..engines.nli import parted as nli_parted
 from ..errors import JudgeError
 from ..programs.asking import Asker, Sampling, Verdict
-from ..programs.catalogue import find
+from ..programs.catalogue import file_of, find
 from ..programs.judge import Judge
 from ..programs.nli import nli_judge
 from ..programs.state import PromptState
@@ -30,14 +29,13 @@ from .resolving import default_temperature, resolve_sampling, verifier_of
 __all__ = [
     "LoadedJudge",
     "find_judge",
+    "judge_of",
     "load_judge",
     "locate",
     "unique_names",
 ]
 
 _BASIC = ":basic"
-_ABOVE = 3
-"""Folders above a store in which the file of a judge is looked for: a store stands in its project."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +217,7 @@ def load_judge(
         state, card = PromptState.of(judge.basic()), {}
     else:
         name, version = _parted(reference)
-        judge = find_judge(name, store)
+        judge, _ = locate(name, store, version)
         artifact = store.load(f"{judge.name}@{version}")
         artifact.check(judge)
         state, card = artifact.state, artifact.card
@@ -282,39 +280,51 @@ def find_judge(name: str, store: Store) -> Judge:
     return locate(name, store)[0]
 
 
-def locate(name: str, store: Store) -> tuple[Judge, str]:
+def locate(name: str, store: Store, version: str = "") -> tuple[Judge, str]:
     """Return a judge, and the reference under which :func:`~jurist.programs.catalogue.find` finds it again.
 
+    Args:
+        name: a judge, or a file: what the user names is executed.
+        store: where the artifacts are of a judge that has a file.
+        version: of which of them; default: the latest.
+
     Raises:
-        JudgeError: there is none, or its file is gone.
+        JudgeError: there is none, or its file is gone, or may not be executed.
+        ArtifactError: the artifact that names the file is damaged.
     """
     try:
-        return _found(name, store), name
+        path, attribute = file_of(name)
+        return find(name if path is None else f"{store.file(path)}:{attribute}"), name
     except JudgeError:
         kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
-        references = [str(one.card.get("judge_ref") or name) for one in kept]
-        reference = next((one for one in references if one != name), None)
-        if reference is None:
+        named = [one for one in kept if one.problem or (one.card.get("judge_ref") or name) != name]
+        if not named:
             raise
-    try:
-        return _found(reference, store), reference
-    except JudgeError as error:
+    artifact = store.load(f"{name}@{version or named[0].version}")
+    return judge_of(artifact, store), str(artifact.card.get("judge_ref") or name)
+
+
+def judge_of(artifact: Artifact, store: Store) -> Judge:
+    """Return the judge of an artifact, whose seal held; its file is executed if the user trusts it.
+
+    Raises:
+        JudgeError: there is none, or its file is gone, or may not be executed.
+    """
+    reference = str(artifact.card.get("judge_ref") or artifact.judge)
+    path, attribute = file_of(reference)
+    if path is None:
+        return find(reference)
+    place = store.file(path)
+    if not place.is_file():
         raise JudgeError(
-            f"judge {name!r} was compiled from {reference}: {error.message}",
+            f"judge {artifact.judge!r} was compiled from {reference}: {path}: no such file",
             hint="go where that file is, or name the file in place of the judge",
-        ) from error
-
-
-def _found(reference: str, store: Store) -> Judge:
-    """Return a judge; a file that is not in this folder is looked for beside the store and in the folders above it."""
-    path, colon, attribute = (
-        reference.rpartition(":") if not reference.endswith(".py") else (reference, "", "")
+        )
+    recorded = artifact.card.get("judge_sha256")
+    return find(
+        f"{place}:{attribute}",
+        lambda file, sha256: store.trust.check(artifact.ref, file, sha256, recorded),
     )
-    if path.endswith(".py") and not Path(path).is_file() and not Path(path).is_absolute():
-        for folder in store.root.resolve().parents[:_ABOVE]:
-            if (folder / path).is_file():
-                return find(f"{folder / path}{colon}{attribute}")
-    return find(reference)
 
 
 def _parted(reference: str) -> tuple[str, str]:

@@ -32,6 +32,7 @@ __all__ = [
 
 PROGRAM, CARD, HISTORY, MATRIX = "program.json", "card.json", "history.jsonl", "matrix.jsonl"
 FILES = (PROGRAM, HISTORY, CARD)
+_LARGEST = 1 << 28  # bytes
 OPTIONAL = (MATRIX,)
 """Files that an artifact may have: sealed like the others where the card names them, foreign otherwise."""
 
@@ -109,6 +110,9 @@ def inspect(folder: Path) -> Sealed:
 def _read(folder: Path, names: Iterable[str], read: dict[str, bytes], faults: list[Fault]) -> None:
     for name in names:
         try:
+            if (folder / name).stat().st_size > _LARGEST:
+                faults.append(Fault(file=name, message=f"is larger than {_LARGEST >> 20} MiB"))
+                continue
             read[name] = (folder / name).read_bytes()
         except FileNotFoundError:
             faults.append(Fault(file=name, message="is missing"))

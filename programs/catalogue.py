@@ -7,8 +7,10 @@
 
 from __future__ import annotations
 
-import importlib.util
+import hashlib
 import sys
+import types
+from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import JudgeError, choices
@@ -28,7 +30,7 @@ from .staged import COGNIBENCH_STAGED
 from .statements import FACTUAL, STATEMENT_TYPE
 from .tiers import TIER
 
-__all__ = ["CATALOGUE", "GENERATORS", "JUDGES", "find"]
+__all__ = ["CATALOGUE", "GENERATORS", "JUDGES", "executed_sha256", "file_of", "find"]
 
 JUDGES: tuple[Judge, ...] = (
     COGNIBENCH,
@@ -60,15 +62,19 @@ GENERATORS: Registry[Generator] = Registry(
 """Every generator by name, those of plug-ins too."""
 
 
-def find(name: str) -> Judge:
+def find(name: str, allow: Callable[[Path, str], None] = lambda path, sha256: None) -> Judge:
     """Return a judge or generator by name: a built-in one, a plug-in's, or ``FILE.py:ATTRIBUTE`` (default: ``judge``).
+
+    Args:
+        name: which one.
+        allow: called with a file and the hash of its content before that very content is executed; may refuse.
 
     Raises:
         JudgeError: there is none, or its file cannot be used.
     """
-    head, _, tail = name.rpartition(":")
-    if head.endswith(".py") or name.endswith(".py"):
-        return _from_file(Path(head or name), tail if head else "judge")
+    path, attribute = file_of(name)
+    if path is not None:
+        return _from_file(path, attribute, allow)
     for registry in (CATALOGUE, GENERATORS):
         if name in registry:
             return registry[name]
@@ -76,23 +82,43 @@ def find(name: str) -> Judge:
     raise JudgeError(f"no judge is called {name!r}", hint=f"{choices(name, known)}, or path/to/file.py:judge")
 
 
-def _from_file(path: Path, attribute: str) -> Judge:
-    if not path.is_file():
-        raise JudgeError(
-            f"{path}: no such file", hint="give the path of a Python file that defines a jurist.Judge"
-        )
-    module_name = f"jurist_user_{path.stem}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
-        raise JudgeError(f"{path}: not a Python file", hint="its name must end in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
+def file_of(name: str) -> tuple[Path | None, str]:
+    """Return the file and the attribute that a name means; ``None`` if it means no file."""
+    head, _, tail = name.rpartition(":")
+    if head.endswith(".py"):
+        return Path(head), tail
+    return (Path(name) if name.endswith(".py") else None), "judge"
+
+
+def executed_sha256(path: Path) -> str | None:
+    """Return the hash of the content of a file that was executed as a judge's, ``None`` if it was not."""
+    return _EXECUTED.get(path.resolve())
+
+
+_EXECUTED: dict[Path, str] = {}
+
+
+def _from_file(path: Path, attribute: str, allow: Callable[[Path, str], None]) -> Judge:
     try:
-        spec.loader.exec_module(module)
+        source = path.read_bytes()
+    except OSError as error:
+        missing = "no such file" if not path.is_file() else error.strerror
+        raise JudgeError(
+            f"{path}: {missing}", hint="give the path of a Python file that defines a jurist.Judge"
+        ) from error
+    sha256 = hashlib.sha256(source).hexdigest()
+    allow(path, sha256)
+    module = types.ModuleType(f"jurist_user_{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    try:
+        # Not by an import: that would execute what lies in __pycache__, which is no part of the hash.
+        exec(compile(source, str(path), "exec"), vars(module))  # noqa: S102
     except UNLOADABLE as error:
         raise JudgeError(
             f"{path}: {type(error).__name__}: {error}", hint="make the file import cleanly"
         ) from error
+    _EXECUTED[path.resolve()] = sha256
     judge = getattr(module, attribute, None)
     if not isinstance(judge, Judge):
         kind = "nothing" if judge is None else type(judge).__name__

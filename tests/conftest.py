@@ -32,6 +32,7 @@ def _own_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     """Let no test see the folder it is run in, nor the user's store: a used checkout holds artifacts."""
     monkeypatch.chdir(tmp_path_factory.mktemp("cwd"))
     monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
 
 
 @pytest.fixture(autouse=True)

@@ -168,14 +168,14 @@ def test_without_locks_the_rename_still_protects(store: Store, monkeypatch: pyte
 
 def test_the_shipped_store_is_a_read_only_fallback(tmp_path: Path) -> None:
     shipped = Store(tmp_path / "shipped", shipped=tmp_path / "none")
-    save(shipped, optimizer="theirs")
+    save(shipped, parent="theirs")
     mine = Store(tmp_path / "mine", shipped=shipped.root)
-    assert mine.load("polite").card["optimizer"] == "theirs"
+    assert mine.load("polite").card["parent"] == "theirs"
     with pytest.raises(ArtifactError, match="read-only"):
         mine.tag("polite", "x")
-    assert save(mine, latest=False, optimizer="mine").version == 1
-    assert mine.load("polite@1").card["optimizer"] == "mine"
-    assert mine.load("polite").card["optimizer"] == "theirs"  # mine has no latest
+    assert save(mine, latest=False, parent="mine").version == 1
+    assert mine.load("polite@1").card["parent"] == "mine"
+    assert mine.load("polite").card["parent"] == "theirs"  # mine has no latest
     assert [(one.shipped, one.version) for one in mine.list("polite")] == [(False, 1), (True, 1)]
     assert Store(shipped.root, shipped=shipped.root).list()[0].shipped is False
 

@@ -1,0 +1,89 @@
+"""What a card must look like before anything believes it: types and ranges of all that commands read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+__all__ = ["card_fault"]
+
+_MOST_SAMPLES = 1000
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class _Thresholds(_Part):
+    samples: Annotated[int, Field(ge=1, le=_MOST_SAMPLES)] = 1
+    threshold: Annotated[int, Field(ge=1, le=_MOST_SAMPLES)] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> _Thresholds:
+        if self.threshold is not None and self.threshold > self.samples:
+            raise ValueError(f"a threshold of {self.threshold} is above {self.samples} samples")
+        return self
+
+
+class _Setting(_Part):
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+
+
+class _Model(_Part):
+    name: str | None = None
+    api_base: str | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    seed: int | None = None
+
+
+class _Gold(_Part):
+    seen: list[str] = []
+    shares: list[float] = []
+
+
+class _Decision(_Part):
+    metric: str | None = None
+    verdict: str | None = None
+
+
+class _Optimizer(_Part):
+    name: str | None = None
+    seed: int | None = None
+    candidate: str | None = None
+
+
+class _Card(_Part):
+    judge: str
+    version: Annotated[int, Field(ge=1)]
+    labels: list[str] | None = None
+    positive: list[str] | None = None
+    inputs: list[str] | None = None
+    thresholds: _Thresholds | None = None
+    setting: _Setting | None = None
+    strictness: str | None = None
+    adapter: str | None = None
+    judge_ref: str | None = None
+    judge_sha256: str | None = None
+    model: _Model | None = None
+    prompt_model: _Model | None = None
+    verifier: _Model | None = None
+    gold: _Gold | None = None
+    scores: dict[str, dict[str, Any] | None] | None = None
+    decision: _Decision | None = None
+    optimizer: _Optimizer | None = None
+    spend: dict[str, Any] | None = None
+    pareto: list[dict[str, Any]] | None = None
+    versions: dict[str, str] | None = None
+
+
+def card_fault(card: Mapping[str, Any]) -> str:
+    """Return on one line what a card says that none can say; empty if nothing."""
+    try:
+        _Card.model_validate(card)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}, not {str(first['input'])[:60]!r}"
+    return ""

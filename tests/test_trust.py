@@ -1,0 +1,232 @@
+"""Nothing that an artifact names is executed before its seal holds and the user trusts it; no card breaks a command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from judges import changed
+from small import OWN, cli, write_jsonl
+
+from jurist.errors import ArtifactError, JudgeError
+from jurist.keeping.artifacts import Store
+from jurist.keeping.card_schema import card_fault
+from jurist.keeping.loading import judge_of, load_judge
+from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
+from jurist.keeping.trust import Trust, remembered_file
+from jurist.programs.catalogue import find
+from jurist.text.escaping import printable
+
+FECT = find("fect")
+EVIL = "from pathlib import Path\nPath('executed').write_text('yes')\n" + OWN
+COMMANDS = (
+    ("artifacts", "show", "may-go"),
+    ("export", "may-go", "--to", "messages"),
+    ("export", "may-go@1", "--to", "markdown"),
+    ("run", "may-go", "--input", "new.jsonl", "--output", "out.jsonl"),
+    ("run", "may-go:basic", "--input", "new.jsonl", "--output", "out.jsonl"),
+    ("compare", "may-go", "may-go:basic", "--gold", "new.jsonl"),
+    ("evaluate", "may-go", "--gold", "new.jsonl"),
+    ("gold", "check", "may-go", "new.jsonl"),
+)
+
+
+def resealed(folder: Path, **changes: Any) -> None:
+    """Change a card as whoever passes an artifact on can: the seal has no key."""
+    card = {**json.loads((folder / CARD).read_text()), **changes}
+    whole = seal((folder / PROGRAM).read_bytes(), (folder / HISTORY).read_bytes(), card)
+    (folder / CARD).write_bytes(canonical(whole))
+
+
+def executed() -> bool:
+    return Path("executed").exists()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An artifact that somebody else compiled from a file with code that leaves a trace."""
+    monkeypatch.chdir(tmp_path)
+    Path("evil.py").write_text(EVIL)
+    judge = find("evil.py:judge")
+    Store("compiled").save(
+        judge, changed(judge, "Mine."), {"judge_ref": "evil.py:judge"}, [], make_latest=True
+    )
+    Path("executed").unlink()
+    remembered_file().unlink()
+    write_jsonl(Path("new.jsonl"), [{"policy": "p", "reply": "r", "label": "send"}])
+    return tmp_path / "compiled" / "may-go" / "1"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_file_that_is_not_trusted_is_not_executed(folder: Path, command: tuple[str, ...]) -> None:
+    done = cli(*command)
+    assert done.code == 1
+    assert done.lines[-1] == (
+        "error: may-go@1 needs the code of evil.py, which you have not trusted yet; read that file, and add --trust"
+    )
+    assert not executed()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"judge_sha256": None}, "does not say from which content of evil.py"),
+        ({"judge_sha256": "0" * 64}, "is not what may-go@1 was compiled from"),
+        ({"thresholds": [1]}, "is damaged: card.json: thresholds"),
+        ({"labels": "other"}, "is damaged: card.json: labels"),
+    ],
+)
+def test_nor_with_trust_if_it_is_another(
+    folder: Path, command: tuple[str, ...], changes: dict[str, Any], words: str
+) -> None:
+    resealed(folder, **changes)
+    done = cli(*command, "--trust")
+    assert done.code == 1
+    assert words in done.lines[-1]
+    assert "Traceback" not in done.err
+    assert not executed()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_nor_before_the_seal_holds(folder: Path, command: tuple[str, ...]) -> None:
+    (folder / HISTORY).write_text("{}\n")
+    done = cli(*command, "--trust")
+    assert (done.code, executed()) == (1, False)
+    assert "is damaged: history.jsonl" in done.lines[-1]
+
+
+def test_what_is_trusted_is_said_and_remembered(folder: Path) -> None:
+    done = cli("artifacts", "show", "may-go", "--trust")
+    assert (done.code, executed()) == (0, True)
+    assert any(line.startswith("executing evil.py (sha256 ") for line in done.lines)
+    Path("executed").unlink()
+    assert cli("artifacts", "show", "may-go").code == 0
+    assert executed()
+    Path("executed").unlink()
+    Path("evil.py").write_text(EVIL + "# changed\n")
+    assert cli("artifacts", "show", "may-go", "--trust").code == 1
+    assert not executed()
+    assert cli("export", "evil.py:judge@1", "--to", "messages").code == 0  # who names the file trusts it
+
+
+def test_what_lies_in_pycache_is_not_executed(folder: Path) -> None:
+    import importlib.util
+    import py_compile
+
+    Path("other.py").write_text("raise SystemExit(9)\n")
+    cached = importlib.util.cache_from_source("evil.py")
+    Path(cached).parent.mkdir(exist_ok=True)
+    py_compile.compile(
+        "other.py", cfile=cached, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+    )
+    assert cli("artifacts", "show", "may-go", "--trust").code == 0
+
+
+def test_a_judge_of_another_version_is_not_executed_in_its_place(folder: Path) -> None:
+    artifact = Store("compiled").load("may-go@1")
+    lines: list[str] = []
+    trusting = Store("compiled", trust=Trust(given=True, say=lines.append))
+    assert judge_of(artifact, trusting).name == "may-go"
+    assert len(lines) == 1
+    with pytest.raises(ArtifactError, match="no may-go@7"):
+        load_judge("may-go@7", store=trusting)
+
+
+def test_where_nothing_can_be_remembered_it_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("taken").write_text("")
+    monkeypatch.setenv("XDG_DATA_HOME", "taken")
+    done = cli("artifacts", "show", "may-go", "--trust")
+    assert done.code == 0
+    assert any("is not remembered" in line for line in done.lines)
+
+
+# -- cards -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"thresholds": [1]},
+        {"thresholds": {"samples": 10**9}},
+        {"thresholds": {"samples": 3, "threshold": 4}},
+        {"thresholds": {"samples": True}},
+        {"positive": 3},
+        {"labels": [1, 2]},
+        {"scores": [1]},
+        {"scores": {"compiled": 3}},
+        {"decision": "better"},
+        {"optimizer": 7},
+        {"model": "gpt"},
+        {"setting": {"temperature": "hot"}},
+        {"gold": {"seen": 5}},
+        {"pareto": {"a": 1}},
+        {"versions": [1]},
+        {"judge_ref": 7},
+        {"adapter": ["chat"]},
+        {"strictness": 1},
+        {"spend": []},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "command", [("artifacts", "show", "fect"), ("run", "fect", "--input", "new.jsonl", "--output", "o.jsonl")]
+)
+def test_no_card_breaks_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(Path("new.jsonl"), [{"conversation": "a", "claim": "b"}])
+    Store("compiled").save(FECT, changed(FECT, "Mine."), {}, [], make_latest=True)
+    resealed(tmp_path / "compiled" / "fect" / "1", **changes)
+    done = cli(*command)
+    assert done.code == 1
+    assert done.lines[-1].startswith(
+        "error: fect@1 in compiled is damaged: card.json: " + next(iter(changes))
+    )
+    assert cli("artifacts", "list").code == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a":' * 100_000, "1" * 10_000, '{"version": ' + "9" * 9999 + "}"]
+)
+def test_deep_and_huge_json_end_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Store("compiled").save(FECT, changed(FECT, "Mine."), {}, [], make_latest=True)
+    (tmp_path / "compiled" / "fect" / "1" / CARD).write_text(text)
+    done = cli("artifacts", "show", "fect")
+    assert (done.code, len(done.lines)) == (1, 1)
+    assert "is damaged: card.json: is not JSON" in done.err
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(["thresholds", "positive", "labels", "scores", "gold", "model", "setting", "version"])
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(KEYS, JSON, max_size=4))
+def test_every_fault_is_one_line(card: dict[str, Any]) -> None:
+    assert "\n" not in card_fault({"judge": "a", "version": 1, **card})
+
+
+@given(st.text())
+def test_what_is_printable_moves_no_cursor(text: str) -> None:
+    shown = printable(text)
+    assert not any(mark in shown for mark in "\x1b\x07\x08\r\x9b\u202e")
+    assert printable(shown) == shown
+
+
+def test_refused_by_name_in_python_too(folder: Path) -> None:
+    with pytest.raises(JudgeError, match="not trusted"):
+        load_judge("may-go", store=Store("compiled"))
+    assert not executed()
