@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import signal
+import unicodedata
 from collections.abc import Iterable
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "StoppedError",
     "UsageError",
     "choices",
+    "printable",
     "signal_name",
 ]
 
@@ -41,8 +43,8 @@ class JuristError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        self.message = " ".join(message.split())
-        self.hint = " ".join(hint.split())
+        self.message = printable(" ".join(message.split()))
+        self.hint = printable(" ".join(hint.split()))
         super().__init__(f"{self.message}; {self.hint}" if self.hint else self.message)
 
 
@@ -154,3 +156,15 @@ def choices(name: str, names: Iterable[str]) -> str:
     known = list(names)
     close = difflib.get_close_matches(name, known, n=1)
     return (f"did you mean {close[0]}? " if close else "") + f"use one of {', '.join(known)}"
+
+
+def printable(text: str) -> str:
+    """Return ``text`` fit for a terminal: controls and marks of direction are shown as ``\\x1b``; lines stay."""
+    if text.isprintable():
+        return text
+    return "".join(mark.encode("unicode_escape").decode("ascii") if _moves(mark) else mark for mark in text)
+
+
+def _moves(mark: str) -> bool:
+    """Whether a terminal does something else with a character than to show it, or to join others (Persian, emoji)."""
+    return mark not in "\n\t\u200c\u200d" and unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO, TypeAlias
 
 from ..arguments.groups import Form
+from ..errors import printable
 from ..report.render import as_html, as_markdown, as_text, escape_html, escape_markdown, folded
 from ..report.table import Table
 
@@ -56,12 +57,13 @@ def rendered(result: Result, form: Form) -> str:
     if form.json:
         return json.dumps(result.data, ensure_ascii=False, indent=2) + "\n" if result.data else ""
     write = _markdown if form.markdown else _html if form.html else _text
-    return "".join(write(part) for part in result.body if part)
+    # Names, paths and labels come from elsewhere, and would be obeyed by a terminal.
+    return printable("".join(write(part) for part in result.body if part))
 
 
 def remark(text: str) -> None:
     """Say something that is no result, on standard error."""
-    sys.stderr.write("\n".join(folded(text, _width(sys.stderr))) + "\n")
+    sys.stderr.write("\n".join(folded(printable(text), _width(sys.stderr))) + "\n")
     sys.stderr.flush()
 
 

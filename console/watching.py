@@ -20,6 +20,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ..engines.meter import Meter
+from ..errors import printable
 from ..optimizers.base import Event, Job
 from ..optimizers.objective import Gain
 from ..optimizers.progress import CandidateStatus, Pace, Part, Snapshot, Standings
@@ -137,7 +138,7 @@ class _Lines:
 
     def say(self, line: str) -> None:
         self._spoke = self._clock()
-        self._console.print(Text(one_line(line)), soft_wrap=True)
+        self._console.print(Text(printable(one_line(line))), soft_wrap=True)
 
     def quiet(self, seconds: float) -> bool:
         return self._clock() - self._spoke >= seconds

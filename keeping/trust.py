@@ -14,8 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import JudgeError
-from ..text.escaping import printable
+from ..errors import JudgeError, printable
 
 __all__ = ["Trust", "remembered_file"]
 

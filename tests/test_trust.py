@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 from judges import changed
 from small import OWN, cli, write_jsonl
 
-from jurist.errors import ArtifactError, JudgeError
+from jurist.arguments.groups import Form
+from jurist.console.printing import Result, rendered
+from jurist.errors import ArtifactError, JudgeError, printable
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card_schema import card_fault
 from jurist.keeping.loading import judge_of, load_judge
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
 from jurist.keeping.trust import Trust, remembered_file
 from jurist.programs.catalogue import find
-from jurist.text.escaping import printable
+from jurist.report.table import table
 
 FECT = find("fect")
 EVIL = "from pathlib import Path\nPath('executed').write_text('yes')\n" + OWN
@@ -230,3 +232,21 @@ def test_refused_by_name_in_python_too(folder: Path) -> None:
     with pytest.raises(JudgeError, match="not trusted"):
         load_judge("may-go", store=Store("compiled"))
     assert not executed()
+
+
+ESCAPE = "\x1b]0;owned\x07\x1b[2J\u202e"
+
+
+def test_escapes_do_not_reach_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = rendered(Result(data={}, body=[table("", [ESCAPE], [[ESCAPE]]), ESCAPE]), Form())
+    assert "x1b" in shown
+    assert not set("\x1b\x07\u202e") & set(shown)
+    for command in (
+        ("artifacts", "show", f"fect@{ESCAPE}"),
+        ("run", "fect:basic", "--input", f"{ESCAPE}.jsonl", "--output", "o.jsonl"),
+        ("run", f"{ESCAPE}.py:judge", "--input", "gold.jsonl", "--output", "o.jsonl"),
+    ):
+        done = cli(*command)
+        assert not set("\x1b\x07\u202e") & set(done.out + done.err), command
+        assert "x1b" in done.out + done.err, command

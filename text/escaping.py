@@ -10,11 +10,10 @@ that is a property of the judge, to be measured, not of the format.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["defuse", "one_line", "printable", "well_formed"]
+__all__ = ["defuse", "one_line", "well_formed"]
 
 _HEADER = re.compile(r"\[(\s*)\[(?=\s*#)")
 _HEADER_END = re.compile(r"(?<=#)(\s*)\](\s*)\]")
@@ -65,15 +64,3 @@ def well_formed(text: str) -> str:
 def one_line(text: str) -> str:
     """Return ``text`` on one line, so that a numbered list of such texts cannot be forged."""
     return _LINE_BREAKS.sub(" ", text).strip()
-
-
-def printable(text: str) -> str:
-    """Return ``text`` fit for a terminal: controls and marks of direction are shown as ``\\x1b``; lines stay."""
-    if text.isprintable():
-        return text
-    return "".join(mark.encode("unicode_escape").decode("ascii") if _moves(mark) else mark for mark in text)
-
-
-def _moves(mark: str) -> bool:
-    """Whether a terminal does something else with a character than to show it, or to join others (Persian, emoji)."""
-    return mark not in "\n\t\u200c\u200d" and unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp")
