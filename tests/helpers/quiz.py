@@ -11,7 +11,7 @@ from fakes import reply
 from loopback import Loopback, field_of, truth_of
 from small import write_jsonl
 
-QUIZ = Path(__file__).parents[1] / "docs" / "quiz.py"
+QUIZ = Path(__file__).parents[2] / "docs" / "quiz.py"
 HINT = "Name the year."
 """What an instruction must say for every answer to hold."""
 PLACES = ("bridge", "mill", "tower", "school", "harbour", "market", "library", "station")

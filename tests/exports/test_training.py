@@ -23,7 +23,7 @@ from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import LoadedJudge, load_judge
 
 ALL = Selection(part="all")
-SCRIPT = Path(__file__).parents[1] / "docs" / "finetune_detector.py"
+SCRIPT = Path(__file__).parents[2] / "docs" / "finetune_detector.py"
 
 
 def loaded(reference: str = "detector:basic", adapter: str = "chat") -> LoadedJudge:

@@ -1,7 +1,8 @@
 """One golden compilation: a scripted engine, a fixed seed, and the exact prompt and numbers that come out.
 
 The engine answers by rules of this file alone, so nothing but the search, the split and the proof can change
-the result. ``python tests/test_compile_golden.py`` writes the expectation anew; read its diff.
+the result. ``PYTHONPATH=tests/helpers python tests/jobs/test_compile_golden.py`` writes the expectation anew; read its
+diff.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from jurist.jobs.compiling import Compiled, Plan, compile_judge
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 
-GOLDEN = Path(__file__).parent / "golden" / "fect.json"
+GOLDEN = Path(__file__).parents[1] / "golden" / "fect.json"
 FECT = find("fect")
 OPTIONS = {"steps": 2, "candidates": 2, "sample": 8, "sizes": (2, 4), "sets": 2, "first": 5}
 

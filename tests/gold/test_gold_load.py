@@ -390,4 +390,4 @@ def test_the_bundled_gold_sets_load_and_split(judge: Judge) -> None:
 def test_the_gold_modules_import_no_dspy_and_no_datasets() -> None:
     heavy = {"dspy", "datasets", "pyarrow", "numpy", "sklearn"}
     code = f"import sys, jurist.gold.goldset; assert not {heavy} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 import dspy
+import dspy_runs as small
 import pytest
-import test_optimizers_dspy as small
 from dspy.lm15 import Request
 from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
 from scripted_runs import FECT, ScriptedRun, hashed

@@ -382,7 +382,7 @@ def test_conversations_about_one_document_are_told_apart(
     assert Counter(Counter(one.answer.dialogue for one in found).values()) == {2: conversations}
 
 
-PUBLIC = Path(__file__).parents[2] / "shared" / "data" / "cognibench"
+PUBLIC = Path(__file__).parents[3] / "shared" / "data" / "cognibench"
 
 
 @pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public CogniBench files are not here")

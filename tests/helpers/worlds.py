@@ -19,7 +19,7 @@ __all__ = ["World", "board_of", "job_of", "simulator"]
 
 
 def _load() -> Any:
-    path = Path(__file__).parents[1] / "benchmarks" / "simulator.py"
+    path = Path(__file__).parents[2] / "benchmarks" / "simulator.py"
     spec = importlib.util.spec_from_file_location("simulator", path)
     assert spec is not None
     assert spec.loader is not None

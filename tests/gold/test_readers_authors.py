@@ -15,7 +15,7 @@ from jurist.gold.readers import read
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 
-PUBLIC = Path(__file__).parents[2] / "shared" / "data"
+PUBLIC = Path(__file__).parents[3] / "shared" / "data"
 
 FECT_CSV = (
     "conversation,claim,claim_is_factual\r\n"

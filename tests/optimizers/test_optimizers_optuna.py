@@ -33,7 +33,7 @@ from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.votes import majority
 
-HOUSE = Path(__file__).parents[1] / "docs" / "may_send.py"
+HOUSE = Path(__file__).parents[2] / "docs" / "may_send.py"
 SMALL: dict[str, Any] = {
     "trials": 6,
     "sizes": (2, 4),
