@@ -13,18 +13,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # a shell's background job ignores it, and so would its children
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
 FAKE_KEY = "sk-proj-THIS-IS-NO-KEY-0123456789"
 
 
 def pytest_configure() -> None:
-    """A shell starts background jobs with SIGINT ignored, and their children inherit that; tests send it."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Hear what tests send: shells start background jobs with SIGINT ignored, nohup ignores SIGHUP, and both inherit."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)
