@@ -17,7 +17,7 @@ FAKE_KEY = "sk-proj-THIS-IS-NO-KEY-0123456789"
 
 
 def pytest_configure() -> None:
-    """Hear what tests send: shells start background jobs with SIGINT ignored, nohup ignores SIGHUP, and both inherit."""
+    """Hear what tests send: a shell ignores SIGINT in background jobs, nohup SIGHUP, and children inherit it."""
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
