@@ -14,7 +14,7 @@ import asyncio
 import time
 from collections.abc import Generator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from dspy.lm15 import Request, Response
@@ -23,7 +23,7 @@ from dspy.utils.exceptions import LMError
 from ..errors import BudgetExhausted, CheckpointError
 from .conversion import answer_of, content_of, response_of
 from .draws import current_draw
-from .failures import EmptyReplyError, backoff, brief, fatal, retryable
+from .failures import Breaker, EmptyReplyError, backoff, brief, fatal, retryable
 from .journal import Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Budget, Estimate, Meter, ReplayWait, Reservation, size_of
@@ -65,6 +65,7 @@ class CallContext:
     ledger: Ledger
     meter: Meter
     journal: Journal
+    breaker: Breaker = field(default_factory=Breaker)
 
     def __post_init__(self) -> None:
         """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""

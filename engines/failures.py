@@ -30,6 +30,7 @@ from ..errors import JuristError, ModelError
 from .journal import Answer
 
 __all__ = [
+    "Breaker",
     "EmptyReplyError",
     "backoff",
     "brief",
@@ -48,6 +49,29 @@ class EmptyReplyError(LMProviderError):
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         super().__init__("the endpoint sent an empty reply")
+
+
+_IN_A_ROW = 10  # failed verdicts
+
+
+class Breaker:
+    """Ends work whose answers fail one after the other, without one in between: going on would only spend more."""
+
+    def __init__(self) -> None:
+        self._row = 0
+
+    def note(self, failed: bool, why: str) -> None:
+        """Take note of how a case ended: by a failure of the machinery, and which.
+
+        Raises:
+            ModelError: it was the last of so many in a row.
+        """
+        self._row = self._row + 1 if failed else 0
+        if self._row >= _IN_A_ROW:
+            raise ModelError(
+                f"{self._row} answers in a row failed: {why}",
+                hint="check the model's server and start again with --resume",
+            )
 
 
 _FATAL = (

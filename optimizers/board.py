@@ -22,7 +22,6 @@ import dspy
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
-from ..errors import ModelError
 from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
 from ..programs.state import PromptState
@@ -32,9 +31,6 @@ from .setting import DEFAULT_SETTING, Setting
 from .standing import Credit, Scored, standings
 
 __all__ = ["Board", "Candidate", "luck"]
-
-
-_IN_A_ROW = 10  # failed verdicts
 
 
 def luck(candidates: int) -> float:
@@ -97,7 +93,6 @@ class Board:
         self._outcomes: dict[str, dict[str, Outcome]] = defaultdict(dict)  # by candidate and case
         self._verdicts: dict[tuple[str, str], Verdict] = {}
         self._marks: dict[tuple[str, str], int] = {}
-        self._failed = 0
 
     def basic_state(self) -> PromptState:
         """Return the prompt of the judge's basic program."""
@@ -150,25 +145,11 @@ class Board:
             asker = self._asker(candidate.state.apply(self._basic), candidate.setting.asked)
 
             def keep(index: int, verdict: Verdict) -> None:
-                self.note(verdict)
                 self.record(candidate, open_cases[index], verdict)
 
             asker.ask_all(open_cases, keep)
             self.mark(candidate, open_cases)
         return [self.record(candidate, case, self._verdicts[asked, case.id]) for case in cases]
-
-    def note(self, verdict: Verdict) -> None:
-        """Take note of a new verdict, on this board or beside it.
-
-        Raises:
-            ModelError: so many failed in a row that going on would only spend the budget.
-        """
-        self._failed = self._failed + 1 if verdict.status == "failed" else 0
-        if self._failed >= _IN_A_ROW:
-            raise ModelError(
-                f"{self._failed} answers in a row failed: {verdict.error}",
-                hint="check the model's server and start again with --resume",
-            )
 
     def mark(self, candidate: Candidate, cases: Sequence[Case]) -> None:
         """Note that all calls of these pairs have been made by now, for the plot of score against calls."""

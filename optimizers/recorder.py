@@ -259,7 +259,6 @@ class Recorder:
     def _kept(
         self, case: Case, verdict: Verdict, traces: Sequence[Trace], candidate: Candidate | None
     ) -> _Run:
-        self.board.note(verdict)
         if verdict.status == "failed":
             return _Run(outcome=None, trace=None, error=verdict.error)
         for run in traces:

@@ -18,6 +18,7 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 
 from ..cases import Case, Values
+from ..engines.channel import CallContext
 from ..engines.draws import current_draw, drawing
 from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
@@ -110,6 +111,7 @@ class Asker:
             verdict = replace(await self._judge(case), usage=usage)
             if on_verdict is not None:
                 on_verdict(index, verdict)
+            self._note(verdict)
             return verdict
 
         with asking_of(self.lm, self.adapter), frozen_steps_by(self.frozen_lm):
@@ -247,10 +249,20 @@ class Asker:
             saved=self.sampling.samples - drawn,
         )
 
+    @property
+    def _context(self) -> CallContext | None:
+        """What the channels of this job share; ``None`` for a model that was not connected by us."""
+        found: CallContext | None = getattr(getattr(self.lm, "_engine_spec", None), "context", None)
+        return found
+
+    def _note(self, verdict: Verdict) -> None:
+        """End the work where answers fail one after the other."""
+        if self._context is not None:
+            self._context.breaker.note(verdict.status == "failed", verdict.error)
+
     def _reached(self) -> bool:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""
-        context = getattr(getattr(self.lm, "_engine_spec", None), "context", None)
-        spend = context.ledger.spend() if context else None
+        spend = self._context.ledger.spend() if self._context else None
         return spend is None or spend.calls > spend.failures + spend.retries or spend.replayed > 0
 
 

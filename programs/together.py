@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import dspy
 
 from ..engines.models import adapter as adapter_named
-from ..errors import BudgetExhausted
+from ..errors import BudgetExhausted, ModelError
 
 __all__ = ["asking_of", "collect", "together"]
 
@@ -52,10 +52,10 @@ async def together(
     Each has a context of its own, so that what it sets in context variables is its own.
 
     Raises:
-        BudgetExhausted: a limit was reached. What was in flight is paid for: it has arrived, been kept and
-            counted, and no other item was begun.
+        BudgetExhausted, ModelError: a limit was reached, or the model cannot be used any more. What was in flight
+            is paid for: it has arrived, been kept and counted, and no other item was begun.
     """
-    gate, over = asyncio.Semaphore(concurrency), list[BudgetExhausted | _Stopped]()
+    gate, over = asyncio.Semaphore(concurrency), list[BudgetExhausted | ModelError | _Stopped]()
 
     async def one(item: Item) -> Found:
         async with gate:
@@ -63,7 +63,7 @@ async def together(
                 raise over[0]
             try:
                 return await _contained(work(item))
-            except BudgetExhausted as stop:
+            except (BudgetExhausted, ModelError) as stop:
                 over.append(stop)
                 raise
             except _Stopped as stop:
@@ -76,7 +76,7 @@ async def together(
     tasks = [asyncio.ensure_future(one(item)) for item in items]
     try:
         return list(await asyncio.gather(*tasks))
-    except BudgetExhausted:
+    except (BudgetExhausted, ModelError):
         await asyncio.gather(*tasks, return_exceptions=True)
         for stopped in over:  # while the others were awaited
             if isinstance(stopped, _Stopped):

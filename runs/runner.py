@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from ..cases import Case
 from ..engines.meter import Budget
-from ..errors import BudgetExhausted, CheckpointError, StopRequested, UsageError
+from ..errors import BudgetExhausted, CheckpointError, ModelError, StopRequested, UsageError
 from ..keeping.loading import LoadedJudge
 from ..keeping.locking import alone
 from ..keeping.paying import Start, paying
@@ -52,7 +52,7 @@ class Summary:
         reasked: samples in which missing units were asked for again.
         extra: answers for something that was not asked.
         duplicated: units that a reply gave two different labels.
-        stopped: which limit or signal ended the run, in words; empty if all rows were judged.
+        stopped: which limit, signal or failure of the model ended the run, in words; empty if all rows were judged.
         signal: the number of that signal.
         spend: calls, tokens and cost of this start; answers paid by an earlier one count as ``replayed``.
     """
@@ -298,7 +298,7 @@ def run_cases(
         on_row: called after each row.
 
     Raises:
-        ModelError: the model cannot be used at all. What was judged is in the stream.
+        ModelError: the model cannot be used at all: not one row has been answered.
     """
     counts = _Counts(asker)
     for start in range(0, len(cases), _BATCH):
@@ -316,6 +316,10 @@ def run_cases(
         except BudgetExhausted as stop:
             signal = stop.signal if isinstance(stop, StopRequested) else None
             return replace(counts.summary(len(cases)), stopped=str(stop), signal=signal)
+        except ModelError as error:
+            if not counts.answered:
+                raise
+            return replace(counts.summary(len(cases)), stopped=error.message)
     return counts.summary(len(cases))
 
 
@@ -336,6 +340,11 @@ class _Counts:
         self._sums["several"] += verdict.drawn > 1
         self._sums["votes"] += sum(sum(votes.values()) for votes in verdict.votes)
         self._agreements += [share for share in verdict.agreement if share is not None]
+
+    @property
+    def answered(self) -> int:
+        """Rows about which the model said something."""
+        return self._status.total() - self._status["failed"]
 
     def summary(self, rows: int) -> Summary:
         sums: dict[str, Any] = {name: self._sums[name] for name in (*_SUMMED, "several", "votes")}

@@ -129,7 +129,7 @@ def test_a_saved_artifact_holds_no_secret(tmp_path: Path) -> None:
             "params": {"api_key": "hunter2-abc", "headers": ["Bearer " + SECRETS[0]]},
         },
         "model": {"name": "openai/x", "api_base": "http://me:hunter2-abc@host/v1?key=hunter2-abc"},
-        "prompt_model": "https://me:hunter2-abc@host/v1",
+        "prompt_model": {"name": "https://me:hunter2-abc@host/v1"},
     }
     store = Store(tmp_path, shipped=tmp_path / "none")
     artifact = store.save(

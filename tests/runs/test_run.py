@@ -325,11 +325,36 @@ class TestEndpoint:
         server = serve(faults=lambda index, body: "401" if index >= 10 else None)
         done = cli(*self.argv(server, "--concurrency", 2))
         assert done.code == 1
-        assert len([line for line in done.lines if line.startswith("error: ")]) == 1
+        assert (
+            len([line for line in done.lines if "stopped: " in line and "Incorrect API key" in line]) == 1
+        ), done.err
         assert 8 <= len(read_jsonl(Path("o.jsonl"))) <= 10
         again = cli(*self.argv(serve(), "--resume", "--json"))
         assert (again.code, again.json["rows"]) == (0, 30)
         assert len({line["id"] for line in read_jsonl(Path("o.jsonl"))}) == 30
+
+    def test_a_wrong_key_in_mid_run_lets_what_is_in_flight_arrive_and_sums_up(
+        self, serve: Callable[..., Any]
+    ) -> None:
+        write_and(40)
+        server = serve(faults=lambda index, body: "401" if index == 10 else None, delay=0.05)
+        done = cli(*self.argv(server, "--concurrency", 8, "--json"))
+        assert done.code == 1
+        lines = read_jsonl(Path("o.jsonl"))
+        assert len(lines) == done.json["verdict"] == server.count - 1, "every answer that was paid is a line"
+        assert done.json["left"] == 40 - len(lines)
+        assert "rows are left, --resume judges them" in done.err
+
+    def test_a_server_that_goes_down_ends_the_run_in_one_line(self, serve: Callable[..., Any]) -> None:
+        write_and(200)
+        server = serve(faults=lambda index, body: "500" if index >= 20 else None)
+        done = cli(*self.argv(server, "--concurrency", 2, "--json"))
+        assert done.code == 1
+        assert "10 answers in a row failed" in done.err
+        assert server.count <= 20 + 4 * (10 + 2), "attempts of ten rows and of those in flight"
+        again = cli(*self.argv(serve(), "--resume", "--json"))
+        assert (again.code, again.json["left"]) == (0, 0)
+        assert Counter(line["status"] for line in read_jsonl(Path("o.jsonl"))) == {"verdict": 200}
 
     @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
     def test_after_a_kill_no_judged_row_is_asked_again(
