@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loopback import field_of, truth_of
 from small import claims, cli, read_jsonl, start, write_jsonl
 
 from jurist.engines.models import Model
@@ -135,7 +136,10 @@ class TestUnusable:
         assert (rest.code, bad.count > 0) == (0, True)  # 1 of 24 is below 5 %
 
     def test_failed_rows_can_be_asked_again(self, serve: Callable[..., Any]) -> None:
-        server = serve(faults=lambda index, body: "500")
+        def fault(index: int, body: dict[str, Any]) -> str | None:
+            return "500" if truth_of(field_of(body["messages"][-1]["content"], "claim")) else None
+
+        server = serve(faults=fault)
         done = cli(*argv(server))
         assert done.code == 3
         assert done.lines[-1].endswith("(--max-unusable); --resume asks the failed ones again")
