@@ -6,6 +6,7 @@ as they are for as long as the call lasts, for an engine that does not read prom
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -56,7 +57,7 @@ def _beside(request: TypedRequest) -> Iterator[None]:
         typed_request.reset(token)
 
 
-class _Typed:
+class _Typed(ABC):
     """What our adapters add to DSPy's: the typed request, and one kind of error for every unusable reply."""
 
     def __call__(self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any) -> Any:
@@ -93,9 +94,9 @@ class _Typed:
             ) from error
         return found
 
+    @abstractmethod
     def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
         """Return output field and text, or data, in the order in which a reply gives them."""
-        raise NotImplementedError
 
 
 class ChatAdapter(_Typed, dspy.ChatAdapter):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,13 +11,13 @@ from .metrics import Metric
 __all__ = ["Graded"]
 
 
-class Graded:
+class Graded(ABC):
     """Base of scores and sets: proofs rest on the permutation test, all metrics are shown, there are no classes."""
 
     @property
+    @abstractmethod
     def metrics(self) -> Mapping[str, Metric]:
         """Those that fit, by name."""
-        raise NotImplementedError
 
     @property
     def domain(self) -> tuple[Any, ...]:
@@ -40,3 +41,4 @@ class Graded:
 
     def right(self, gold: Any, value: Any) -> None:
         """Always ``None``."""
+        return None

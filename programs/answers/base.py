@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from ...cases import Case, Value, Values
@@ -20,7 +20,7 @@ SHOWN = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaseAnswer:
+class BaseAnswer(ABC):
     """One value for the whole case, written into the prompt as it is.
 
     Attributes:
@@ -89,15 +89,15 @@ class BaseAnswer:
 
     def render_partial(self, inputs: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
         """A single unit has no parts."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has one unit")
 
     def read_partial(self, reply: Mapping[str, Any], count: int, places: Sequence[int]) -> Reading:
         """A single unit has no parts."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has one unit")
 
     def at_strictness(self, level: str) -> Self:
         """There are no levels."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no levels")
 
     def spread(self, votes: Mapping[str, int]) -> float:
         """Return the share of votes that the most frequent value did not get."""
@@ -157,9 +157,9 @@ class BaseAnswer:
         """Return all of the identity."""
         return self.identity()
 
+    @abstractmethod
     def identity(self) -> dict[str, Any]:
         """Return what makes it this answer."""
-        raise NotImplementedError
 
     def truth(self, text: str, gold: Value) -> str:
         """Return ``"TEXT" is VALUE according to people``."""
@@ -204,10 +204,10 @@ class BaseAnswer:
             return None
         return sum(self.credit(value, one) * count for one, count in votes.items()) / cast
 
-    @cached_property
+    @property
+    @abstractmethod
     def comparison(self) -> Comparison:
         """How values are held against gold."""
-        raise NotImplementedError
 
     @property
     def metric(self) -> str:

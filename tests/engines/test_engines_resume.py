@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from scripted_runs import hashed
 
 from jurist.engines.channel import CallContext
-from jurist.engines.journal import Answer, Journal, Mark, Past
+from jurist.engines.journal import Journal, Mark
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Budget, Meter, PriorSpend, Reservation
-from jurist.errors import BudgetExhausted, CheckpointError, StopRequested
+from jurist.errors import BudgetExhausted, StopRequested
 from jurist.programs.asking import Asker, Sampling, Verdict
 from jurist.programs.catalogue import find
 
@@ -342,40 +342,6 @@ def test_several_journals_with_one_meter(tmp_path: Path) -> None:
     assert len(ask(inner, first)) == 20
     assert len(ask(inner, second)) == 10
     assert inner.requests == []
-
-
-def test_the_journals_of_earlier_versions_are_read(tmp_path: Path) -> None:
-    row = {"key": "k", "n": 1, "text": "a", "input_tokens": 3, "output_tokens": 4, "cost": 0.5}
-    (tmp_path / "j").write_text(json.dumps(row) + "\n")
-    journal = Journal(tmp_path / "j")
-    assert (journal.past("k", 1), len(journal)) == (Past(), 1)
-    assert context_with(journal=journal).meter._outstanding() == PriorSpend(calls=1, tokens=7, cost=0.5)
-
-
-@pytest.mark.parametrize(
-    "more",
-    [{"failed": "never"}, {"failed": "over", "error": 5}, {"phase": "x"}, {"size": None}]
-    + [{"sent": False}, {"sent": True, "text": "a"}],
-)
-def test_a_damaged_line_of_a_failed_attempt_is_refused(tmp_path: Path, more: dict[str, object]) -> None:
-    text = {} if "failed" in more or "sent" in more else {"text": "a"}
-    (tmp_path / "j").write_text(json.dumps({"key": "k", "n": 1, **text, **more}) + "\n")
-    with pytest.raises(CheckpointError, match="1: not a journal line"):
-        Journal(tmp_path / "j")
-
-
-def test_a_torn_line_of_a_failed_attempt_is_dropped(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j")
-    journal.keep_failed("k", 1, "again", Mark(phase=2))
-    journal.keep_failed("k", 1, "again", Mark(phase=2))
-    journal.close()
-    text = (tmp_path / "j").read_bytes()
-    (tmp_path / "j").write_bytes(text[:-5])
-    again = Journal(tmp_path / "j")
-    assert (again.past("k", 1), len(again)) == (Past(mark=Mark(phase=2), retried=1), 0)
-    again.keep("k", 1, Answer(text="a"))
-    again.close()
-    assert Journal(tmp_path / "j").past("k", 1).retried == 1
 
 
 def test_a_new_call_is_measured_by_what_was_answered_before(tmp_path: Path) -> None:

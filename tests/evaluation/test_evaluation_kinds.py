@@ -22,7 +22,6 @@ from sklearn import metrics as sk
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation import metrics
 from jurist.evaluation.ceiling import human_ceiling
-from jurist.evaluation.classes import class_scores, confusion
 from jurist.evaluation.comparisons import ClosedLabels, Comparison, LabelSets, ObjectSets, Scores, resolve
 from jurist.evaluation.contrasts import contrast
 from jurist.evaluation.intervals import group_weights
@@ -361,33 +360,6 @@ def test_raters_of_scores_have_a_ceiling() -> None:
     assert found.metric == "mae"
     assert [one.units for one in found.raters] == [40, 40, 40]
     assert 0.0 < found.mean["mae"].interval.low < found.mean["mae"].value < 1.5
-
-
-@pytest.mark.parametrize("kind", [ClosedLabels("abc"), LABELS])
-@given(data=st.data())
-@settings(deadline=None, max_examples=15)
-def test_scores_of_classes_are_scikit_learns(kind: Any, data: st.DataObject) -> None:
-    closed = isinstance(kind, ClosedLabels)
-    drawn = data.draw(pairs(st.sampled_from("abc") if closed else some_labels, most=10))
-    found = class_scores(rows_of(drawn), kind)
-    assert [one.label for one in found] == list(kind.labels)
-    for one in found:
-        gold, said = ([one.label in value for value in side] for side in zip(*drawn, strict=True))
-        expected = sk.precision_recall_fscore_support(gold, said, average="binary", zero_division=0)[:3]
-        assert (one.precision.value, one.recall.value, one.f1.value) == pytest.approx(expected, abs=1e-9)
-        assert one.gold == sum(gold)
-        assert one.to_json()["f1"]["value"] == one.f1.value
-    assert class_scores(rows_of([(1, 2)]), FIVE) == ()
-
-
-@given(data=pairs(st.sampled_from("abc"), most=12))
-@settings(deadline=None, max_examples=15)
-def test_the_confusion_matrix_is_scikit_learns(data: list[tuple[str, str]]) -> None:
-    found = confusion(rows_of([*data, ("a", None)]), ClosedLabels("abc"))
-    expected = sk.confusion_matrix(*zip(*data, strict=True), labels=list("abc"))
-    assert [list(row) for row in found.counts] == expected.tolist()
-    assert found.missing == (1, 0, 0)
-    assert found.to_json()["a"]["unanswered"] == 1
 
 
 DOCUMENTED = {

@@ -2,62 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
-import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fakes import context_with
+from asking import CASES, FECT, asker, right, spend, wait_briefly
 from loopback import Loopback, field_of, truth_of
 
-from jurist.engines import channel
 from jurist.engines.channel import CallContext
-from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
-from jurist.errors import BudgetExhausted, ModelError, UsageError
-from jurist.programs.asking import Asker, Sampling, Verdict
+from jurist.errors import ModelError, UsageError
+from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
 
-FECT, COGNI = find("fect"), find("cognibench")
-CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(200)]
-TRUTH = {True: "factual", False: "non_factual"}
+COGNI = find("cognibench")
 Serve = Callable[..., Loopback]
 
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Record what a retry would wait, and wait a hundredth of it."""
-    seen: list[float] = []
-    real = channel.backoff
-
-    def quick(error: Any, attempt: int) -> float:
-        seen.append(real(error, attempt))
-        return seen[-1] / 100
-
-    monkeypatch.setattr(channel, "backoff", quick)
-    return seen
-
-
-def asker(
-    server: Loopback | str, context: CallContext | None = None, timeout: float = 20.0, **settings: Any
-) -> Asker:
-    url = server if isinstance(server, str) else server.url
-    model = Model(name="openai/gpt-4.1-mini", api_base=url, timeout=timeout)
-    return Asker(
-        judge=FECT, program=FECT.basic(), lm=connect(model, context or CallContext.fresh()), **settings
-    )
-
-
-def spend(judge: Asker) -> Any:
-    return judge.lm._engine_spec.context.ledger.spend()
-
-
-def right(verdict: Verdict, number: int) -> bool:
-    return verdict.label == TRUTH[truth_of(f"claim {number}")]
+    return wait_briefly(monkeypatch)
 
 
 def test_a_healthy_server_is_believed(serve: Serve) -> None:
@@ -322,96 +289,3 @@ def test_settings_that_cannot_work_are_refused(name: str) -> None:
         Model(name="openai/x", timeout=0)
     with pytest.raises(UsageError):
         asker("http://127.0.0.1:1/v1", concurrency=0)
-
-
-# -- what is sent ------------------------------------------------------------------------------------
-
-
-def test_the_sample_number_is_never_sent(serve: Serve) -> None:
-    server = serve()
-    verdict = asker(server, sampling=Sampling(samples=5)).ask(CASES[0])
-    assert len(verdict.samples) == server.count == 5
-    assert len(server.by_body) == 1
-    assert "seed" not in json.dumps([hit.body for hit in server.hits])
-    assert set(server.hits[0].body) == {"model", "messages"}
-    assert server.hits[0].body["model"] == "gpt-4.1-mini"
-
-
-def test_settings_are_sent(serve: Serve) -> None:
-    server = serve()
-    model = Model(name="openai/gpt-4.1-mini", api_base=server.url, temperature=0.7, max_tokens=50)
-    Asker(judge=FECT, program=FECT.basic(), lm=connect(model, CallContext.fresh())).ask(CASES[0])
-    body = server.hits[0].body
-    assert body["temperature"] == 0.7
-    assert 50 in (body.get("max_tokens"), body.get("max_completion_tokens"))
-
-
-@pytest.mark.parametrize("concurrency", [1, 3, 8])
-def test_concurrency_is_bounded_and_used(serve: Serve, concurrency: int) -> None:
-    server = serve(delay=0.03)
-    asker(server, concurrency=concurrency).ask_all(CASES[:24])
-    assert server.peak == concurrency
-
-
-# -- budget -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("calls", [1, 7, 50])
-def test_exactly_as_many_requests_as_the_budget_has_calls(serve: Serve, calls: int) -> None:
-    server, context, seen = serve(delay=0.005), context_with(Budget(calls=calls)), []
-    with pytest.raises(BudgetExhausted):
-        asker(server, context, concurrency=8).ask_all(CASES, lambda index, verdict: seen.append(verdict))
-    assert server.count == calls == context.meter.calls == context.ledger.spend().calls == len(seen)
-
-
-def test_retries_are_paid_from_the_budget(serve: Serve) -> None:
-    server = serve(faults=lambda index, body: "500" if index % 3 == 0 else None, delay=0.005)
-    context = context_with(Budget(calls=40))
-    with pytest.raises(BudgetExhausted):
-        asker(server, context, concurrency=8).ask_all(CASES)
-    assert server.count == 40 == context.ledger.spend().calls
-    assert context.ledger.spend().retries > 5
-
-
-def test_a_budget_of_seconds_ends_the_work(serve: Serve) -> None:
-    server = serve(delay=0.05)
-    with pytest.raises(BudgetExhausted, match="seconds"):
-        asker(server, context_with(Budget(seconds=0.3)), concurrency=2).ask_all(CASES)
-    assert 0 < server.count < 200
-
-
-# -- event loops ----------------------------------------------------------------------------------------
-
-
-def test_asking_inside_a_running_loop(serve: Serve) -> None:
-    server = serve()
-
-    async def notebook() -> list[Verdict]:
-        return asker(server).ask_all(CASES[:5])
-
-    assert all(right(verdict, n) for n, verdict in enumerate(asyncio.run(notebook())))
-
-
-def test_asking_from_async_code(serve: Serve) -> None:
-    server = serve()
-
-    async def application() -> list[list[Verdict]]:
-        judge = asker(server)
-        return list(await asyncio.gather(judge.ask_async(CASES[:5]), judge.ask_async(CASES[5:9])))
-
-    first, second = asyncio.run(application())
-    assert all(right(verdict, n) for n, verdict in enumerate([*first, *second]))
-
-
-def test_one_model_serves_many_loops_in_turn(serve: Serve) -> None:
-    server = serve()
-    judge = asker(server)
-    for _ in range(4):
-        assert all(right(verdict, n) for n, verdict in enumerate(judge.ask_all(CASES[:4])))
-    assert server.count == 16
-
-
-def test_the_loopback_itself_times_its_answers(serve: Serve) -> None:
-    server, start = serve(delay=0.02), time.monotonic()
-    asker(server).ask(CASES[0])
-    assert server.times[0] >= start

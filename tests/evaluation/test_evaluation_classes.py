@@ -1,0 +1,48 @@
+"""Scores of classes and the confusion matrix against scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from measures import rows_of
+from sklearn import metrics as sk
+
+from jurist.evaluation.classes import class_scores, confusion
+from jurist.evaluation.comparisons import ClosedLabels, LabelSets, Scores
+
+FIVE, LABELS = Scores(1, 5, 1), LabelSets("abcd")
+some_labels = st.sets(st.sampled_from("abcd")).map(lambda chosen: tuple(sorted(chosen)))
+
+
+def pairs(values: st.SearchStrategy[Any], most: int) -> st.SearchStrategy[Any]:
+    return st.lists(st.tuples(values, values), min_size=1, max_size=most)
+
+
+@pytest.mark.parametrize("kind", [ClosedLabels("abc"), LABELS])
+@given(data=st.data())
+@settings(deadline=None, max_examples=15)
+def test_scores_of_classes_are_scikit_learns(kind: Any, data: st.DataObject) -> None:
+    closed = isinstance(kind, ClosedLabels)
+    drawn = data.draw(pairs(st.sampled_from("abc") if closed else some_labels, most=10))
+    found = class_scores(rows_of(drawn), kind)
+    assert [one.label for one in found] == list(kind.labels)
+    for one in found:
+        gold, said = ([one.label in value for value in side] for side in zip(*drawn, strict=True))
+        expected = sk.precision_recall_fscore_support(gold, said, average="binary", zero_division=0)[:3]
+        assert (one.precision.value, one.recall.value, one.f1.value) == pytest.approx(expected, abs=1e-9)
+        assert one.gold == sum(gold)
+        assert one.to_json()["f1"]["value"] == one.f1.value
+    assert class_scores(rows_of([(1, 2)]), FIVE) == ()
+
+
+@given(data=pairs(st.sampled_from("abc"), most=12))
+@settings(deadline=None, max_examples=15)
+def test_the_confusion_matrix_is_scikit_learns(data: list[tuple[str, str]]) -> None:
+    found = confusion(rows_of([*data, ("a", None)]), ClosedLabels("abc"))
+    expected = sk.confusion_matrix(*zip(*data, strict=True), labels=list("abc"))
+    assert [list(row) for row in found.counts] == expected.tolist()
+    assert found.missing == (1, 0, 0)
+    assert found.to_json()["a"]["unanswered"] == 1

@@ -1,0 +1,49 @@
+"""A judge that asks the loopback server, for the tests of what is sent and of every fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from loopback import Loopback, truth_of
+
+from jurist.engines import channel
+from jurist.engines.channel import CallContext
+from jurist.engines.models import Model, connect
+from jurist.programs.asking import Asker, Verdict
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(200)]
+TRUTH = {True: "factual", False: "non_factual"}
+
+
+def wait_briefly(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Wait a hundredth of what a retry would wait; return what it would have been, as it comes."""
+    seen: list[float] = []
+    real = channel.backoff
+
+    def quick(error: Any, attempt: int) -> float:
+        seen.append(real(error, attempt))
+        return seen[-1] / 100
+
+    monkeypatch.setattr(channel, "backoff", quick)
+    return seen
+
+
+def asker(
+    server: Loopback | str, context: CallContext | None = None, timeout: float = 20.0, **settings: Any
+) -> Asker:
+    url = server if isinstance(server, str) else server.url
+    model = Model(name="openai/gpt-4.1-mini", api_base=url, timeout=timeout)
+    return Asker(
+        judge=FECT, program=FECT.basic(), lm=connect(model, context or CallContext.fresh()), **settings
+    )
+
+
+def spend(judge: Asker) -> Any:
+    return judge.lm._engine_spec.context.ledger.spend()
+
+
+def right(verdict: Verdict, number: int) -> bool:
+    return verdict.label == TRUTH[truth_of(f"claim {number}")]
