@@ -26,6 +26,7 @@ from ..keeping.artifacts import Artifact, Store
 from ..keeping.loading import judge_of
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.resolving import resolve_sampling
+from ..keeping.sealing import MATRIX, PROOF
 from ..optimizers.setting import Setting
 from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge
@@ -222,7 +223,7 @@ def _draws(asker: Asker, cases: int) -> tuple[int, int]:
 
 
 def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _Pair, opened: int) -> Chosen:
-    proof, counted = proven(
+    shown = proven(
         work.judge,
         work.split.test,
         pair.basic,
@@ -232,16 +233,19 @@ def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _
         opened=opened,
         tick=choosing.tick,
     )
-    latest = proof.decision.verdict == "better" or choosing.force
+    latest = shown.proof.decision.verdict == "better" or choosing.force
     kept = store.save(
         work.judge,
         work.state,
-        {**_card(work, pair), "spend": job.spend(), **proof.to_card(), **counted, "test_openings": opened},
+        {**_card(work, pair), "spend": job.spend(), **shown.to_card(), "test_openings": opened},
         work.artifact.history,
-        matrix=work.artifact.matrix() if "matrix" in work.artifact.card else None,
+        records={
+            **({MATRIX: work.artifact.matrix()} if "matrix" in work.artifact.card else {}),
+            PROOF: shown.answers,
+        },
         make_latest=latest,
     )
-    return Chosen(artifact=kept, proof=proof, latest=latest)
+    return Chosen(artifact=kept, proof=shown.proof, latest=latest)
 
 
 def _card(work: _Work, pair: _Pair) -> dict[str, Any]:

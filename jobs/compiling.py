@@ -26,6 +26,7 @@ from ..gold.splits import Split
 from ..keeping.artifacts import Artifact, Store
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.resolving import verifier_of
+from ..keeping.sealing import MATRIX, PROOF
 from ..optimizers.base import Event, Job, Result, Sink, optimize
 from ..optimizers.matrix import bounded
 from ..optimizers.pareto import front
@@ -34,7 +35,7 @@ from ..optimizers.setting import Setting
 from ..programs.asking import Sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from .proving import described, fit_threshold, model_under, openings, placed, proven
+from .proving import Proven, described, fit_threshold, model_under, openings, placed, proven
 
 __all__ = ["Compiled", "Plan", "compile_judge"]
 
@@ -207,34 +208,34 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     words, held = f"proving on {len(split.test)} sealed cases", plan.proof_calls
     sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=held))
     opened = openings(store, plan.judge.name, split.test_hash) + 1
-    proof, counted = _prove(job, split, result, sampling, opened)
+    shown = _prove(job, split, result, sampling, opened)
     card = {
-        **_card(plan, work, result, proof, sampling),
-        **counted,
+        **_card(plan, work, result, sampling),
+        **shown.to_card(),
         "parent": _parent(plan, store),
         "pareto": [
             one.to_json() for one in front(job, result.board, partial(placed, job, result.board), leaking)
         ],
         "test_openings": opened,
     }
-    return _kept(plan, store, result, proof, card, force)
+    return _kept(plan, store, result, shown, card, force)
 
 
 def _kept(
-    plan: Plan, store: Store, result: Result, proof: Proof, card: dict[str, Any], force: bool
+    plan: Plan, store: Store, result: Result, shown: Proven, card: dict[str, Any], force: bool
 ) -> Compiled:
     split, board = plan.split, result.board
-    latest = force or proof.decision.verdict == "better"
+    latest = force or shown.proof.decision.verdict == "better"
     matrix, left_out = bounded(board.matrix(split.train, split.dev), (board.basic.id, result.best.id))
     artifact = store.save(
         plan.judge,
         result.best.state,
         {**card, "matrix": {"rows": len(matrix), "left_out": left_out}},
         board.history(split.train, split.dev),
-        matrix=matrix,
+        records={MATRIX: matrix, PROOF: shown.answers},
         make_latest=latest,
     )
-    return Compiled(artifact=artifact, proof=proof, result=result, latest=latest)
+    return Compiled(artifact=artifact, proof=shown.proof, result=result, latest=latest)
 
 
 def _chosen(split: Split, job: Job, result: Result) -> tuple[Result, Collection[str]]:
@@ -294,10 +295,7 @@ def _job(plan: Plan, context: CallContext, sink: Sink) -> Job:
     )
 
 
-def _prove(
-    job: Job, split: Split, result: Result, sampling: Sampling, opened: int
-) -> tuple[Proof, dict[str, dict[str, int]]]:
-    """Return the proof, and what the card says about answers that contradicted themselves."""
+def _prove(job: Job, split: Split, result: Result, sampling: Sampling, opened: int) -> Proven:
     basic, best = job.judge.basic(), result.best
     asker = job.asker(best.state.apply(basic), best.setting.asked)
     compiled = dataclasses.replace(asker, sampling=sampling)
@@ -305,7 +303,7 @@ def _prove(
     return proven(job.judge, split.test, job.asker(basic), compiled, same=same, seed=job.seed, opened=opened)
 
 
-def _card(plan: Plan, work: PaidJob, result: Result, proof: Proof, sampling: Sampling) -> dict[str, Any]:
+def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict[str, Any]:
     split, setting = plan.split, result.best.setting
     return {
         "judge_ref": plan.judge_ref or plan.judge.name,
@@ -340,7 +338,6 @@ def _card(plan: Plan, work: PaidJob, result: Result, proof: Proof, sampling: Sam
             "shares": list(plan.shares),
             "seen": sorted(case.id for case in (*split.train, *split.dev)),
         },
-        **proof.to_card(),
         "spend": work.spend(),
         "thresholds": {"samples": sampling.samples, "threshold": sampling.needed},
     }

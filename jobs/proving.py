@@ -27,7 +27,7 @@ from ..programs.asking import Asker, Sampling, Verdict
 from ..programs.judge import Judge
 from ..programs.votes import majority
 
-__all__ = ["described", "fit_threshold", "model_under", "openings", "placed", "proven"]
+__all__ = ["Proven", "described", "fit_threshold", "model_under", "openings", "placed", "proven"]
 
 
 def model_under(model: Model, setting: Setting, samples: int) -> Model:
@@ -96,6 +96,25 @@ def _voted(job: Job, board: Board, candidate: Candidate, sampling: Sampling) -> 
 
 
 @dataclass(frozen=True, kw_only=True)
+class Proven:
+    """What the sealed test has shown.
+
+    Attributes:
+        proof: the scores of both programs, and the decision.
+        counted: what the card says about the answers themselves.
+        answers: what both said on each case; see :meth:`~jurist.keeping.artifact_card.Artifact.proof`.
+    """
+
+    proof: Proof
+    counted: Mapping[str, Mapping[str, Any]]
+    answers: tuple[Mapping[str, Any], ...]
+
+    def to_card(self) -> dict[str, Any]:
+        """Return what the card says of it."""
+        return {**self.proof.to_card(), **self.counted}
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Asked:
     """A program on the sealed test: its rows, how many answers contradicted themselves, and what else was counted."""
 
@@ -114,8 +133,8 @@ def proven(
     seed: int,
     opened: int = 1,
     tick: Callable[[], None] = lambda: None,
-) -> tuple[Proof, dict[str, dict[str, Any]]]:
-    """Ask both on the sealed test; return the proof, and what the card says about the answers themselves.
+) -> Proven:
+    """Ask both on the sealed test.
 
     Args:
         judge: with the metric.
@@ -137,16 +156,41 @@ def proven(
         dataclasses.replace(one, stopping="all" if twice else "settled") for one in (basic, compiled)
     )
     verdicts = basic.ask_all(test, lambda index, verdict: tick())
-    before = after = _asked(judge, test, verdicts)
+    others = verdicts
     if twice:
-        after = _asked(judge, test, [compiled.revote(*pair) for pair in zip(test, verdicts, strict=True)])
+        others = [compiled.revote(*pair) for pair in zip(test, verdicts, strict=True)]
     elif not same:
-        after = _asked(judge, test, compiled.ask_all(test, lambda index, verdict: tick()))
+        others = compiled.ask_all(test, lambda index, verdict: tick())
+    before, after = (_asked(judge, test, said) for said in (verdicts, others))
     proof = prove(before.rows, after.rows, judge.metric, judge.comparison, seed=seed, openings=opened)
     counted = {"inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}}
     for name in before.facts:
         counted[name] = {"basic": before.facts[name], "compiled": after.facts[name]}
-    return proof, counted
+    answers = (_answers(judge, *row) for row in zip(test, verdicts, others, strict=True))
+    return Proven(proof=proof, counted=counted, answers=tuple(answers))
+
+
+def _answers(judge: Judge, case: Case, basic: Verdict, compiled: Verdict) -> dict[str, Any]:
+    return {
+        "case": case.id,
+        "group": case.group,
+        "gold": [judge.answer.to_json(value) for value in case.gold or ()],
+        "basic": _said(judge, basic),
+        "compiled": _said(judge, compiled),
+    }
+
+
+def _said(judge: Judge, verdict: Verdict) -> dict[str, Any]:
+    answer = judge.answer
+    return {
+        "status": verdict.status,
+        "values": [answer.to_json(value) for value in verdict.values],
+        "votes": [{answer.text(value): count for value, count in unit.items()} for unit in verdict.votes],
+        "agreement": list(verdict.agreement),
+        "drawn": verdict.drawn,
+        "reasoning": verdict.reasoning,
+        "error": verdict.error,
+    }
 
 
 def _asked(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> _Asked:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError
 from .redaction import publishable
-from .sealing import MATRIX
+from .sealing import MATRIX, PROOF
 
 if TYPE_CHECKING:
     import dspy
@@ -78,16 +78,31 @@ class Artifact:
         Raises:
             ArtifactError: the file was changed since the artifact was read.
         """
-        sealed = (self.card.get("files") or {}).get(MATRIX)
+        return self._records(MATRIX)
+
+    def proof(self) -> tuple[dict[str, Any], ...]:
+        """Return what both programs said on the sealed test, for people to read: nothing is chosen by it.
+
+        Each row has ``case``, ``group``, ``gold`` (a value per unit), and for ``basic`` and ``compiled``
+        each ``status``, ``values``, ``votes``, ``agreement``, ``drawn``, ``reasoning`` and ``error``; inputs are in
+        the gold. Artifacts of older versions have none.
+
+        Raises:
+            ArtifactError: the file was changed since the artifact was read.
+        """
+        return self._records(PROOF)
+
+    def _records(self, name: str) -> tuple[dict[str, Any], ...]:
+        sealed = (self.card.get("files") or {}).get(name)
         if sealed is None:
             return ()
         try:
-            data = (self.path / MATRIX).read_bytes()
+            data = (self.path / name).read_bytes()
         except OSError:
             data = b""
         if hashlib.sha256(data).hexdigest() != sealed:
             raise ArtifactError(
-                f"{self.ref}: {MATRIX} was changed after it was saved", hint="restore it from a copy"
+                f"{self.ref}: {name} was changed after it was saved", hint="restore it from a copy"
             )
         return tuple(json.loads(line) for line in data.decode("utf-8").split("\n") if line)
 

@@ -2,8 +2,9 @@
 
 ``<store>/<judge>/<version>/`` holds ``program.json`` (a DSPy state),
 ``card.json`` (where it comes from and how good it is), ``history.jsonl``
-(every candidate that was tried) and ``matrix.jsonl`` (every candidate on every
-case it was scored on, without the sealed test). A version is written once and never again;
+(every candidate that was tried), ``matrix.jsonl`` (every candidate on every
+case it was scored on, without the sealed test) and ``proof.jsonl`` (what both
+programs said on the sealed test, for people to read). A version is written once and never again;
 only the pointers ``latest`` and ``tags.json`` beside it move. Knows nothing of
 optimizers, models or commands, and imports DSPy only when a prompt is read.
 """
@@ -15,13 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError
 from .artifact_card import Artifact, full_card, prompt_text
 from .card_schema import card_fault
 from .redaction import publishable
-from .sealing import CARD, HISTORY, MATRIX, PROGRAM, Sealed, canonical, inspect, lines, pretty, seal
+from .sealing import CARD, HISTORY, PROGRAM, Sealed, canonical, inspect, lines, pretty, seal
 from .shelves import Shelf, check_tag, parse_ref, store_root
 from .trust import Trust
 
@@ -126,7 +128,7 @@ class Store:
         history: Iterable[Mapping[str, Any]],
         *,
         make_latest: bool,
-        matrix: Iterable[Mapping[str, Any]] | None = None,
+        records: Mapping[str, Iterable[Mapping[str, Any]]] = MappingProxyType({}),
     ) -> Artifact:
         """Write the next version, whole or not at all, and return it.
 
@@ -136,7 +138,7 @@ class Store:
             card: the rest of it (``optimizer``, ``gold``, ``scores``, ...); keys it lacks become ``null``.
             history: one mapping a candidate.
             make_latest: whether ``JUDGE`` alone means this version from now on.
-            matrix: one mapping a candidate and case; ``None`` keeps no such file.
+            records: file of :data:`.sealing.OPTIONAL` -> its lines; a file that is not named is not kept.
 
         Keys and credentials are taken out of the card and the history.
 
@@ -149,7 +151,7 @@ class Store:
         try:
             whole = full_card(judge, {**card, **self._judge_file(card.get("judge_ref"))})
             tried = lines(publishable(list(history)))
-            table = None if matrix is None else lines(matrix)
+            more = {name: lines(rows) for name, rows in records.items()}
             canonical(whole)
         except (TypeError, ValueError) as error:
             raise ArtifactError(
@@ -158,9 +160,8 @@ class Store:
             ) from error
 
         def files(version: int) -> dict[str, bytes]:
-            sealed = seal(program, tried, {**whole, "version": version}, table)
-            kept = {PROGRAM: program, HISTORY: tried, CARD: canonical(sealed)}
-            return kept if table is None else {**kept, MATRIX: table}
+            sealed = seal(program, tried, {**whole, "version": version}, more)
+            return {PROGRAM: program, HISTORY: tried, CARD: canonical(sealed), **more}
 
         version = Shelf(self.root, judge.name).add(files, make_latest=make_latest)
         return self._open(self.root / judge.name / str(version), judge.name, version)

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "MATRIX",
     "OPTIONAL",
     "PROGRAM",
+    "PROOF",
     "Fault",
     "Sealed",
     "canonical",
@@ -30,10 +32,11 @@ __all__ = [
     "seal",
 ]
 
-PROGRAM, CARD, HISTORY, MATRIX = "program.json", "card.json", "history.jsonl", "matrix.jsonl"
+PROGRAM, CARD, HISTORY = "program.json", "card.json", "history.jsonl"
+MATRIX, PROOF = "matrix.jsonl", "proof.jsonl"
 FILES = (PROGRAM, HISTORY, CARD)
 _LARGEST = 1 << 28  # bytes
-OPTIONAL = (MATRIX,)
+OPTIONAL = (MATRIX, PROOF)
 """Files that an artifact may have: sealed like the others where the card names them, foreign otherwise."""
 
 
@@ -81,10 +84,16 @@ def lines(records: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def seal(
-    program: bytes, history: bytes, card: Mapping[str, Any], matrix: bytes | None = None
+    program: bytes, history: bytes, card: Mapping[str, Any], more: Mapping[str, bytes] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return ``card`` with ``files`` (the sha256 of each other file) and ``sha256`` (of all of them)."""
-    data = {PROGRAM: program, HISTORY: history, **({} if matrix is None else {MATRIX: matrix})}
+    """Return ``card`` with ``files`` (the sha256 of each other file) and ``sha256`` (of all of them).
+
+    Args:
+        program, history: the content of these files.
+        card: what is sealed with them.
+        more: the content of those files of :data:`OPTIONAL` that there are.
+    """
+    data = {PROGRAM: program, HISTORY: history, **{name: more[name] for name in OPTIONAL if name in more}}
     whole = {**card, "files": {name: _sha256(content) for name, content in data.items()}}
     whole.pop("sha256", None)
     return {**whole, "sha256": _digest(data, whole)}

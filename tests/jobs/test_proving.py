@@ -51,5 +51,9 @@ def test_two_thresholds_vote_on_the_same_samples() -> None:
         judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=1))
-    proof, _ = proven(FECT, CASES, basic, compiled, same=True, seed=0)
-    assert proof.decision.before != proof.decision.after
+    shown = proven(FECT, CASES, basic, compiled, same=True, seed=0)
+    assert shown.proof.decision.before != shown.proof.decision.after
+    assert [row["case"] for row in shown.answers] == [case.id for case in CASES]
+    assert {tuple(row["basic"]["values"]) for row in shown.answers} != {
+        tuple(row["compiled"]["values"]) for row in shown.answers
+    }
