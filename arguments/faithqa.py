@@ -7,31 +7,24 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .command import Command
-from .groups import ModelOptions, PaidOptions, VerifierOptions, share, whole
+from .groups import WritingOptions, whole
 from .options import option
 
 __all__ = ["BENCHMARK", "BenchmarkOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchmarkOptions(VerifierOptions, ModelOptions, PaidOptions):
+class BenchmarkOptions(WritingOptions):
     """Of ``jurist generate faithqa``."""
 
     helps: ClassVar[Mapping[str, str]] = {
         "model": 'who writes: "offline" (default) or a DSPy model string',
         "temperature": "of the writer, 0 to 2 (default: 0.7)",
         "max_calls": "never make one call more, all models together",
+        "input": "concepts and articles: rows with 'text' and 'topic', a folder of .txt and .md, or faithqa-documents",
+        "output": "the file to write, a query a line",
     }
 
-    input: str = option(
-        "--input",
-        required=True,
-        metavar="DOCS",
-        help="concepts and articles: rows with 'text' and 'topic', a folder of .txt and .md, or faithqa-documents",
-    )
-    output: str = option(
-        "--output", required=True, metavar="B.jsonl", help="the file to write, a query a line"
-    )
     size: int = option("--size", 40, type=whole, metavar="N", help="how many queries (default: 40)")
     tasks: str | None = option(
         "--tasks",
@@ -46,13 +39,6 @@ class BenchmarkOptions(VerifierOptions, ModelOptions, PaidOptions):
     )
     attempts: int = option(
         "--attempts", 3, type=whole, metavar="N", help="how often one query may be written (default: 3)"
-    )
-    max_rejected: float = option(
-        "--max-rejected",
-        0.5,
-        type=share,
-        metavar="SHARE",
-        help="share of rejected and failed queries above which the exit code is 3 (default: 0.5)",
     )
 
 

@@ -13,7 +13,7 @@ from .groups import (
     PaidOptions,
     StrictnessOptions,
     Transport,
-    VerifierOptions,
+    WritingOptions,
     name,
     share,
     whole,
@@ -117,7 +117,7 @@ class LabellerOptions(StrictnessOptions, Transport, PaidOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ItemsOptions(ModelOptions, VerifierOptions, PaidOptions):
+class ItemsOptions(WritingOptions):
     """Of ``jurist generate NAME``."""
 
     helps: ClassVar[Mapping[str, str]] = {
@@ -125,19 +125,11 @@ class ItemsOptions(ModelOptions, VerifierOptions, PaidOptions):
         "temperature": "of the writers, 0 to 2 (default: 0 for one attempt, 0.7 for several)",
         "concurrency": "documents in flight at once (default: 8)",
         "max_calls": _LIMIT,
+        "output": "the file to write, an item a line",
     }
 
     generator: str = positional(
         "NAME", help="a generator: NAME[@VERSION], NAME:basic, path/to/file.py:generator"
-    )
-    input: str = option(
-        "--input",
-        required=True,
-        metavar="DOCS",
-        help="rows with 'text', a folder of .txt and .md, hf:org/name, or gold with references",
-    )
-    output: str = option(
-        "--output", required=True, metavar="F.jsonl", help="the file to write, an item a line"
     )
     attempts: int = option(
         "--attempts",
@@ -145,13 +137,6 @@ class ItemsOptions(ModelOptions, VerifierOptions, PaidOptions):
         type=whole,
         metavar="N",
         help="how often a document may be tried until what is written passes (default: 1)",
-    )
-    max_rejected: float = option(
-        "--max-rejected",
-        0.5,
-        type=share,
-        metavar="SHARE",
-        help="share of rejected items and failed documents above which the exit code is 3 (default: 0.5)",
     )
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "StrictnessOptions",
     "Transport",
     "VerifierOptions",
+    "WritingOptions",
     "name",
     "share",
     "whole",
@@ -255,6 +256,26 @@ class Resume(Options):
 @dataclass(frozen=True, kw_only=True)
 class PaidOptions(Limits, Resume, Common):
     """What every job takes that asks models and can be continued."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingOptions(ModelOptions, VerifierOptions, PaidOptions):
+    """What every command takes that writes the verified items of a generator."""
+
+    input: str = option(
+        "--input",
+        required=True,
+        metavar="DOCS",
+        help="rows with 'text', a folder of .txt and .md, hf:org/name, or gold with references",
+    )
+    output: str = option("--output", required=True, metavar="F.jsonl", help="the file to write")
+    max_rejected: float = option(
+        "--max-rejected",
+        0.5,
+        type=share,
+        metavar="SHARE",
+        help="share of rejected and failed items above which the exit code is 3 (default: 0.5)",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .command import Command
-from .groups import ModelOptions, PaidOptions, VerifierOptions, share, whole
+from .groups import ModelOptions, PaidOptions, VerifierOptions, WritingOptions, share, whole
 from .options import option, positional
 
 __all__ = ["HALUAGENT", "ROUNDS", "HaluAgentOptions", "RoundsOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HaluAgentOptions(ModelOptions, VerifierOptions, PaidOptions):
+class HaluAgentOptions(WritingOptions):
     """Of ``jurist generate haluagent``."""
 
-    input: str = option(
-        "--input",
-        required=True,
-        metavar="DOCS",
-        help="rows with 'text' (or the authors' with 'knowledge'), a folder of .txt and .md, or haluagent-docs",
-    )
+    helps: ClassVar[Mapping[str, str]] = {
+        "input": "rows with 'text' (or the authors' with 'knowledge'), a folder of .txt and .md, or haluagent-docs"
+    }
+
     output: str = option("--output", required=True, metavar="FOLDER", help="the folder to write")
     generator: str | None = option(
         "--generator",

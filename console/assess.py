@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ..arguments.generate import AssessOptions
-from ..engines.models import Model
 from ..gold.goldset import Gold
 from ..gold.writing import write_jsonl
-from ..keeping.resolving import default_temperature
 from ..papers.cognibench.assess import (
     DIALOGUES,
     MEASURES,
@@ -27,7 +24,7 @@ from ..papers.faithqa.assess import is_benchmark
 from ..programs.dialogue_checks import range_of
 from ..report.table import Table, table
 from . import faithqa, haluagent_assess
-from .common import budget_of, model_of, write_text
+from .common import budget_of, target_of, write_text
 from .generate import below, labeller, total_line
 from .printing import Part, Result, remark
 from .started import Started
@@ -68,7 +65,7 @@ def _assessment(options: AssessOptions) -> Assessment:
     prompts, name = read_prompts(options.benchmark)
     return Assessment(
         prompts=prompts[: options.limit],
-        targets=tuple(_target(options, model) for model in options.models),
+        targets=tuple(target_of(options, model) for model in options.models),
         judge=judge,
         calibration=Gold.load(options.calibration or judge.judge.bundled, judge.judge),
         benchmark=name,
@@ -77,13 +74,6 @@ def _assessment(options: AssessOptions) -> Assessment:
         budget=budget_of(options),
         seed=options.seed,
     )
-
-
-def _target(options: AssessOptions, name: str) -> Model:
-    model = model_of(options, name, options.seed)
-    if name == "offline":
-        model = replace(model, api_base=None)
-    return default_temperature(model, 2)  # one answer, drawn as a user would get it
 
 
 def _json(work: Assessment, found: Sequence[Assessed], spend: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -18,12 +19,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from ..arguments.generate import AssessOptions, LabellerOptions
 from ..arguments.groups import Endpoint, Limits, SamplingOptions, StoreOptions, VerifierOptions
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.resolving import default_temperature
 from ..keeping.trust import Trust
 from ..programs.asking import Sampling
 
@@ -32,12 +35,15 @@ __all__ = [
     "budget_of",
     "human",
     "judge_of",
+    "labelling",
+    "latest_or_basic",
     "model_of",
     "progress",
     "sampling_of",
     "settings_of",
     "shares_of",
     "store_of",
+    "target_of",
     "verifier_model",
     "write_text",
 ]
@@ -85,7 +91,7 @@ def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model
 
 def judge_of(
     reference: str,
-    options: SamplingOptions,
+    options: SamplingOptions | LabellerOptions,
     store: Store,
     *,
     concurrency: int,
@@ -102,6 +108,38 @@ def judge_of(
         strictness=strictness,
         verifier=verifier,
     )
+
+
+def latest_or_basic(name: str, store: Store) -> str:
+    """Return the reference of a judge that nobody named a version of.
+
+    A version that was not shown to be better is kept and not the latest: nobody named it, so nobody means it.
+    """
+    return name if any(one.latest for one in store.list(name)) else f"{name}:basic"
+
+
+def labelling(options: LabellerOptions, default: str) -> LoadedJudge:
+    """Return who labels what models wrote, with the model of the options; what is left open is left to the judge."""
+    store = store_of(options)
+    reference = options.judge or latest_or_basic(default, store)
+    loaded = judge_of(
+        reference, options, store, concurrency=options.concurrency, strictness=options.strictness
+    )
+    return loaded.with_model(
+        Model(
+            name=options.judge_model,
+            api_base=options.judge_api_base,
+            temperature=options.judge_temperature,
+            timeout=options.timeout,
+            seed=options.seed,
+        )
+    )
+
+
+def target_of(options: AssessOptions, name: str) -> Model:
+    """Return a model that is assessed: each reply is one draw, as a user would get it."""
+    model = model_of(options, name, options.seed)
+    return default_temperature(replace(model, api_base=None) if name == "offline" else model, 2)
 
 
 def sampling_of(options: SamplingOptions) -> Sampling:

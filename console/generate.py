@@ -36,12 +36,12 @@ from ..programs.dialogue_checks import range_of
 from ..programs.generator import generator_of
 from ..programs.strictness import BELOW, DEFAULT
 from ..report.table import Table, table
-from .common import budget_of, model_of, store_of, verifier_model, write_text
+from .common import budget_of, labelling, model_of, store_of, verifier_model, write_text
 from .printing import Part, Result, remark
 from .started import Started
 from .tables import OFFLINE
 
-__all__ = ["below", "cognibench_l", "dialogue", "dynamics", "items", "labeller", "total_line"]
+__all__ = ["below", "cognibench_l", "dialogue", "dynamics", "ended", "items", "labeller", "total_line"]
 
 _TEMPERATURE = 0.7
 _OFFLINE = "engine: offline, which rearranges the document's sentences by rules and is not a language model"
@@ -73,7 +73,7 @@ def items(options: ItemsOptions) -> Result:
         return Result(data=data, body=[_before(options.output)])
     rejects = [f"the others are in {rejects_path(output)}, with reasons"] if made.unusable else []
     line = "; ".join([f"{output}: {'; '.join(made.words)}", *rejects, total_line(made.spend)])
-    code, notes = _ended(made, options.max_rejected, what="items")
+    code, notes = ended(made, options.max_rejected, what="items")
     return Result(
         data=data, body=[line, *([OFFLINE] if loaded.model.offline else [])], notes=notes, code=code
     )
@@ -90,7 +90,7 @@ def dialogue(options: DialogueOptions) -> Result:
         return Result(data=data, body=[_before(options.output)])
     rejects = rejects_path(output) if made.written.unusable else None
     body = [_made_line(options.output, made, rejects), *([_OFFLINE] if job.model.offline else [])]
-    code, notes = _ended(made.written, options.max_rejected)
+    code, notes = ended(made.written, options.max_rejected)
     return Result(data=data, body=body, notes=notes, code=code)
 
 
@@ -120,7 +120,7 @@ def cognibench_l(options: DatasetOptions) -> Result:
         return Result(data=data, body=[_before(options.output)])
     rejects = folder / "rejects.jsonl" if found.made.written.unusable else None
     body = [_made_line(options.output, found.made, rejects), *_dataset_parts(found, job)]
-    code, notes = _ended(found.made.written, options.max_rejected, found.failed)
+    code, notes = ended(found.made.written, options.max_rejected, found.failed)
     return Result(data=data, body=body, notes=notes, code=code)
 
 
@@ -148,27 +148,9 @@ def labeller(options: LabellerOptions) -> LoadedJudge:
     Raises:
         JudgeError, ArtifactError: there is no such judge. UsageError: it is of another kind.
     """
-    store = store_of(options)
-    # A version that was not shown to be better is kept and not the latest: nobody named it, so nobody means it.
-    compiled = any(one.latest for one in store.list(COGNIBENCH.name))
-    default = COGNIBENCH.name if compiled else f"{COGNIBENCH.name}:basic"
-    loaded = load_judge(
-        options.judge or default,
-        store=store,
-        samples=options.samples,
-        threshold=options.threshold,
-        concurrency=options.concurrency,
-        strictness=options.strictness,
-    )
+    loaded = labelling(options, COGNIBENCH.name)
     check_judge(loaded.judge)
-    model = Model(
-        name=options.judge_model,
-        api_base=options.judge_api_base,
-        temperature=options.judge_temperature,
-        timeout=options.timeout,
-        seed=options.seed,
-    )
-    return loaded.with_model(model)  # what is left open is left to the judge: samples, temperature
+    return loaded
 
 
 def _dialogues(options: GenerateOptions) -> Dialogues:
@@ -233,9 +215,7 @@ def _dataset_parts(found: Dataset, job: Dialogues) -> list[Part]:
     ]
 
 
-def _ended(
-    made: Generated, allowed: float, failed: int = 0, what: str = "dialogues"
-) -> tuple[int, list[str]]:
+def ended(made: Generated, allowed: float, failed: int = 0, what: str = "dialogues") -> tuple[int, list[str]]:
     """Return the exit code, and what is left to do."""
     notes = [f"{failed} answers failed; --resume asks them again"] if failed else []
     if made.failed:

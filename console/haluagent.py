@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments.haluagent import HaluAgentOptions, RoundsOptions
-from ..generating.generation import Generated, Generation
+from ..generating.generation import Generation
 from ..generating.writing import rejects_path
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
@@ -16,8 +16,8 @@ from ..papers.haluagent.making import Benchmark, make_benchmark
 from ..papers.haluagent.rounds import Round, Rounds, measure_rounds, sealed_documents
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.table import Table, table
-from .common import budget_of, model_of, store_of, verifier_model
-from .generate import total_line
+from .common import budget_of, latest_or_basic, model_of, store_of, verifier_model
+from .generate import ended, total_line
 from .history import prompt_diff
 from .printing import Part, Result, Verbatim, remark
 from .started import Started
@@ -49,7 +49,7 @@ def make(options: HaluAgentOptions) -> Result:
         "statistics": dict(found.statistics),
         "forecast": forecast,
     }
-    code, notes = _ended(found.written, options.max_rejected)
+    code, notes = ended(found.written, options.max_rejected, what="items")
     return Result(data=data, body=_body(found, job, folder), notes=notes, code=code)
 
 
@@ -105,9 +105,8 @@ def _rounds(found: list[Round], name: str, passages: int) -> Table:
 
 def _generation(options: HaluAgentOptions) -> Generation:
     store = store_of(options)
-    compiled = any(one.latest for one in store.list(HALUAGENT.name))
     loaded = load_judge(
-        options.generator or (HALUAGENT.name if compiled else f"{HALUAGENT.name}:basic"),
+        options.generator or latest_or_basic(HALUAGENT.name, store),
         store=store,
         model=model_of(options, options.model, options.seed),
         concurrency=options.concurrency,
@@ -157,10 +156,3 @@ def _counts(counts: Any, name: str) -> Table:
     total = max(1, counts["questions"])
     rows = [[one, str(count), f"{count / total:.1%}"] for one, count in counts[name].items()]
     return table(f"questions by {name[:-1]} (as Figure 6)", (name[:-1], "questions", "share"), rows)
-
-
-def _ended(made: Generated, allowed: float) -> tuple[int, list[str]]:
-    notes = [f"{made.failed} passages failed; --resume asks for them again"] if made.failed else []
-    if made.unusable > allowed:
-        notes.append(f"{made.unusable:.1%} of the items were rejected or failed; {allowed:.1%} are allowed")
-    return 3 if made.failed or made.unusable > allowed else 0, notes

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from ..arguments.generate import AssessOptions
-from ..engines.models import Model
-from ..evaluation.paired import mcnemar
+from ..evaluation.paired import holm, mcnemar
 from ..gold.goldset import Gold
 from ..gold.writing import write_jsonl
-from ..keeping.loading import LoadedJudge, load_judge
-from ..keeping.resolving import default_temperature
 from ..papers.haluagent.assess import Assessed, ItemAssessment, assess_items, foresee_items_assessment
 from ..papers.haluagent.authors import read_authors
 from ..papers.haluagent.items import FORMATS, Item, read_items
@@ -23,7 +19,7 @@ from ..papers.haluagent.rates import paired
 from ..programs.haluagent.judges import QA_CONFLICT
 from ..report.table import Table, table
 from ..signatures.haluagent import TYPES
-from .common import budget_of, model_of, store_of, write_text
+from .common import budget_of, labelling, target_of, write_text
 from .generate import total_line
 from .printing import Part, Result, remark
 from .started import Started
@@ -48,10 +44,12 @@ def items_of_benchmark(path: str) -> tuple[Item, ...]:
 
 def run(options: AssessOptions, items: tuple[Item, ...]) -> Result:
     """Assess models on items; exit code 3 if too many replies hold no answer."""
-    judge = _judge(options)
+    judge = labelling(options, QA_CONFLICT.name)
+    if judge.note:
+        remark(judge.note)
     work = ItemAssessment(
         items=items[: options.limit],
-        targets=tuple(_target(options, name) for name in options.models),
+        targets=tuple(target_of(options, name) for name in options.models),
         judge=judge,
         calibration=Gold.load(options.calibration or QA_CONFLICT.bundled, judge.judge),
         benchmark=options.benchmark,
@@ -70,7 +68,7 @@ def run(options: AssessOptions, items: tuple[Item, ...]) -> Result:
         "judge": judge.stamp(),
         "calibration": {"gold": work.calibration.name, "rows": len(work.held_out)},
         "models": [one.to_json() for one in found],
-        "paired": list(_pairs(found)),
+        "paired": _pairs(found),
         "spend": spend,
         "forecast": begun.estimate.to_json() if begun.estimate else None,
     }
@@ -82,37 +80,6 @@ def run(options: AssessOptions, items: tuple[Item, ...]) -> Result:
     return Result(data=data, body=_body(work, found, spend), notes=notes, code=code)
 
 
-def _judge(options: AssessOptions) -> LoadedJudge:
-    store = store_of(options)
-    compiled = any(one.latest for one in store.list(QA_CONFLICT.name))
-    loaded = load_judge(
-        options.judge or (QA_CONFLICT.name if compiled else f"{QA_CONFLICT.name}:basic"),
-        store=store,
-        samples=options.samples,
-        threshold=options.threshold,
-        concurrency=options.concurrency,
-        strictness=options.strictness,
-    )
-    if loaded.note:
-        remark(loaded.note)
-    return loaded.with_model(
-        Model(
-            name=options.judge_model,
-            api_base=options.judge_api_base,
-            temperature=options.judge_temperature,
-            timeout=options.timeout,
-            seed=options.seed,
-        )
-    )
-
-
-def _target(options: AssessOptions, name: str) -> Model:
-    model = model_of(options, name, options.seed)
-    if name == "offline":
-        model = replace(model, api_base=None)
-    return default_temperature(model, 2)  # one reply, drawn as a user would get it
-
-
 def _answers(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
     for one in found:
         for reply, result in zip(one.replies, one.found, strict=True):
@@ -120,22 +87,34 @@ def _answers(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
             yield {"model": one.model, "id": result.item.id, "format": result.item.format, **said}
 
 
-def _pairs(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
-    for first, second in combinations(found, 2):
-        only_first, only_second = paired(first.found, second.found)
-        yield {
-            "first": first.model,
-            "second": second.model,
+def _pairs(found: Sequence[Assessed]) -> list[dict[str, Any]]:
+    """Return each pair of models with its exact test, all of them corrected together (Holm)."""
+    told = {
+        f"{one.model} / {two.model}": (one.model, two.model, *paired(one.found, two.found))
+        for one, two in combinations(found, 2)
+    }
+    raw = {name: mcnemar(*only).p for name, (_, _, *only) in told.items()}
+    corrected = holm(raw)
+    return [
+        {
+            "first": first,
+            "second": second,
             "only_first": only_first,
             "only_second": only_second,
-            "p": mcnemar(only_first, only_second).p,
+            "p": raw[name],
+            "p_holm": corrected[name],
         }
+        for name, (first, second, only_first, only_second) in told.items()
+    ]
+
+
+_COUNTED = ("first", "second", "only_first", "only_second")
 
 
 def _body(work: ItemAssessment, found: Sequence[Assessed], spend: Any) -> list[Part]:
     offline = work.judge.model.offline or any(model.offline for model in work.targets)
     pairs = [
-        [one["first"], one["second"], str(one["only_first"]), str(one["only_second"]), f"{one['p']:.3g}"]
+        [*(str(one[name]) for name in _COUNTED), f"{one['p']:.3g}", f"{one['p_holm']:.3g}"]
         for one in _pairs(found)
     ]
     return [
@@ -148,8 +127,8 @@ def _body(work: ItemAssessment, found: Sequence[Assessed], spend: Any) -> list[P
             "errors",
         ),
         *(
-            [table("the same items: hallucinated on by one only, exact McNemar",
-                   ("first", "second", "only first", "only second", "p"), pairs)]
+            [table("the same items: hallucinated on by one only, exact McNemar, corrected for all pairs (Holm)",
+                   ("first", "second", "only first", "only second", "p", "p (Holm)"), pairs)]
             if pairs
             else []
         ),

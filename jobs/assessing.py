@@ -1,4 +1,4 @@
-"""What every assessment of models shares: who answers, what they said, and what the answers take.
+"""What every assessment of models shares: calibration, who answers, what they said, and what the answers take.
 
 A paper adds its questions, how answers are judged, and its rates.
 """
@@ -6,8 +6,8 @@ A paper adds its questions, how answers are judged, and its rates.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ..cases import Case
 from ..engines.channel import CallContext
@@ -16,14 +16,31 @@ from ..engines.models import Model, connect
 from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
+from ..keeping.paying import Start, paying
 from ..programs.answers.checks import items_of
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from ..programs.verdicts import Verdict
 from .estimate import Part, Rate, Span
 from .measuring import some
 
-__all__ = ["AssessedModels", "answer_parts", "model_answers", "unseen"]
+__all__ = ["AssessedModels", "Calibrated", "answer_parts", "assess_models", "model_answers", "unseen"]
+
+Calibrated: TypeAlias = list[tuple[Case, Verdict]]
+"""Rows of gold with what the judge says of them."""
+
+
+class HasFailures(Protocol):
+    """One model's result."""
+
+    @property
+    def failed(self) -> int:
+        """On how many questions the machinery failed."""
+        ...
+
+
+Found = TypeVar("Found", bound=HasFailures)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +72,15 @@ class AssessedModels:
     def roles(self) -> tuple[str, ...]:
         """The judge, then the models: who has a journal."""
         return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
+
+    @property
+    def held_out(self) -> tuple[Case, ...]:
+        """The rows of gold that the judge is measured on; none where its errors are not taken out."""
+        return ()
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same job when it is started again, as JSON values."""
+        raise NotImplementedError
 
     def asked_print(self, answering: Judge) -> dict[str, Any]:
         """Return who is asked, how and by whom judged, as JSON values of a fingerprint."""
@@ -100,6 +126,35 @@ def model_answers(
         ("".join(str(item.data) for item in items_of(verdict.value)), verdict.status == "failed")
         for verdict in verdicts
     ]
+
+
+def assess_models(
+    work: AssessedModels,
+    start: Start,
+    one: Callable[[LoadedJudge, Model, CallContext, Calibrated], Found],
+    on_step: Callable[[], None],
+) -> tuple[list[Found], dict[str, Any]]:
+    """Assess every model; return the results in the order of the models, and what was spent, by purpose.
+
+    Args:
+        work: what to do.
+        start: how the job is started.
+        one: assesses one model: gets the judge, the model, its context, and the calibration.
+        on_step: called after every calibration row.
+
+    Raises:
+        CheckpointError, StoppedError, ModelError: as for every job that pays.
+    """
+    with paying(work, start) as job:
+        judge = replace(work.judge, context=job.contexts["judge"])
+        verdicts = judge.asker().ask_all(work.held_out, lambda index, verdict: on_step())
+        known = list(zip(work.held_out, verdicts, strict=True))
+        found = [
+            one(judge, model, job.contexts[role], known)
+            for role, model in zip(work.roles[1:], work.targets, strict=True)
+        ]
+        job.unfinished = any(result.failed for result in found)
+        return found, job.ledger.to_json()
 
 
 def answer_parts(

@@ -106,10 +106,13 @@ def _answer(values: Values) -> dict[str, float]:
     lines = sentences(knowledge) or [""]
     best = max(lines, key=lambda line: _share(asked, set(content_terms(line))))
     missing = numbers(answer) - numbers(knowledge)
+    # Chinese terms depend on what stands beside them: an answer that stands there letter by letter is held.
+    literal = answer.strip(" .。")
+    whole = 1.0 if literal and literal in knowledge else _share(fresh, set(content_terms(knowledge)))
     return {
-        "best": _share(fresh, set(content_terms(best))),
-        "whole": _share(fresh, set(content_terms(knowledge))),
-        "more": 1.0 - _share(fresh, set(content_terms(knowledge))) if fresh else 0.0,
+        "best": 1.0 if literal and literal in best else _share(fresh, set(content_terms(best))),
+        "whole": whole,
+        "more": 1.0 - whole if fresh else 0.0,
         "numbers": float(bool(missing)),
         "misfit": float(not fits_kind(asked_for(question), answer)),
         "nothing": float(not new),

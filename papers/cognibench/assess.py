@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...cases import Case, Labels
+from ...cases import Case
 from ...engines.channel import CallContext
 from ...engines.models import Model
 from ...errors import GoldError
@@ -24,12 +24,19 @@ from ...evaluation.shares import Share, shares
 from ...generating.generation import job_id
 from ...gold.goldset import Gold
 from ...gold.readers import read
-from ...jobs.assessing import AssessedModels, answer_parts, model_answers, unseen
+from ...jobs.assessing import (
+    AssessedModels,
+    Calibrated,
+    answer_parts,
+    assess_models,
+    model_answers,
+    unseen,
+)
 from ...jobs.estimate import Estimate
 from ...jobs.foresee import judging
 from ...jobs.measuring import some
 from ...keeping.loading import LoadedJudge
-from ...keeping.paying import Start, paying
+from ...keeping.paying import Start
 from ...programs.answers.infer import closed
 from ...programs.cognibench import COGNIBENCH
 from ...programs.dialogue import RESPOND, rendered
@@ -235,24 +242,12 @@ def assess(
     Raises:
         CheckpointError, StoppedError, ModelError: as for every job that pays.
     """
-    with paying(work, start) as job:
-        judge = replace(work.judge, context=job.contexts["judge"])
-        cases = work.held_out
-        verdicts = judge.asker().ask_all(cases, lambda index, verdict: on_step())
-        known = [
-            (case.group, case.gold or (), verdict.values)
-            for case, verdict in zip(cases, verdicts, strict=True)
-        ]
-        found = [
-            _one(work, judge, model, job.contexts[role], known, on_step)
-            for role, model in zip(work.roles[1:], work.targets, strict=True)
-        ]
-        job.unfinished = any(one.failed for one in found)
-        return found, job.ledger.to_json()
-
-
-Known = Sequence[tuple[str, Labels, Labels]]
-"""(group, gold labels, the judge's labels) of every calibration row."""
+    return assess_models(
+        work,
+        start,
+        lambda judge, model, context, known: _one(work, judge, model, context, known, on_step),
+        on_step,
+    )
 
 
 def _one(
@@ -260,7 +255,7 @@ def _one(
     judge: LoadedJudge,
     model: Model,
     context: CallContext,
-    known: Known,
+    known: Calibrated,
     on_step: Callable[[], None],
 ) -> Assessed:
     texts = model_answers(work, RESPOND, model, context, work.asked, on_step)
@@ -282,7 +277,9 @@ def _draw(prompt: AssistantTurn, seed: int) -> int:
     return int(job_id({"prompt": prompt.id, "seed": seed})[:7], 16)
 
 
-def _measures(judge: LoadedJudge, answers: Sequence[Labelled], known: Known, seed: int) -> dict[str, Measure]:
+def _measures(
+    judge: LoadedJudge, answers: Sequence[Labelled], known: Calibrated, seed: int
+) -> dict[str, Measure]:
     known_tests = label_tests(closed(judge.judge.answer).positive)
     tests = {name: known_tests[name] for name in MEASURES}
     said = [(one.answer.group, label) for one in answers for label in one.labels if label is not None]
@@ -306,9 +303,9 @@ def _measures(judge: LoadedJudge, answers: Sequence[Labelled], known: Known, see
     }
 
 
-def _calibrated(known: Known, hit: Test, among: Test, *, truly: bool) -> Iterator[tuple[str, bool]]:
+def _calibrated(known: Calibrated, hit: Test, among: Test, *, truly: bool) -> Iterator[tuple[str, bool]]:
     """Yield (group, right) of the units that are truly positive, or truly negative, among the judge's answers."""
-    for group, gold, predicted in known:
-        for truth, answer in zip(gold, predicted, strict=True):
+    for case, verdict in known:
+        for truth, answer in zip(case.gold or (), verdict.values, strict=True):
             if truth is not None and answer is not None and among(answer) and hit(truth) == truly:
-                yield group, hit(answer) == truly
+                yield case.group, hit(answer) == truly

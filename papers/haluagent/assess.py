@@ -8,20 +8,28 @@ measured on gold that it was not compiled on, are taken out of the rate of gener
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ...cases import Case
+from ...engines.channel import CallContext
 from ...engines.models import Model
 from ...errors import UsageError
 from ...evaluation.prevalence import Tallies, tallies
 from ...gold.goldset import Gold
-from ...jobs.assessing import AssessedModels, answer_parts, model_answers, unseen
+from ...jobs.assessing import (
+    AssessedModels,
+    Calibrated,
+    answer_parts,
+    assess_models,
+    model_answers,
+    unseen,
+)
 from ...jobs.estimate import Estimate
 from ...jobs.foresee import judging
 from ...jobs.measuring import some
-from ...keeping.paying import PaidJob, Start, paying
+from ...keeping.paying import Start
 from ...programs.asking import Asker
 from ...programs.haluagent.answering import ANSWERING
 from ...programs.haluagent.judges import QA_CONFLICT
@@ -101,6 +109,11 @@ class Assessed:
     rates: Rates
 
     @property
+    def failed(self) -> int:
+        """Items that the model or the judge was not reached for."""
+        return self.rates.failed
+
+    @property
     def unusable(self) -> float:
         """The share of items without an answer, 0 to 1."""
         return sum(one.hallucinated is None for one in self.found) / len(self.found)
@@ -144,23 +157,19 @@ def assess_items(
     Raises:
         CheckpointError, StoppedError, ModelError: as for every job that pays.
     """
-    with paying(work, start) as job:
-        asker = replace(work.judge, context=job.contexts["judge"]).asker()
-        verdicts = asker.ask_all(work.held_out, lambda index, verdict: on_step())
-        known = _known(work.held_out, verdicts)
-        found = [
-            _one(work, asker, model, job, role, known, on_step)
-            for role, model in zip(work.roles[1:], work.targets, strict=True)
-        ]
-        job.unfinished = any(one.rates.failed for one in found)
-        return found, job.ledger.to_json()
+    return assess_models(
+        work,
+        start,
+        lambda judge, model, context, known: _one(work, judge.asker(), model, context, known, on_step),
+        on_step,
+    )
 
 
-def _known(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> tuple[Tallies, Tallies]:
+def _known(calibrated: Calibrated) -> tuple[Tallies, Tallies]:
     """Return how often the judge was right on gold, by group: of conflicts, and of replies that agree."""
     told = [
         (case.group, (case.gold or (None,))[0], verdict.value)
-        for case, verdict in zip(cases, verdicts, strict=True)
+        for case, verdict in calibrated
         if verdict.value is not None
     ]
     conflicts, others = (
@@ -174,12 +183,11 @@ def _one(
     work: ItemAssessment,
     judge: Asker,
     model: Model,
-    job: PaidJob,
-    role: str,
-    known: tuple[Tallies, Tallies],
+    context: CallContext,
+    known: Calibrated,
     on_step: Callable[[], None],
 ) -> Assessed:
-    replies = model_answers(work, ANSWERING, model, job.contexts[role], work.asked, on_step)
+    replies = model_answers(work, ANSWERING, model, context, work.asked, on_step)
     free = [
         (place, item, text)
         for place, (item, (text, failed)) in enumerate(zip(work.items, replies, strict=True))
@@ -196,7 +204,7 @@ def _one(
         model=model.name,
         replies=tuple(text for text, _ in replies),
         found=found,
-        rates=rates(found, calibration=known, seed=work.seed),
+        rates=rates(found, calibration=_known(known), seed=work.seed),
     )
 
 

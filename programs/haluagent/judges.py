@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import dspy
 import pydantic
 
 from ...cases import Case, text_hash
@@ -55,31 +56,23 @@ def _label_case(row: LabelCheckRow) -> Case:
     )
 
 
-ANSWER_CHECK: Final = Judge(
-    name="answer-check",
-    description="HaluAgent: is the answer to a question correct and supported by the document",
-    signature=AnswerCheck,
-    positive=_HELD_BACK,
-    unit="answer",
-    bundled="haluagent-answer-check",
-)
-HALLUCINATION_CHECK: Final = Judge(
-    name="hallucination-check",
-    description="HaluAgent: is a hallucinated answer wrong, and yet a plausible reply to the question",
-    signature=HallucinationCheck,
-    positive=_HELD_BACK,
-    unit="hallucinated_answer",
-    bundled="haluagent-hallucination-check",
-)
-LABEL_CHECK: Final = Judge(
-    name="label-check",
-    description="HaluAgent: does the type of a hallucinated answer fit its definition",
-    signature=LabelCheck,
-    positive=_HELD_BACK,
-    unit="hallucinated_answer",
-    rows=LabelCheckRow,
-    to_case=_label_case,
-    bundled="haluagent-label-check",
+_WRONG: Final = "hallucinated_answer"
+_DECIDE: Final[tuple[tuple[str, str, type[dspy.Signature], dict[str, Any]], ...]] = (
+    ("answer", "is the answer to a question correct and supported", AnswerCheck, {"unit": "answer"}),
+    ("hallucination", "is a hallucinated answer wrong, and yet plausible", HallucinationCheck, {"unit": _WRONG}),
+    ("label", "does the type of a hallucinated answer fit its definition", LabelCheck,
+     {"unit": _WRONG, "rows": LabelCheckRow, "to_case": _label_case}),
+)  # fmt: skip
+ANSWER_CHECK, HALLUCINATION_CHECK, LABEL_CHECK = (
+    Judge(
+        name=f"{name}-check",
+        description=f"HaluAgent: {decides}",
+        signature=signature,
+        positive=_HELD_BACK,
+        bundled=f"haluagent-{name}-check",
+        **more,
+    )
+    for name, decides, signature, more in _DECIDE
 )
 QA_CONFLICT: Final = Judge(
     name="qa-conflict",
