@@ -70,6 +70,7 @@ class GoldError(JuristError):
     ) -> None:
         self.path, self.line, self.field = path, line, field
         where = path + (f":{line}" if line is not None else "")
+        self.source, self.reason = where, " ".join(message.split())
         place = ", ".join(part for part in (where, f"field {field!r}" if field else "") if part)
         super().__init__(f"{place}: {message}" if place else message, hint=hint)
 

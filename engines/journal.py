@@ -14,6 +14,8 @@ when the file is read was in flight when the process was killed; it counts as sp
 Each line is handed to the operating system before the work goes on, so that a
 killed process loses none. It is not forced onto the disk (no ``fsync``, which would
 cost milliseconds a call): a machine that loses its power may lose the last seconds.
+Memory stays flat however long the file is: what is in it is looked up by a temporary
+index on the disk, which is made when the file is read.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sqlite3
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -126,6 +128,7 @@ class Past:
 
 
 _NOTHING = Past()
+_ANSWER = frozenset(item.name for item in fields(Answer))
 
 
 def request_key(request: Mapping[str, Any]) -> str:
@@ -144,40 +147,42 @@ class Journal:
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._seen: Counter[str] = Counter()
         self._new, self._sent = 0, False
-        self._answers: dict[tuple[str, int], Answer] = {}
-        self._pasts: dict[tuple[str, int], Past] = {}
-        self._file = None
+        self._index = _Index()
+        self._file, self._past = None, None
         if path is not None:
             self._load(path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("a", encoding="utf-8")
+            self._file, self._past = path.open("a", encoding="utf-8"), path.open("rb")
 
     def __len__(self) -> int:
         """Return the number of answers kept."""
-        return len(self._answers) + self._new
+        return self._index.answers + self._new
 
     @property
     def begun(self) -> bool:
         """Whether it holds any call, answered or not."""
-        return self._sent or bool(self._pasts)
+        return self._sent or self._index.calls > 0
 
     def ask(self, key: str) -> tuple[int, Answer | None]:
         """Count one more occurrence of ``key`` and return its number with the kept answer, if there is one."""
         with self._lock:
-            self._seen[key] += 1
-            occurrence = self._seen[key]
-        return occurrence, self._answers.get((key, occurrence))
+            occurrence = self._index.seen(key)
+            place = self._index.place(key, occurrence)
+            if place is None or self._past is None:
+                return occurrence, None
+            self._past.seek(place)
+            row = json.loads(self._past.readline())
+        return occurrence, Answer.of({name: row[name] for name in row if name in _ANSWER})
 
     def past(self, key: str, occurrence: int) -> Past:
         """Return what an earlier process made of a call; nothing is added to it in this one."""
-        return self._pasts.get((key, occurrence), _NOTHING)
+        with self._lock:
+            return self._index.past(key, occurrence)
 
     def kept(self) -> Iterator[tuple[Past, Answer | None]]:
-        """Go through the calls of earlier processes: their attempts, and their answer if there is one."""
-        for place, past in self._pasts.items():
-            yield past, self._answers.get(place)
+        """Go through the calls of earlier processes: their attempts, and their answer, without its text."""
+        return self._index.all()
 
     def keep_sent(self, key: str, occurrence: int, mark: Mark | None = None) -> None:
         """Append that an attempt is about to leave; an answer, or how it failed, comes in another line."""
@@ -216,43 +221,116 @@ class Journal:
 
     def close(self) -> None:
         """Close the file."""
-        if self._file is not None:
+        if self._file is not None and self._past is not None:
             with suppress(OSError):  # whoever kept the answer that cannot be written was told so
                 self._file.close()
-            self._file = None
+            self._past.close()
+            self._file = self._past = None
 
     def _load(self, path: Path) -> None:
         if not path.exists():
             return
-        data = path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.splitlines(), 1):
-            try:
-                self._take(dict(json.loads(line)))
-            except (ValueError, KeyError, TypeError) as error:
-                raise CheckpointError(
-                    f"{path}:{number}: not a journal line",
-                    hint="remove the checkpoint folder and start again",
-                ) from error
-        if len(whole) != len(data):
-            os.truncate(path, len(whole))  # in place: on a full disk, writing it anew would lose it all
+        place = 0
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    self._take(dict(json.loads(line)), place)
+                except (ValueError, KeyError, TypeError, sqlite3.Error) as error:
+                    raise CheckpointError(
+                        f"{path}:{number}: not a journal line",
+                        hint="remove the checkpoint folder and start again",
+                    ) from error
+                place += len(line)
+        if place != path.stat().st_size:
+            os.truncate(path, place)  # in place: on a full disk, writing it anew would lose it all
 
-    def _take(self, row: dict[str, Any]) -> None:
-        place = row.pop("key"), row.pop("n")
-        mark = _mark(row)
+    def _take(self, row: dict[str, Any], place: int) -> None:
+        key, occurrence = row.pop("key"), row.pop("n")
+        mark, past = _mark(row), self._index.past(key, occurrence)
         if "sent" in row:
             if row != {"sent": True}:
                 raise TypeError("not a call that was sent")
-            self._pasts[place] = self._pasts.get(place, _NOTHING).sent(mark)
-            return
-        if "failed" not in row:
-            self._answers[place] = Answer.of(row)
-            self._pasts[place] = self._pasts.get(place, _NOTHING).after(None, mark)
-            return
-        failed, error = row.pop("failed"), row.pop("error", "")
-        if failed not in get_args(Failed) or not isinstance(error, str) or row:
-            raise TypeError("not a failed attempt")
-        self._pasts[place] = self._pasts.get(place, _NOTHING).after(failed, mark, error)
+            self._index.keep(key, occurrence, past.sent(mark))
+        elif "failed" in row:
+            failed, error = row.pop("failed"), row.pop("error", "")
+            if failed not in get_args(Failed) or not isinstance(error, str) or row:
+                raise TypeError("not a failed attempt")
+            self._index.keep(key, occurrence, past.after(failed, mark, error))
+        else:
+            self._index.keep(key, occurrence, past.after(None, mark), place, Answer.of(row))
+
+
+class _Index:
+    """Where the answer to each call stands in a journal, what else came of it, and how often each thing was asked.
+
+    A database in a temporary file that nobody else sees: it is gone with the process.
+    """
+
+    def __init__(self) -> None:
+        self.answers = self.calls = 0
+        self._data = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._data.executescript(
+            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+            "CREATE TABLE seen (key TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;"
+            "CREATE TABLE calls (id INTEGER PRIMARY KEY, key TEXT, n INTEGER, past TEXT, "
+            "place INTEGER, taken TEXT, UNIQUE (key, n));"
+        )
+
+    def seen(self, key: str) -> int:
+        """Count one more occurrence of a key, and return its number."""
+        asked = "INSERT INTO seen VALUES (?, 1) ON CONFLICT DO UPDATE SET n = n + 1 RETURNING n"
+        return int(self._data.execute(asked, (key,)).fetchall()[0][0])
+
+    def place(self, key: str, occurrence: int) -> int | None:
+        """Return where the answer stands; ``None`` without one."""
+        return self._one("place", key, occurrence)
+
+    def past(self, key: str, occurrence: int) -> Past:
+        """Return what is known of a call."""
+        found = self._one("past", key, occurrence)
+        return _past(found) if found else _NOTHING
+
+    def _one(self, what: str, key: str, occurrence: int) -> Any:
+        if not self.calls:
+            return None
+        asked = f"SELECT {what} FROM calls WHERE key = ? AND n = ?"
+        row = self._data.execute(asked, (key, occurrence)).fetchone()
+        return row and row[0]
+
+    def keep(
+        self, key: str, occurrence: int, past: Past, place: int | None = None, answer: Answer | None = None
+    ) -> None:
+        """Keep what is known of a call now, and where its answer stands."""
+        told = [past.mark.phase, past.mark.asker, past.mark.size, past.retried, past.over, past.error]
+        taken = answer and json.dumps([answer.input_tokens, answer.output_tokens, answer.cost])
+        self._data.execute(
+            "INSERT INTO calls (key, n, past, place, taken) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key, n) DO UPDATE "
+            "SET past = excluded.past, place = coalesce(excluded.place, place), "
+            "taken = coalesce(excluded.taken, taken)",
+            (key, occurrence, json.dumps([*told, past.lost, past.unanswered]), place, taken),
+        )
+        self.calls += 1
+        self.answers += answer is not None
+
+    def all(self) -> Iterator[tuple[Past, Answer | None]]:
+        """Go through all calls, in the order in which they were first made."""
+        last, asked = 0, "SELECT * FROM calls WHERE id > ? ORDER BY id LIMIT 1000"
+        while rows := self._data.execute(asked, (last,)).fetchall():
+            for last, _, _, past, _, taken in rows:  # noqa: B007 - it is where to go on
+                yield _past(past), _answer(taken) if taken else None
+
+
+def _answer(taken: str) -> Answer:
+    input_tokens, output_tokens, cost = json.loads(taken)
+    return Answer(text="", input_tokens=input_tokens, output_tokens=output_tokens, cost=cost)
+
+
+def _past(text: str) -> Past:
+    phase, asker, size, retried, over, error, lost, unanswered = json.loads(text)
+    mark = Mark(phase=phase, asker=asker, size=size)
+    return Past(mark=mark, retried=retried, over=over, error=error, lost=lost, unanswered=unanswered)
 
 
 def _plain(mark: Mark | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import GoldError
-from .rowfiles import Row, Rows
+from .rowtypes import Row, Rows
 
 __all__ = ["FECT_COLUMNS", "cognibench_rows", "is_cognibench"]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from ..cases import text_hash
 from ..errors import GoldError
 from ..text.wording import is_chinese
+from .decoding import text_of
 from .readers import Reading, bundled_names, read
-from .rowfiles import text_of
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge

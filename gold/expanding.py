@@ -16,7 +16,7 @@ from ..errors import GoldError
 from .goldrows import all_ratings, cell, prepared
 from .joining import with_second
 from .readers import Reading
-from .rowfiles import Row
+from .rowtypes import Row
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge

@@ -17,12 +17,20 @@ import pydantic
 from ..cases import Case, Values, text_hash
 from ..errors import GoldError
 from ..text.folding import normalised
-from .rowfiles import Kind, Row
+from .rowtypes import Kind, Row
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
 
-__all__ = ["all_ratings", "canonical_row", "cell", "label_keys", "make_case", "prepared"]
+__all__ = [
+    "all_ratings",
+    "canonical_row",
+    "cell",
+    "input_columns",
+    "label_keys",
+    "make_case",
+    "prepared",
+]
 
 _RATER = "rater:"  # the start of a column that holds one rater's labels
 
@@ -98,6 +106,13 @@ def label_keys(judge: Judge) -> list[str]:
         if name in (field, *(keys := _keys(field, info))):
             return keys
     return []
+
+
+def input_columns(judge: Judge) -> frozenset[str]:
+    """Return the names under which a row may hold what the judge reads: its inputs, and no labels."""
+    fields = judge.row_model.model_fields.items()
+    keys = {key for name, info in fields if name in judge.input_fields for key in _keys(name, info)}
+    return frozenset(keys) | frozenset(judge.input_fields)
 
 
 def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:

@@ -22,8 +22,8 @@ from .joining import joined
 from .leaks import check_leaks
 from .merging import Rule, merge_gold, named_ambiguity
 from .readers import Reading, bundled_names
-from .rowfiles import Row
 from .rows import GoldData
+from .rowtypes import Row
 from .sheets_in import answered, is_sheet
 from .splits import PARTS, Split, split_gold
 from .writing import write_jsonl, write_whole

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import GoldError
-from .rowfiles import Row, Rows
+from .rowtypes import Row, Rows
 
-__all__ = ["read_hub"]
+__all__ = ["read_hub", "stream_hub"]
 
 
 def read_hub(name: str, split: str, path: str) -> Rows:
@@ -29,12 +29,22 @@ def read_hub(name: str, split: str, path: str) -> Rows:
     Raises:
         GoldError: the dataset cannot be loaded, or several splits are on offer and none is named.
     """
+    return list(stream_hub(name, split, path))
+
+
+def stream_hub(name: str, split: str, path: str) -> Iterator[tuple[int, Row]]:
+    """Return the same row by row: the library keeps them on disk.
+
+    Raises:
+        GoldError: as :func:`read_hub`, while it is iterated.
+    """
     if not name.strip("/"):
         raise GoldError("the dataset has no name", path=path, hint="write hf:org/name or hf:org/name:split")
-    rows = list(_load(name, split, path))
-    if not rows:
+    number = 0
+    for number, row in enumerate(_load(name, split, path), 1):
+        yield number, row
+    if not number:
         raise GoldError("the dataset has no rows", path=path, hint="name another split: hf:org/name:split")
-    return list(enumerate(rows, 1))
 
 
 def _load(name: str, split: str, path: str) -> Iterator[Row]:
@@ -76,7 +86,7 @@ def _only(found: Any, path: str) -> Any:
 
 def _rows(dataset: Any) -> Iterator[Row]:
     names = {key: kind.int2str for key, kind in dataset.features.items() if hasattr(kind, "int2str")}
-    for row in dataset.to_list():
+    for row in dataset:
         for key, name_of in names.items():
             if row[key] is not None:
                 row[key] = name_of(row[key])

@@ -10,7 +10,7 @@ from ..cases import Case, Values
 from ..errors import GoldError
 from .goldrows import label_keys, make_case, prepared
 from .readers import Reading
-from .rowfiles import Row
+from .rowtypes import Row
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge

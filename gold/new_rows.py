@@ -1,40 +1,145 @@
-"""New rows to judge: every row of the source is a case of its own, in its order, equal ones too."""
+"""New rows to judge: every row of a source is a case of its own, in its order, equal ones too.
+
+They come as a stream, so that memory stays flat, with all that travels into the output beside what is judged. A row
+that cannot be used comes as that, with the reason: whether it ends the work is for others to say.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from ..cases import Case
 from ..errors import GoldError
 from ..programs.judge import Judge
+from .columns import renamed
 from .documents import read_for
 from .expanding import expand_row, nothing_for
-from .goldrows import make_case
+from .goldrows import input_columns, make_case
+from .readers import Reading
+from .rowtypes import Row
+from .streams import Placed, can_be_read_again, stream
 
-__all__ = ["read_rows"]
+__all__ = ["BadRow", "NewRow", "OtherRow", "Source", "StreamedRow", "no_rows", "read_rows"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRow:
+    """A case to judge.
+
+    Attributes:
+        row: the number of its row in the source, from 1.
+        part: which of the cases that the row holds, from 1.
+        case: what is judged.
+        id: what the row calls itself; ``None`` without a column ``id``.
+        columns: the row's other columns, but for those that are judged.
+    """
+
+    row: int
+    part: int
+    case: Case
+    id: Any = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadRow:
+    """A row that cannot be used: its number, what is wrong, and the row as far as it could be read."""
+
+    row: int
+    error: GoldError
+    content: Row | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherRow:
+    """A row in which nothing concerns the judge: its number."""
+
+    row: int
+
+
+StreamedRow: TypeAlias = NewRow | BadRow | OtherRow
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where new rows come from.
+
+    Attributes:
+        name: what :func:`jurist.gold.streams.stream` takes; documents for a judge of documents.
+        judge: whose rows they are.
+        names: column of the source -> the name it is to have.
+    """
+
+    name: str
+    judge: Judge
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether :meth:`rows` gives the rows as often as it is called: a pipe is read once."""
+        return can_be_read_again(self.name)
+
+    def rows(self) -> Iterator[StreamedRow]:
+        """Return the rows, in their order.
+
+        Raises:
+            GoldError: the source cannot be read, while it is iterated.
+        """
+        judged = input_columns(self.judge)
+        for number, (path, kind, line, found) in enumerate(self._placed(), 1):
+            if isinstance(found, GoldError):
+                yield BadRow(row=number, error=found, content=None)
+                continue
+            try:
+                row = renamed(found, self.names, path=path, line=line) if self.names else found
+                cases = self._cases(Reading(name=path, path=path, rows=[(line, row)], kind=kind))
+            except GoldError as error:
+                yield BadRow(row=number, error=error, content=found)
+                continue
+            columns = {name: value for name, value in row.items() if name not in judged and name != "id"}
+            for part, case in enumerate(cases, 1):
+                yield NewRow(row=number, part=part, case=case, id=row.get("id"), columns=columns)
+            if not cases:
+                yield OtherRow(row=number)
+
+    def _placed(self) -> Iterator[Placed]:
+        if not self.judge.document:
+            return stream(self.name)
+        reading = read_for(self.judge, self.name)
+        return ((reading.path, reading.kind, line, row) for line, row in reading.rows)
+
+    def _cases(self, reading: Reading) -> list[Case]:
+        line = reading.rows[0][0]
+        rows = expand_row(self.judge, reading, 0)
+        return [make_case(self.judge, row, path=reading.path, line=line) for row in rows]
 
 
 def read_rows(source: str | Path, judge: Judge) -> tuple[list[Case], int]:
-    """Read rows; labels are optional. A row of another layout gives as many cases as concern the judge.
+    """Read all rows; labels are optional. A row of another layout gives as many cases as concern the judge.
 
     Returns:
         The cases, and the number of rows in which nothing concerns the judge.
 
-    Args:
-        source: what :func:`jurist.gold.documents.read_for` takes.
-        judge: whose rows they are.
-
     Raises:
         GoldError: the source or one of its rows cannot be used, with file, line and field.
     """
-    reading = read_for(judge, source)
-    if not reading.rows:
-        raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
-    held = [
-        [make_case(judge, row, path=reading.path, line=line) for row in expand_row(judge, reading, number)]
-        for number, (line, _) in enumerate(reading.rows)
-    ]
-    cases = [case for found in held for case in found]
+    cases: list[Case] = []
+    beside = 0
+    for row in Source(name=str(source), judge=judge).rows():
+        if isinstance(row, BadRow):
+            raise row.error
+        if isinstance(row, OtherRow):
+            beside += 1
+        else:
+            cases.append(row.case)
     if not cases:
-        raise nothing_for(judge, len(held), reading.path)
-    return cases, sum(not found for found in held)
+        raise nothing_for(judge, beside, str(source)) if beside else no_rows(str(source))
+    return cases, beside
+
+
+def no_rows(path: str) -> GoldError:
+    """Return the error of a source without rows."""
+    return GoldError("there are no rows", path=path, hint="give at least one row")

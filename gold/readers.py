@@ -18,10 +18,13 @@ from typing import Any
 
 from ..errors import GoldError
 from .authors import FECT_COLUMNS, cognibench_rows, is_cognibench
+from .decoding import text_of
 from .hubsets import read_hub
-from .rowfiles import Kind, Row, Rows, Table, parse, parse_json, text_of
+from .jsonrows import parse_json
+from .rowfiles import parse
+from .rowtypes import Kind, Row, Rows, Table
 
-__all__ = ["Reading", "bundled_names", "read"]
+__all__ = ["Reading", "bundled_names", "data_files", "read"]
 
 _DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"}
 
@@ -87,6 +90,20 @@ def read(source: str | Path) -> Reading:
     )
 
 
+def data_files(folder: Path) -> list[Path]:
+    """Return the data files of a folder and of those in it, by name; none if together they are something else."""
+    if not folder.is_dir() or (folder / "gold.jsonl").is_file():
+        return []
+    for place in (folder, folder / "data"):
+        if place.is_dir() and ((place / "dialogues.json").is_file() or _fect_file(place, str(place))):
+            return []
+    return sorted(entry for entry in folder.rglob("*") if _is_data(entry))
+
+
+def _is_data(entry: Traversable) -> bool:
+    return entry.is_file() and Path(entry.name).suffix.lower() in _DATA
+
+
 def bundled_names() -> tuple[str, ...]:
     """Return the names of the gold sets that come with jurist, sorted."""
     folder = _bundled()
@@ -124,9 +141,7 @@ def _folder(folder: Traversable, name: str, path: str) -> Reading:
             return _cognibench(place, name, where)
         if (fect := _fect_file(place, where)) is not None:
             return _file(_bytes(fect, f"{where}/{fect.name}"), name, f"{where}/{fect.name}")
-    files = [
-        entry for entry in folder.iterdir() if entry.is_file() and Path(entry.name).suffix.lower() in _DATA
-    ]
+    files = [entry for entry in folder.iterdir() if _is_data(entry)]
     if len(files) == 1:
         return _file(_bytes(files[0], f"{path}/{files[0].name}"), name, f"{path}/{files[0].name}")
     return Reading(name=name, path=path, rows=read_hub(path, "", path), kind="columns")

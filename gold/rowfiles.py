@@ -9,41 +9,28 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import re
-import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import itertools
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import PurePath
-from typing import Any, Literal, TypeAlias
+from typing import Any, BinaryIO
 
 from ..errors import GoldError
+from .decoding import Rejoined, check_packed, unreadable
+from .jsonrows import json_rows
+from .rowtypes import Found, Kind, Row, Rows, Table
 
-__all__ = ["Kind", "Row", "Rows", "Table", "parse", "parse_json", "text_of"]
+__all__ = ["parse", "scan"]
 
-Row: TypeAlias = dict[str, Any]
-Rows: TypeAlias = list[tuple[int, Row]]
-"""Rows with the line (or record number) each starts on."""
-Kind: TypeAlias = Literal["json", "text", "columns"]
-"""What values are: JSON values; the text of CSV cells; typed columns, where absent is ``None``."""
-
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_PACKED = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip archive or an Excel workbook", b"%PDF": "a PDF"}
+_BOM = b"\xef\xbb\xbf"
 _JSON_NAMES = {".json", ".jsonl", ".ndjson"}
-_STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """The rows of one file.
-
-    Attributes:
-        rows: (line, row) in file order.
-        kind: how the values are to be understood.
-    """
-
-    rows: Rows
-    kind: Kind
+_HEAD = 65536
+_CELL = 128 * 1024 * 1024
+"""Characters that a CSV cell may have: those of a cell that is never closed are all that follow it."""
+_BATCH = 256
+"""Rows of Parquet that are in memory at once."""
 
 
 def parse(data: bytes, path: str) -> Table:
@@ -56,187 +43,101 @@ def parse(data: bytes, path: str) -> Table:
     Raises:
         GoldError: the content is empty, not UTF-8, or broken, with its line.
     """
-    if data[:4] == b"PAR1":
-        return Table(rows=_parquet(data, path), kind="columns")
-    text = text_of(data, path)
-    start = text.lstrip()[:1]
-    if not start:
-        raise GoldError("the file is empty", path=path, hint="give a file with at least one row")
-    if start in "{[" or PurePath(path).suffix.lower() in _JSON_NAMES:
-        return Table(rows=_json_rows(text, path), kind="json")
-    return Table(rows=_csv_rows(text, path), kind="text")
+    kind, found = scan(io.BytesIO(data), path)
+    rows: Rows = []
+    for line, row in found:
+        if isinstance(row, GoldError):
+            raise row
+        rows.append((line, row))
+    return Table(rows=rows, kind=kind)
 
 
-def text_of(data: bytes, path: str) -> str:
-    """Decode UTF-8, with or without a byte order mark.
+def scan(stream: BinaryIO, path: str) -> tuple[Kind, Iterator[Found]]:
+    """Return the rows of a stream, each read when it is asked for, and what is wrong with those that are broken.
 
-    Raises:
-        GoldError: it is something else, with the line and byte to blame.
-    """
-    for magic, what in _PACKED.items():
-        if data.startswith(magic):
-            raise GoldError(
-                f"this is {what}, not rows", path=path, hint="unpack it, or export it as CSV or JSONL"
-            )
-    if data.startswith(_UTF16):
-        raise GoldError("the file is UTF-16, not UTF-8", path=path, line=1, hint="save the file as UTF-8")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        # error.object lacks the byte order mark that the codec has already taken off
-        line = error.object[: error.start].count(b"\n") + 1
-        offset = len(data) - len(error.object) + error.start
-        value = error.object[error.start]
-        raise GoldError(
-            f"byte 0x{value:02x} at offset {offset} is not UTF-8",
-            path=path,
-            line=line,
-            hint="save the file as UTF-8",
-        ) from error
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise GoldError(
-            "the file holds a NUL character: it is not text", path=path, line=line, hint="export it again"
-        )
-    return text
+    Memory stays flat, but for a JSON array, which is read whole.
 
-
-def parse_json(text: str, path: str, *, first_line: int = 1) -> Any:
-    """Return one JSON value.
+    Args:
+        stream: of bytes, buffered.
+        path: as for :func:`parse`.
 
     Raises:
-        GoldError: the text is not JSON, with the line.
+        GoldError: all of it is empty or unreadable; also while it is iterated.
     """
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise _broken(error.msg, path, first_line + error.lineno - 1, error.colno) from error
-    except ValueError as error:
-        raise _too_long(text, path, first_line) from error
-    except RecursionError as error:
-        raise GoldError(
-            "the JSON is nested too deeply", path=path, line=first_line, hint="flatten the row"
-        ) from error
+    head = stream.read1(_HEAD)  # type: ignore[attr-defined]
+    if head[:4] == b"PAR1":
+        return "columns", _parquet(_seekable(stream, head), path)
+    check_packed(head, path)
+    while not (start := head.removeprefix(_BOM).lstrip()[:1]):
+        more = stream.read1(_HEAD)  # type: ignore[attr-defined]
+        if not more:
+            raise GoldError("the file is empty", path=path, hint="give a file with at least one row")
+        head += more
+    whole, json = io.BufferedReader(Rejoined(head, stream)), PurePath(path).suffix.lower() in _JSON_NAMES
+    if start in b"{[" or json:
+        # only \n ends a line of JSONL: others may stand inside a value
+        lines = io.TextIOWrapper(whole, encoding="utf-8-sig", errors="surrogateescape", newline="\n")
+        return "json", json_rows(lines, path, array=start == b"[")
+    lines = io.TextIOWrapper(whole, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    return "text", _csv_rows(lines, path)
 
 
-def _broken(message: str, path: str, line: int, column: int) -> GoldError:
-    hint = "write one JSON object per line, or one JSON array of objects"
-    return GoldError(f"broken JSON at column {column}: {message}", path=path, line=line, hint=hint)
+def _seekable(stream: BinaryIO, head: bytes) -> BinaryIO:
+    """Return a stream from its beginning, as a temporary file if it is a pipe: Parquet is read from its end."""
+    if stream.seekable():
+        stream.seek(0)
+        return stream
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - it is gone with the last row that is read from it
+    copy.write(head)
+    shutil.copyfileobj(stream, copy)
+    copy.seek(0)
+    return copy
 
 
-def _too_long(text: str, path: str, first_line: int) -> GoldError:
-    """Return the error of an integer that Python refuses to read: it says neither which nor where."""
-    limit = sys.get_int_max_str_digits()
-    long = (one for one in _STRING_OR_NUMBER.finditer(text) if one[0].isdigit() and len(one[0]) > limit)
-    found = next(long, None)
-    line = first_line + (text.count("\n", 0, found.start()) if found else 0)
-    return GoldError(
-        f"an integer has more than {limit} digits", path=path, line=line, hint="write it as a string"
-    )
-
-
-def _json_rows(text: str, path: str) -> Rows:
-    if text.lstrip().startswith("["):
-        return _objects(_array(text, path), path)
-    # only \n ends a line of JSONL: str.splitlines would also cut at U+2028 inside a value
-    lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if len(lines) > 1 and (whole := _one_object(lines[0][1], text, path)) is not None:
-        return [(lines[0][0], whole)]
-    return _objects([(n, parse_json(line, path, first_line=n)) for n, line in lines], path)
-
-
-def _one_object(first_line: str, text: str, path: str) -> Row | None:
-    """Return the single, indented object that a file holds, or None if it is JSONL.
-
-    Raises:
-        GoldError: there is a number in it that cannot be read.
-    """
-    try:
-        json.loads(first_line)
-    except ValueError:
-        try:
-            whole = json.loads(text)
-        except (json.JSONDecodeError, RecursionError):
-            return None
-        except ValueError as error:
-            raise _too_long(text, path, 1) from error
-        return whole if isinstance(whole, dict) else None
-    except RecursionError:
-        return None
-    return None
-
-
-def _array(text: str, path: str) -> list[tuple[int, Any]]:
-    items = parse_json(text, path)
-    if not items:
-        raise GoldError("the array is empty", path=path, hint="give a file with at least one row")
-    lines = list(_item_lines(text, len(items)))
-    return list(zip(lines if len(set(lines)) == len(lines) else range(1, len(items) + 1), items, strict=True))
-
-
-def _item_lines(text: str, count: int) -> Iterator[int]:
-    decoder, position, line = json.JSONDecoder(), text.index("[") + 1, 1
-    counted = 0
-    for _ in range(count):
-        while text[position] in " \t\r\n,":
-            position += 1
-        line += text.count("\n", counted, position)
-        counted = position
-        yield line
-        _, position = decoder.raw_decode(text, position)
-
-
-def _objects(items: Sequence[tuple[int, Any]], path: str) -> Rows:
-    for line, item in items:
-        if not isinstance(item, dict):
-            raise GoldError(
-                f"a row must be a JSON object, got {type(item).__name__}",
-                path=path,
-                line=line,
-                hint="write {...}",
-            )
-    return list(items)
-
-
-def _csv_rows(text: str, path: str) -> Rows:
-    old = csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    try:
-        records = list(_records(text, path))
-    finally:
-        csv.field_size_limit(old)
-    if not records:
+def _csv_rows(lines: Iterator[str], path: str) -> Iterator[Found]:
+    csv.field_size_limit(max(csv.field_size_limit(), _CELL))
+    records = _records(lines, path)
+    first_line, header = next(records, (1, None))
+    if isinstance(header, GoldError):
+        raise header
+    if header is None:
         raise GoldError("the file has no header", path=path, hint="name the columns in the first line")
-    (first_line, header), body = records[0], records[1:]
-    names = [name.strip() for name in header]
-    twice = sorted({name for name in names if name and names.count(name) > 1})
-    if twice:
-        raise GoldError(
-            "two columns have this name",
-            path=path,
-            line=first_line,
-            field=twice[0],
-            hint="rename one of them",
-        )
-    if not body:
+    names, any_row = _names(header, path, first_line), False
+    for line, cells in records:
+        any_row = True
+        if isinstance(cells, GoldError):
+            yield line, cells
+        elif len(cells) != len(names):
+            said = f"the row has {len(cells)} cells, the header has {len(names)}"
+            hint = "put cells that hold commas, quotes or line breaks in double quotes"
+            yield line, GoldError(said, path=path, line=line, hint=hint)
+        else:
+            yield line, {name: cell for name, cell in zip(names, cells, strict=True) if name}
+    if not any_row:
         raise GoldError(
             "the file has a header and no rows", path=path, hint="give a file with at least one row"
         )
-    for line, cells in body:
-        if len(cells) != len(names):
-            raise GoldError(
-                f"the row has {len(cells)} cells, the header has {len(names)}",
-                path=path,
-                line=line,
-                hint="put cells that hold commas, quotes or line breaks in double quotes",
-            )
-    return [(line, {k: v for k, v in zip(names, cells, strict=True) if k}) for line, cells in body]
 
 
-def _records(text: str, path: str) -> Iterator[tuple[int, list[str]]]:
-    header = text.lstrip().splitlines()[0]
+def _names(header: list[str], path: str, line: int) -> list[str]:
+    names = [name.strip() for name in header]
+    twice = sorted(name for name, count in Counter(names).items() if name and count > 1)
+    if twice:
+        said, hint = "two columns have this name", "rename one of them"
+        raise GoldError(said, path=path, line=line, field=twice[0], hint=hint)
+    return names
+
+
+def _records(lines: Iterator[str], path: str) -> Iterator[tuple[int, list[str] | GoldError]]:
+    """Return the cells of each record that is not blank, or what is wrong with it."""
+    blank: list[str] = []
+    for header in lines:
+        blank.append(header)
+        if header.strip():
+            break
     # spreadsheets of many countries write ';' between cells
-    delimiter = max(",;\t", key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    delimiter = max(",;\t", key=lambda mark: _cells(blank[-1], mark))
+    reader = csv.reader(itertools.chain(blank, lines), delimiter=delimiter, strict=True)
     line = 1
     while True:
         try:
@@ -245,20 +146,48 @@ def _records(text: str, path: str) -> Iterator[tuple[int, list[str]]]:
             return
         except csv.Error as error:
             hint = "double every quote inside a quoted cell and close every quoted cell"
-            raise GoldError(f"broken CSV: {error}", path=path, line=line, hint=hint) from error
-        if any(cell.strip() for cell in cells):
-            yield line, cells
+            yield line, GoldError(f"broken CSV: {error}", path=path, line=line, hint=hint)
+        else:
+            if any(cell.strip() for cell in cells):
+                yield line, next(filter(None, (unreadable(cell, path, line) for cell in cells)), cells)
         line = reader.line_num + 1
 
 
-def _parquet(data: bytes, path: str) -> Rows:
+def _cells(header: str, delimiter: str) -> int:
+    try:
+        return len(next(csv.reader([header], delimiter=delimiter), []))
+    except csv.Error:
+        return 0
+
+
+def _parquet(stream: BinaryIO, path: str) -> Iterator[Found]:
     import pyarrow
     import pyarrow.parquet
 
+    number = 0
     try:
-        rows = pyarrow.parquet.read_table(pyarrow.BufferReader(data)).to_pylist()
+        for batch in pyarrow.parquet.ParquetFile(stream).iter_batches(batch_size=_BATCH):
+            for row in _plain(batch):
+                number += 1
+                yield number, _not_text(path, number) if row is None else row
     except (pyarrow.ArrowException, OSError) as error:
         raise GoldError(f"broken Parquet: {error}", path=path, hint="write the file again") from error
-    if not rows:
+    if not number:
         raise GoldError("the file has no rows", path=path, hint="give a file with at least one row")
-    return list(enumerate(rows, 1))
+
+
+def _plain(batch: Any) -> Iterator[Row | None]:
+    """Return the rows of a batch; ``None`` for one whose text is not UTF-8."""
+    try:
+        yield from batch.to_pylist()
+    except UnicodeDecodeError:
+        for place in range(batch.num_rows):
+            try:
+                yield batch.slice(place, 1).to_pylist()[0]
+            except UnicodeDecodeError:
+                yield None
+
+
+def _not_text(path: str, number: int) -> GoldError:
+    hint = "write the column as UTF-8 text"
+    return GoldError("a cell of the row is not UTF-8", path=path, line=number, hint=hint)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, text_hash
-from .rowfiles import Row
+from .rowtypes import Row
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge

@@ -16,7 +16,7 @@ from ..errors import GoldError
 from .cells import json_of, plain
 from .goldrows import label_keys, make_case
 from .readers import Reading
-from .rowfiles import Row, Rows
+from .rowtypes import Row, Rows
 from .tasks import is_task, task_unit
 from .units import AMBIGUITY, CATEGORIES, Answer, SheetUnit
 

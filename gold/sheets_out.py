@@ -21,7 +21,7 @@ from ..errors import GoldError, UsageError
 from ..text.escaping import well_formed
 from .cells import CELL_LIMIT, safe
 from .goldrows import canonical_row, label_keys, make_case
-from .rowfiles import Row
+from .rowtypes import Row
 from .sheets_in import CASE, GROUP, ID_MARK, INPUT, JSON_INPUT, RATER, TEXT, UNIT
 from .tasks import LABEL
 from .units import AMBIGUITY, CATEGORIES

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import GoldError
-from .rowfiles import Row
+from .rowtypes import Row
 from .units import AMBIGUITY, Answer, SheetUnit
 
 __all__ = ["LABEL", "is_task", "task_unit"]

@@ -1,0 +1,162 @@
+"""Rows from JSON: lines, an array, or one object that is laid out over several lines."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..errors import GoldError
+from .decoding import unreadable
+from .rowtypes import Found, Row
+
+__all__ = ["json_rows", "parse_json"]
+
+_STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
+_LAID_OUT = 64 * 1024 * 1024
+"""Characters up to which a file may be one object over several lines: the rest of it is lines."""
+
+
+def json_rows(lines: Iterator[str], path: str, *, array: bool) -> Iterator[Found]:
+    """Return the rows of a text, line by line; an array is read whole.
+
+    Args:
+        lines: ended by ``\\n`` only, as JSON values may hold other line breaks; one is not blank.
+        path: the file, for messages.
+        array: whether the first character is ``[``.
+
+    Raises:
+        GoldError: the array is broken or empty.
+    """
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    first, line = next(numbered)
+    if array:
+        text = "\n" * (first - 1) + line + "".join(lines)
+        if error := unreadable(text, path, 1):
+            raise error
+        for number, item in _array(text, path):
+            yield number, _object(item, path, number)
+        return
+    if not _is_json(line):
+        text, lines = _laid_out(line, lines)
+        whole = _one_object(text, path, first) if "\n" in text.strip() else None
+        if whole is not None:
+            yield first, whole
+            return
+        lines = itertools.chain(text.split("\n"), lines)
+        numbered = ((number, line) for number, line in enumerate(lines, first) if line.strip())
+    else:
+        numbered = itertools.chain([(first, line)], numbered)
+    yield from _objects(numbered, path)
+
+
+def parse_json(text: str, path: str, *, first_line: int = 1) -> Any:
+    """Return one JSON value.
+
+    Raises:
+        GoldError: the text is not JSON, with the line.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _broken(error.msg, path, first_line + error.lineno - 1, error.colno) from error
+    except ValueError as error:
+        raise _too_long(text, path, first_line) from error
+    except RecursionError as error:
+        raise GoldError(
+            "the JSON is nested too deeply", path=path, line=first_line, hint="flatten the row"
+        ) from error
+
+
+def _broken(message: str, path: str, line: int, column: int) -> GoldError:
+    hint = "write one JSON object per line, or one JSON array of objects"
+    return GoldError(f"broken JSON at column {column}: {message}", path=path, line=line, hint=hint)
+
+
+def _too_long(text: str, path: str, first_line: int) -> GoldError:
+    """Return the error of an integer that Python refuses to read: it says neither which nor where."""
+    limit = sys.get_int_max_str_digits()
+    long = (one for one in _STRING_OR_NUMBER.finditer(text) if one[0].isdigit() and len(one[0]) > limit)
+    found = next(long, None)
+    line = first_line + (text.count("\n", 0, found.start()) if found else 0)
+    return GoldError(
+        f"an integer has more than {limit} digits", path=path, line=line, hint="write it as a string"
+    )
+
+
+def _objects(lines: Iterable[tuple[int, str]], path: str) -> Iterator[Found]:
+    for number, line in lines:
+        found: Row | GoldError | None = unreadable(line, path, number)
+        if found is None:
+            try:
+                found = _object(parse_json(line, path, first_line=number), path, number)
+            except GoldError as error:
+                found = error
+        yield number, found
+
+
+def _object(item: Any, path: str, line: int) -> Row | GoldError:
+    if isinstance(item, dict):
+        return item
+    said = f"a row must be a JSON object, got {type(item).__name__}"
+    return GoldError(said, path=path, line=line, hint="write {...}")
+
+
+def _is_json(line: str) -> bool:
+    """Whether a line stands for itself; a number that is too long does not make it other than JSON."""
+    try:
+        json.loads(line)
+    except ValueError as error:
+        return not isinstance(error, json.JSONDecodeError)
+    except RecursionError:
+        pass
+    return True
+
+
+def _laid_out(first: str, lines: Iterator[str]) -> tuple[str, Iterator[str]]:
+    """Return the text of as many lines as one object may have, and those that are left."""
+    kept, size = [first], len(first)
+    for line in lines:
+        kept.append(line)
+        size += len(line)
+        if size > _LAID_OUT:
+            return "".join(kept).removesuffix("\n"), lines
+    return "".join(kept), iter(())
+
+
+def _one_object(text: str, path: str, first_line: int) -> Row | None:
+    """Return the single object that a file holds, or ``None`` if it is lines, or broken.
+
+    Raises:
+        GoldError: there is a number in it that cannot be read.
+    """
+    try:
+        whole = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    except ValueError as error:
+        raise _too_long(text, path, first_line) from error
+    return whole if isinstance(whole, dict) and unreadable(text, path, first_line) is None else None
+
+
+def _array(text: str, path: str) -> list[tuple[int, Any]]:
+    items = parse_json(text, path)
+    if not items:
+        raise GoldError("the array is empty", path=path, hint="give a file with at least one row")
+    lines = list(_item_lines(text, len(items)))
+    return list(zip(lines if len(set(lines)) == len(lines) else range(1, len(items) + 1), items, strict=True))
+
+
+def _item_lines(text: str, count: int) -> Iterator[int]:
+    decoder, position, line = json.JSONDecoder(), text.index("[") + 1, 1
+    counted = 0
+    for _ in range(count):
+        while text[position] in " \t\r\n,":
+            position += 1
+        line += text.count("\n", counted, position)
+        counted = position
+        yield line
+        _, position = decoder.raw_decode(text, position)

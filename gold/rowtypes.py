@@ -1,0 +1,31 @@
+"""What rows are before any judge sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ..errors import GoldError
+
+__all__ = ["Found", "Kind", "Row", "Rows", "Table"]
+
+Row: TypeAlias = dict[str, Any]
+Rows: TypeAlias = list[tuple[int, Row]]
+"""Rows with the line (or record number) each starts on."""
+Found: TypeAlias = tuple[int, Row | GoldError]
+"""A row, or what is wrong with it, with the line (or record number) it starts on."""
+Kind: TypeAlias = Literal["json", "text", "columns"]
+"""What values are: JSON values; the text of CSV cells; typed columns, where absent is ``None``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """The rows of one file.
+
+    Attributes:
+        rows: (line, row) in file order.
+        kind: how the values are to be understood.
+    """
+
+    rows: Rows
+    kind: Kind
