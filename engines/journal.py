@@ -285,7 +285,8 @@ class _Index:
 
     def place(self, key: str, occurrence: int) -> int | None:
         """Return where the answer stands; ``None`` without one."""
-        return self._one("place", key, occurrence)
+        place: int | None = self._one("place", key, occurrence)
+        return place
 
     def past(self, key: str, occurrence: int) -> Past:
         """Return what is known of a call."""

@@ -31,7 +31,7 @@ def json_rows(lines: Iterator[str], path: str, *, array: bool) -> Iterator[Found
     Raises:
         GoldError: the array is broken or empty.
     """
-    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    numbered = _numbered(lines, 1)
     first, line = next(numbered)
     if array:
         text = "\n" * (first - 1) + line + "".join(lines)
@@ -47,10 +47,14 @@ def json_rows(lines: Iterator[str], path: str, *, array: bool) -> Iterator[Found
             yield first, whole
             return
         lines = itertools.chain(text.split("\n"), lines)
-        numbered = ((number, line) for number, line in enumerate(lines, first) if line.strip())
+        numbered = _numbered(lines, first)
     else:
         numbered = itertools.chain([(first, line)], numbered)
     yield from _objects(numbered, path)
+
+
+def _numbered(lines: Iterator[str], first: int) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in enumerate(lines, first) if line.strip())
 
 
 def parse_json(text: str, path: str, *, first_line: int = 1) -> Any:
