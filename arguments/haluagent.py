@@ -69,7 +69,7 @@ examples:
   jurist generate haluagent --input docs/ --output bench/ --model openai/gpt-4.1-mini --judge-model openai/gpt-4.1
 
 FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), generative_qa.jsonl and single_choice_qa.jsonl in the
-authors' format, verified.jsonl, verified.rejects.jsonl with the reasons, and statistics.json. The default model,
+authors' format, verified.jsonl, rejects with their reasons, and CARD.json with acceptance rates. The default model,
 "offline", makes gaps in sentences by rules. It is not a language model. After Ctrl-C, a limit or a crash, --resume
 continues, pays nothing twice, and ends in the same files.
 """,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..arguments.haluagent import HaluAgentOptions, RoundsOptions
+from ..evaluation.shares import Share
 from ..generating.generation import Generation
 from ..generating.writing import rejects_path
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
 from ..jobs.foresee import foresee_items
 from ..keeping.loading import load_judge
-from ..papers.haluagent.making import Benchmark, make_benchmark
+from ..papers.haluagent.making import Benchmark, distinct, make_benchmark
 from ..papers.haluagent.rounds import Round, Rounds, measure_rounds, sealed_documents
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.table import Table, table
@@ -28,8 +30,10 @@ __all__ = ["make", "rounds"]
 
 def make(options: HaluAgentOptions) -> Result:
     """Make a benchmark; exit code 3 if too much was rejected or a document failed."""
-    job = _generation(options)
+    job, left_out = _generation(options)
     folder = Path(options.output)
+    if left_out:
+        remark(f"{left_out} passages are near-duplicates of earlier ones and are left out")
     topics = {one.id: _topic(one) for one in read_documents(options.input, "knowledge")}
     with Started(options, list(job.loaded.models), lambda: foresee_items(job)) as begun:
         start = begun.begin(len(job.cases), "writing and verifying")
@@ -38,17 +42,13 @@ def make(options: HaluAgentOptions) -> Result:
             folder,
             start,
             topics=topics,
+            about={"documents": len(topics), "duplicate_passages": left_out, "seed": options.seed},
             seed=options.seed,
             sample=options.sample,
             on_document=begun.step,
         )
     forecast = begun.estimate.to_json() if begun.estimate else None
-    data = {
-        "output": options.output,
-        **found.written.to_json(),
-        "statistics": dict(found.statistics),
-        "forecast": forecast,
-    }
+    data = {"output": options.output, **found.written.to_json(), **found.card, "forecast": forecast}
     code, notes = ended(found.written, options.max_rejected, what="items")
     return Result(data=data, body=_body(found, job, folder), notes=notes, code=code)
 
@@ -103,7 +103,8 @@ def _rounds(found: list[Round], name: str, passages: int) -> Table:
     )
 
 
-def _generation(options: HaluAgentOptions) -> Generation:
+def _generation(options: HaluAgentOptions) -> tuple[Generation, int]:
+    """Return what is to be written, and how many passages were left out as near-duplicates."""
     store = store_of(options)
     loaded = load_judge(
         options.generator or latest_or_basic(HALUAGENT.name, store),
@@ -114,8 +115,9 @@ def _generation(options: HaluAgentOptions) -> Generation:
     )
     if loaded.note:
         remark(loaded.note)
-    gold = Gold.load(options.input, loaded.judge)
-    return Generation(loaded=loaded, cases=gold.cases[: options.limit], budget=budget_of(options))
+    cases = Gold.load(options.input, loaded.judge).cases[: options.limit]
+    kept = distinct(cases)
+    return Generation(loaded=loaded, cases=kept, budget=budget_of(options)), len(cases) - len(kept)
 
 
 def _topic(document: Any) -> str:
@@ -123,7 +125,7 @@ def _topic(document: Any) -> str:
 
 
 def _body(found: Benchmark, job: Generation, folder: Path) -> list[Part]:
-    made, counts = found.written, found.statistics
+    made, counts = found.written, found.card["statistics"]
     begun = (
         [f"{folder} holds the items of this very job already; nothing was asked"]
         if made.before
@@ -132,14 +134,22 @@ def _body(found: Benchmark, job: Generation, folder: Path) -> list[Part]:
             f"rejects with reasons: {rejects_path(folder / 'verified.jsonl')}",
         ]
     )
+    left_out = f"{counts['dropped']} questions are not there in a format or at all, with reasons in"
     return [
         *begun,
+        _accepted(found.card["acceptance"]),
         _formats(counts),
         *(_counts(counts, name) for name in ("types", "topics", "languages")),
-        *[f"{one['question']}: {one['reason']}" for one in counts["dropped"]],
+        *([f"{left_out} {folder / 'benchmark.rejects.jsonl'}"] if counts["dropped"] else []),
+        f"card: {folder / 'CARD.json'}",
         f"spent: {total_line(made.spend)}",
         *([OFFLINE] if any(model.offline for model in job.loaded.models) else []),
     ]
+
+
+def _accepted(rates: Mapping[str, Mapping[str, Any]]) -> Table:
+    rows = [[str(Share(**one)) for one in rates.values()]]
+    return table("share of written items that pass [95 % interval]", tuple(rates), rows)
 
 
 def _formats(counts: Any) -> Table:

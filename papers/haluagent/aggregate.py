@@ -1,6 +1,6 @@
-"""From verified questions to the three formats (section 3.3).
+"""From verified questions to the three formats (section 3.3), one question after the other.
 
-Near-duplicate questions are removed first. Every question gives a generative item and two true-or-false ones (its
+Near-duplicate questions are left out. Every question gives a generative item and two true-or-false ones (its
 correct answer, and one of its hallucinated answers). One with three hallucinated answers gives a single-choice
 item too, if all four options are distinct. Options are shuffled by the seed, and the correct one stands
 at each of the four places equally often, give or take one.
@@ -10,102 +10,118 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations, groupby
 from typing import Any
 
 from ...programs.haluagent.checks import alike
-from .duplicates import duplicates
+from .duplicates import NearDuplicates
 from .items import FORMATS, LETTERS, Choice, Generative, Hallucinated, Item, Question, TrueFalse
 
-__all__ = ["Aggregated", "aggregate", "questions_of", "statistics"]
+__all__ = ["Made", "Statistics", "aggregate", "questions_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aggregated:
-    """The benchmark.
+class Made:
+    """What became of a question.
 
     Attributes:
-        items: in the order of the questions, and of the formats for each.
-        dropped: (question, why it is not there in a format or at all).
+        question: the question.
+        items: in the order of the formats; none if it was left out.
+        dropped: why it is not there in a format or at all; empty if it is.
     """
 
-    items: tuple[Item, ...]
-    dropped: tuple[tuple[Question, str], ...]
+    question: Question
+    items: tuple[Item, ...] = ()
+    dropped: str = ""
 
 
-def questions_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Question, ...]:
-    """Return the questions of verified rows, each of which holds one hallucinated answer.
+def questions_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Question]:
+    """Yield the questions of verified rows, each of which holds one hallucinated answer.
 
     Args:
-        rows: with ``question_id``, the fields of a question, ``hallucinated_answer`` and ``type``.
+        rows: with ``question_id``, the fields of a question, ``hallucinated_answer`` and ``type``; those of one
+            question stand together.
     """
-    found: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        one = found.setdefault(row["question_id"], {**row, "id": row["question_id"], "hallucinated": []})
-        one["hallucinated"].append(Hallucinated(text=row["hallucinated_answer"], type=row["type"]))
-    return tuple(Question.model_validate(one) for one in found.values())
+    for name, group in groupby(rows, key=lambda row: row["question_id"]):
+        ones = list(group)
+        answers = [{"text": row["hallucinated_answer"], "type": row["type"]} for row in ones]
+        yield Question.model_validate({**ones[0], "id": name, "hallucinated": answers})
 
 
-def aggregate(questions: Sequence[Question], seed: int = 0) -> Aggregated:
-    """Return the items of questions in all formats; the same for the same questions and seed."""
-    copies = duplicates([(one.question, one.correct_answer) for one in questions])
-    kept = [one for place, one in enumerate(questions) if place not in copies]
-    dropped = [
-        (questions[place], f"the question is a near-duplicate of {questions[first].id}")
-        for place, first in copies.items()
-    ]
-    whole = [one for one in kept if len(one.hallucinated) >= len(LETTERS) - 1]
-    choosable = {one.id for one in whole if _distinct(one)}
-    dropped += [
-        (one, "no single-choice item: two options are near-duplicates")
-        for one in whole
-        if one.id not in choosable
-    ]
-    places = _balanced(len(choosable), seed)
-    items: list[Item] = []
-    for one in kept:
-        shared = {"group": one.group, "topic": one.topic, "language": one.language, "type": one.primary}
-        items.append(_generative(one, shared))
-        if one.id in choosable:
-            items.append(_choice(one, shared, next(places), seed))
-        items += _true_false(one, shared, seed)
-    return Aggregated(items=tuple(items), dropped=tuple(dropped))
+def aggregate(questions: Callable[[], Iterable[Question]], seed: int = 0) -> Iterator[Made]:
+    """Yield what becomes of each question, in their order; the same for the same questions and seed.
+
+    Args:
+        questions: gives them, twice: once to see which words are rare.
+        seed: of shuffled options and of the wrong answer of true-or-false items.
+    """
+    places = _balanced(seed)
+    with NearDuplicates(one.question for one in questions()) as near:
+        for one in questions():
+            first = near.first(one.id, one.question, one.correct_answer)
+            if first is not None:
+                yield Made(question=one, dropped=f"the question is a near-duplicate of {first}")
+                continue
+            shared = {"group": one.group, "topic": one.topic, "language": one.language, "type": one.primary}
+            whole = len(one.hallucinated) >= len(LETTERS) - 1
+            choosable = whole and _distinct(one)
+            chosen = [_choice(one, shared, next(places), seed)] if choosable else []
+            yield Made(
+                question=one,
+                items=(_generative(one, shared), *chosen, *_true_false(one, shared, seed)),
+                dropped="no single-choice item: two options are near-duplicates"
+                if whole and not choosable
+                else "",
+            )
 
 
-def statistics(items: Sequence[Item]) -> dict[str, Any]:
-    """Return how many items there are by format (Table 4), and questions by topic, type and language (Figure 6)."""
-    formats = Counter(item.format for item in items)
-    asked = [item for item in items if isinstance(item, Generative)]
+@dataclass
+class Statistics:
+    """Counts of what is made, item by item."""
 
-    def counted(name: str) -> dict[str, int]:
-        return dict(sorted(Counter(str(getattr(item, name)) or "-" for item in asked).items()))
+    formats: Counter[str] = field(default_factory=Counter)
+    positions: Counter[str] = field(default_factory=Counter)
+    shares: dict[str, Counter[str]] = field(
+        default_factory=lambda: {name: Counter() for name in ("topic", "type", "language")}
+    )
+    documents: int = 0
+    dropped: int = 0
+    _last: str = ""
 
-    positions: Counter[str] = Counter(item.correct for item in items if isinstance(item, Choice))
-    return {
-        "items": len(items),
-        "formats": {name: formats[name] for name in FORMATS},
-        "questions": len(asked),
-        "documents": len({item.group for item in items}),
-        "topics": counted("topic"),
-        "types": counted("type"),
-        "languages": counted("language"),
-        "correct_positions": {letter: positions[letter] for letter in LETTERS},
-    }
+    def add(self, made: Made) -> None:
+        """Count what became of a question; those of one document stand together."""
+        self.dropped += bool(made.dropped)
+        self.formats.update(item.format for item in made.items)
+        self.positions.update(item.correct for item in made.items if isinstance(item, Choice))
+        for name, counts in self.shares.items() if made.items else ():
+            counts[str(getattr(made.items[0], name)) or "-"] += 1
+        if made.items and made.question.group != self._last:
+            self.documents, self._last = self.documents + 1, made.question.group
+
+    def to_json(self) -> dict[str, Any]:
+        """Return how many items there are by format (Table 4), and questions by topic, type and language (Figure 6)."""
+        return {
+            "items": self.formats.total(),
+            "formats": {name: self.formats[name] for name in FORMATS},
+            "questions": self.formats["generative"],
+            "documents": self.documents,
+            **{f"{name}s": dict(sorted(counts.items())) for name, counts in self.shares.items()},
+            "correct_positions": {letter: self.positions[letter] for letter in LETTERS},
+            "dropped": self.dropped,
+        }
 
 
 def _rng(seed: int, what: str) -> random.Random:
     return random.Random(f"{seed}/{what}")
 
 
-def _balanced(count: int, seed: int) -> Iterator[int]:
-    """Yield a place from 0 to 3 for each of ``count`` items, each place as often as the others or once more."""
+def _balanced(seed: int) -> Iterator[int]:
+    """Yield places from 0 to 3 for ever: each of every four is there once, in an order of its own."""
     rng, size = _rng(seed, "positions"), len(LETTERS)
-    order = rng.sample(range(size), size)
-    places = [order[number % size] for number in range(count)]
-    rng.shuffle(places)
-    yield from places
+    while True:
+        yield from rng.sample(range(size), size)
 
 
 def _distinct(one: Question) -> bool:

@@ -1,33 +1,41 @@
-"""The benchmark's folder: verified items, what they aggregate to, statistics, and a sample for people to check.
+"""The benchmark's folder: verified items, what they aggregate to, its card, and a sample for people to check.
 
 Writing is one generation of the generator ``haluagent``, with its checkpoint; everything else follows from its two
-files and the seed, and is written anew each time. Of the documents nothing stays in memory; of the items that passed
-all do.
+files and the seed, and is written anew each time, question by question: of what was written nothing stays in
+memory but counts.
 """
 
 from __future__ import annotations
 
+import hashlib
+import heapq
 import json
-import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from ...cases import Case
-from ...errors import GoldError
+from ...evaluation.shares import Share, shares
 from ...generating.generation import Generated, Generation
 from ...generating.writing import generate, rejects_path
-from ...gold.writing import write_jsonl
+from ...gold.writing import json_text, write_jsonl, write_whole
 from ...keeping.paying import Start
 from ...programs.asking import Verdict
-from .aggregate import Aggregated, aggregate, questions_of, statistics
+from .aggregate import Statistics, aggregate, questions_of
 from .authors import authors_lines
-from .items import TrueFalse, item_line
+from .duplicates import NearDuplicates
+from .items import item_line
 
-__all__ = ["Benchmark", "make_benchmark"]
+__all__ = ["SHEETS", "Benchmark", "distinct", "make_benchmark"]
 
-_SHEETS: Final = {
+_BLOCKS: Final = 1000
+"""Documents are drawn in at most as many blocks, so that the interval takes no more memory for more of them."""
+SHEETS: Final = {
     "answer-check": {"answer": "correct_answer"},
     "hallucination-check": {"correct_answer": "correct_answer", "hallucinated_answer": "hallucinated_answer"},
     "label-check": {
@@ -37,6 +45,9 @@ _SHEETS: Final = {
     },
 }
 """Judge -> its inputs, besides the question, by the fields of a verified row."""
+_AUTHORS: Final = {"generative": "generative_qa", "single-choice": "single_choice_qa"}
+"""Format -> the authors' file."""
+_FILES: Final = ("benchmark", *_AUTHORS.values(), "benchmark.rejects")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +56,17 @@ class Benchmark:
 
     Attributes:
         written: what the generator wrote.
-        aggregated: the items.
-        statistics: as :func:`~jurist.papers.haluagent.aggregate.statistics`, with the reasons of what was dropped.
+        card: what stands in ``CARD.json``: who wrote, acceptance rates with intervals, and statistics.
     """
 
     written: Generated
-    aggregated: Aggregated
-    statistics: Mapping[str, Any]
+    card: Mapping[str, Any]
+
+
+def distinct(cases: Sequence[Case]) -> tuple[Case, ...]:
+    """Return the passages without near-duplicates of earlier ones, within and across documents."""
+    with NearDuplicates(str(case.inputs["knowledge"]) for case in cases) as near:
+        return tuple(case for case in cases if near.first(case.id, str(case.inputs["knowledge"])) is None)
 
 
 def make_benchmark(
@@ -60,6 +75,7 @@ def make_benchmark(
     start: Start,
     *,
     topics: Mapping[str, str],
+    about: Mapping[str, Any],
     seed: int = 0,
     sample: int = 0,
     on_document: Callable[[], None] = lambda: None,
@@ -71,12 +87,14 @@ def make_benchmark(
         folder: where.
         start: how the job is started.
         topics: the document's id -> its topic.
+        about: what else the card says, as JSON values.
         seed: of shuffled options and of the sample.
         sample: items that passed, and as many that did not, for people to check.
         on_document: called after each passage.
 
     Raises:
         UsageError, CheckpointError, StoppedError, ModelError: as :func:`~jurist.generating.writing.generate`.
+        GoldError: a file cannot be written.
     """
     verified = folder / "verified.jsonl"
 
@@ -84,57 +102,90 @@ def make_benchmark(
         on_document()
 
     written = generate(job, verified, start, on_document=told)
-    questions = questions_of({**row, "topic": topics.get(row["group"], "")} for row in _rows(verified))
-    found = aggregate(questions, seed)
-    described = {
-        **statistics(found.items),
-        "dropped": [{"question": one.id, "reason": why} for one, why in found.dropped],
+    acceptance = {
+        name: one.to_json() for name, one in _acceptance(job.generator.checked.checks, verified).items()
     }
-    _lines(map(item_line, found.items), folder / "benchmark.jsonl")
-    theirs = [item for item in found.items if not isinstance(item, TrueFalse)]
-    for name, kind in (("generative_qa", "generative"), ("single_choice_qa", "single-choice")):
-        _lines(authors_lines(item for item in theirs if item.format == kind), folder / f"{name}.jsonl")
-    _lines([json.dumps(described, ensure_ascii=False, indent=2)], folder / "statistics.json")
+    card = {
+        **about,
+        "made": job.row_stamp(),
+        "passages": len(job.cases),
+        "acceptance": acceptance,
+        "statistics": _aggregated(verified, topics, seed).to_json(),
+    }
+    write_whole(json.dumps(card, ensure_ascii=False, indent=2) + "\n", folder / "CARD.json")
     if sample:
         _sample(job, folder, sample, seed)
-    return Benchmark(written=written, aggregated=found, statistics=described)
+    return Benchmark(written=written, card=card)
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of items; documents of which none was written have no row of their own here."""
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            if "hallucinated_answer" in row:
-                yield row
+    if path.exists():
+        with path.open(encoding="utf-8") as lines:
+            yield from (row for row in map(json.loads, lines) if "hallucinated_answer" in row)
 
 
-def _lines(lines: Iterable[str], path: Path) -> None:
-    try:
-        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    except OSError as error:
-        raise GoldError(f"it cannot be written: {error.strerror}", path=str(path), hint="check it") from error
+def _acceptance(checks: Sequence[str], verified: Path) -> dict[str, Share]:
+    """Return the share of the written items that pass all checks, and each, with intervals by document.
+
+    More documents than blocks are drawn block by block (the method of random groups).
+    """
+    sums: dict[str, Counter[tuple[str, int]]] = {name: Counter() for name in ("overall", *checks)}
+    for row in chain(_rows(verified), _rows(rejects_path(verified))):
+        failed = {reason.split(":")[0] for reason in row.get("reasons", ())}
+        block = str(zlib.crc32(row["group"].encode("utf-8", "surrogatepass")) % _BLOCKS)
+        for name, counts in sums.items():
+            counts[block, int(not failed if name == "overall" else name not in failed)] += 1
+    return shares(
+        {
+            name: [(block, float(passed * count), float(count)) for (block, passed), count in counts.items()]
+            for name, counts in sums.items()
+        }
+    )
+
+
+def _aggregated(verified: Path, topics: Mapping[str, str], seed: int) -> Statistics:
+    """Write the items in all formats and in the authors', and what was left out; return their statistics."""
+    found, parts = Statistics(), {name: verified.with_name(f"{name}.jsonl.part") for name in _FILES}
+    with ExitStack() as opened:
+        streams = {
+            name: opened.enter_context(path.open("w", encoding="utf-8")) for name, path in parts.items()
+        }
+        for made in aggregate(
+            lambda: questions_of({**row, "topic": topics.get(row["group"], "")} for row in _rows(verified)),
+            seed,
+        ):
+            found.add(made)
+            for item in made.items:
+                streams["benchmark"].write(item_line(item) + "\n")
+                if item.format in _AUTHORS:
+                    streams[_AUTHORS[item.format]].write(authors_lines([item])[0] + "\n")
+            if made.dropped:
+                why = {"question": made.question.id, "reason": made.dropped}
+                streams["benchmark.rejects"].write(json_text(why) + "\n")
+    for name, path in parts.items():
+        path.replace(verified.with_name(f"{name}.jsonl"))
+    return found
 
 
 def _sample(job: Generation, folder: Path, count: int, seed: int) -> None:
     """Write ``check/JUDGE.jsonl``: rows of that judge without labels, mixed, and ``check/passed.json`` beside."""
-    rng = random.Random(f"{seed}/sample")
-    rows, passed = [], {}
-    for path, good in ((folder / "verified.jsonl", True), (rejects_path(folder / "verified.jsonl"), False)):
-        held = list(_rows(path))
-        for row in rng.sample(held, min(count, len(held))):
-            rows.append(row)
-            passed[row["id"]] = good
-    rng.shuffle(rows)
-    texts = {f"{case.group}/{case.id[:8]}": case.inputs["knowledge"] for case in job.cases}
-    (folder / "check").mkdir(exist_ok=True)
-    for judge, fields in _SHEETS.items():
+
+    def drawn(row: Mapping[str, Any]) -> str:
+        return hashlib.sha256(f"{seed}/{row['id']}".encode("utf-8", "surrogatepass")).hexdigest()
+
+    verified = folder / "verified.jsonl"
+    good, bad = (heapq.nsmallest(count, _rows(path), drawn) for path in (verified, rejects_path(verified)))
+    rows = sorted([*good, *bad], key=drawn)
+    wanted = {row["question_id"] for row in rows}
+    names = ((f"{case.group}/{case.id[:8]}", case) for case in job.cases)
+    texts = {name: case.inputs["knowledge"] for name, case in names if name in wanted}
+    for judge, fields in SHEETS.items():
         write_jsonl(
             (_to_label(row, judge, fields, texts) for row in rows), folder / "check" / f"{judge}.jsonl"
         )
-    _lines([json.dumps(passed, ensure_ascii=False, indent=2)], folder / "check" / "passed.json")
+    passed = {row["id"]: row in good for row in rows}
+    write_whole(json.dumps(passed, ensure_ascii=False, indent=2) + "\n", folder / "check" / "passed.json")
 
 
 def _to_label(

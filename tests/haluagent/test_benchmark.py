@@ -1,6 +1,7 @@
 """Laws of the benchmark's formats: aggregation, files, near-duplicates, what code checks, replies and rates."""
 
 import json
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -9,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.errors import GoldError, UsageError
-from jurist.papers.haluagent.aggregate import aggregate, questions_of, statistics
+from jurist.papers.haluagent.aggregate import Statistics, aggregate, questions_of
 from jurist.papers.haluagent.authors import authors_lines, choice_prompt, read_authors
-from jurist.papers.haluagent.duplicates import duplicates
+from jurist.papers.haluagent.duplicates import NearDuplicates
 from jurist.papers.haluagent.items import Choice, Question, TrueFalse, item_line, read_items
 from jurist.papers.haluagent.rates import Found, paired, rates
 from jurist.papers.haluagent.replies import read_choice, read_truth
@@ -43,16 +44,26 @@ def asked(draw):
     return rows
 
 
+def made_of(questions, seed=0):
+    return list(aggregate(lambda: questions, seed))
+
+
+def items_of(questions, seed=0):
+    return [item for made in made_of(questions, seed) for item in made.items]
+
+
 @given(asked(), st.integers(0, 5))
 @settings(max_examples=60, deadline=None)
 def test_aggregation_keeps_every_question_once_or_says_why(questions, seed):
-    made = aggregate(questions, seed)
-    gone = {one.id for one, why in made.dropped if "question" in why}
-    formats = Counter(item.format for item in made.items)
-    assert formats["generative"] == len(questions) - len(gone)
+    made = made_of(questions, seed)
+    assert [one.question for one in made] == questions
+    assert all(one.items or "near-duplicate" in one.dropped for one in made)
+    items = [item for one in made for item in one.items]
+    formats = Counter(item.format for item in items)
+    assert formats["generative"] == sum(bool(one.items) for one in made)
     assert formats["true-false"] == 2 * formats["generative"]
-    assert made == aggregate(questions, seed)
-    choices = [item for item in made.items if isinstance(item, Choice)]
+    assert made == made_of(questions, seed)
+    choices = [item for item in items if isinstance(item, Choice)]
     positions = Counter(item.correct for item in choices)
     assert max(positions.values(), default=0) - min(positions[one] for one in "ABCD") <= 1
     by_id = {one.id: one for one in questions}
@@ -61,17 +72,41 @@ def test_aggregation_keeps_every_question_once_or_says_why(questions, seed):
         assert item.options["ABCD".index(item.correct)] == one.correct_answer
         assert Counter(item.options) == Counter([one.correct_answer, *(a.text for a in one.hallucinated)])
         assert not any(alike(a, b) for n, a in enumerate(item.options) for b in item.options[:n])
-    truths = Counter(item.correct for item in made.items if isinstance(item, TrueFalse))
+    truths = Counter(item.correct for item in items if isinstance(item, TrueFalse))
     assert truths[True] == truths[False]
-    counted = statistics(made.items)
-    assert counted["items"] == len(made.items)
+    statistics = Statistics()
+    for one in made:
+        statistics.add(one)
+    counted = statistics.to_json()
+    assert counted["items"] == len(items)
+    assert counted["documents"] == len({item.group for item in items})
     assert sum(counted["types"].values()) == counted["questions"]
+
+
+def test_memory_does_not_grow_with_the_questions():
+    answers = [{"text": text, "type": "entity"} for text in ("Bob", "Cyrus", "Diana")]
+
+    def peak(count):
+        def questions():
+            for n in range(count):
+                text = f"Who was number {n} on the list, and what did number {n * 7} do? " * 20
+                yield Question(id=f"{n}", question=text, correct_answer="Ada", hallucinated=answers)
+
+        tracemalloc.start()
+        written = sum(len(made.items) for made in aggregate(questions))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert written == 4 * count
+        return most
+
+    peak(20)
+    assert peak(400) < 1.2 * peak(50)
 
 
 @given(asked())
 @settings(max_examples=30, deadline=None)
 def test_what_is_written_is_read_back(tmp_path_factory, questions):
-    items = aggregate(questions).items
+    items = tuple(items_of(questions))
     path = tmp_path_factory.mktemp("bench") / "bench.jsonl"
     path.write_text("".join(item_line(item) + "\n" for item in items), encoding="utf-8")
     if not items:
@@ -138,7 +173,7 @@ def test_own_items_in_the_authors_format(tmp_path):
     one = Question(
         id="q", language="en", question="Who?", correct_answer="Ada", title="ada", hallucinated=answers
     )
-    made = [item for item in aggregate([one]).items if not isinstance(item, TrueFalse)]
+    made = [item for item in items_of([one]) if not isinstance(item, TrueFalse)]
     path = tmp_path / "authors.jsonl"
     path.write_text("".join(line + "\n" for line in authors_lines(made)), encoding="utf-8")
     generative, choice = read_authors(path)
@@ -146,7 +181,7 @@ def test_own_items_in_the_authors_format(tmp_path):
     assert (choice.question, choice.options, choice.correct) == ("Who?", made[1].options, made[1].correct)
     assert choice_prompt(choice) == choice_prompt(made[1])
     with pytest.raises(UsageError, match="true-or-false"):
-        authors_lines(aggregate([one]).items)
+        authors_lines(items_of([one]))
     path.write_text('{"question": "Who?"}\n')
     with pytest.raises(GoldError, match="no item of C-FAITH"):
         read_authors(path)
@@ -166,7 +201,9 @@ def test_duplicates_are_those_that_comparing_every_pair_finds(texts):
             expected[place] = like[0]
         else:
             kept.append(place)
-    assert duplicates(texts) == expected
+    with NearDuplicates(question for question, _ in texts) as near:
+        found = [near.first(str(place), *text) for place, text in enumerate(texts)]
+    assert {place: int(first) for place, first in enumerate(found) if first} == expected
 
 
 @pytest.mark.parametrize(
@@ -283,7 +320,7 @@ def _benchmark():
         )
         for n in range(8)
     ]
-    return aggregate(questions).items
+    return items_of(questions)
 
 
 def test_rates_of_a_perfect_a_credulous_and_a_silent_model():

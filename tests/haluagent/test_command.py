@@ -77,6 +77,11 @@ def test_what_is_made_adds_up_and_is_assessed():
     assert data["rejected"] == len(rejected)
     assert all(row["reasons"] for row in rejected)
     assert {item.topic for item in items} == {"music"}
+    card = json.loads(Path("bench/CARD.json").read_text())
+    assert card["acceptance"]["overall"]["count"] == data["kept"]
+    assert card["acceptance"]["overall"]["of"] == data["kept"] + data["rejected"]
+    assert card["acceptance"]["form"]["value"] == pytest.approx(data["check_rates"]["form"])
+    assert card["statistics"] == data["statistics"]
     sheet = read_jsonl(Path("bench/check/answer-check.jsonl"))
     assert {row["id"] for row in sheet} == set(json.loads(Path("bench/check/passed.json").read_text()))
     assert all(row["knowledge"] and "correct" not in row for row in sheet)
@@ -85,6 +90,18 @@ def test_what_is_made_adds_up_and_is_assessed():
     (model,) = json.loads(out)["models"]
     assert model["items"] == len(items)
     assert set(model["formats"]) <= {"generative", "single-choice", "true-false"}
+
+
+def test_a_document_that_is_there_twice_is_written_from_once():
+    documents(1)
+    row = json.loads(Path("docs.jsonl").read_text())
+    again = {**row, "id": "copy", "text": row["text"].replace("was invented", "was  invented").upper()}
+    Path("docs.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(again) + "\n")
+    code, out, err = make("bench", "--json")
+    assert code == 0, err
+    assert "near-duplicates" in err
+    found = json.loads(out)
+    assert (found["passages"], found["duplicate_passages"]) == (1, 1)
 
 
 def test_a_chinese_document_goes_through_the_whole_chain():
