@@ -53,6 +53,9 @@ def test_every_command(kind: str) -> None:
     assert all(line[name] == line["units"][0][name] for line in lines)
     assert all(0 <= line["units"][0]["agreement"] <= 1 for line in lines)
 
+    evaluated = cli("evaluate", kind, "--gold", gold, "--worst", "1")
+    assert evaluated.code == 0, evaluated.err
+    assert card["decision"]["metric"] in evaluated.out
     compared = cli("compare", kind, f"{kind}:basic", "--gold", gold)
     assert compared.code == 0, compared.err
     assert cli("compare", f"{kind}:basic", "--repeats", "2", "--gold", gold, "--json").code == 0
