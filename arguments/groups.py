@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from typing import Literal
 
 from .options import Options, flag, option, repeated
 
@@ -167,6 +168,12 @@ class Endpoint(Transport):
     )
     max_tokens: int | None = option(
         "--max-tokens", type=whole, metavar="N", help="limit on one reply (default: the provider's)"
+    )
+    structure: Literal["auto", "schema", "object", "prompt"] = option(
+        "--structure",
+        "auto",
+        choices=("auto", "schema", "object", "prompt"),
+        help="what holds answers in JSON to their form (default: a schema, or the next that the endpoint takes)",
     )
 
 

@@ -77,6 +77,7 @@ def model_of(options: Endpoint, name: str, seed: int) -> Model:
         max_tokens=options.max_tokens,
         timeout=options.timeout,
         seed=seed,
+        structure=options.structure,
     )
 
 

@@ -118,7 +118,10 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
 
 
 class JsonAdapter(_Typed, dspy.JSONAdapter):
-    """One JSON object."""
+    """One JSON object. How the endpoint is held to it is the endpoint's business, not the prompt's."""
+
+    def _prepare_response_format(self, lm: Any, lm_kwargs: Any, signature: Any) -> None:
+        """Leave it to the channel, which finds out what the endpoint takes."""
 
     def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
         objects = map(decode, pieces(text, "{"))

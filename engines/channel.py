@@ -21,7 +21,7 @@ from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError
 
 from ..errors import BudgetExhausted, CheckpointError
-from .conversion import answer_of, content_of, response_of
+from .conversion import answer_of, content_of, response_of, text_of
 from .draws import current_draw
 from .failures import Breaker, EmptyReplyError, backoff, brief, fatal, retryable
 from .journal import Answer, Failed, Journal, Mark, Past, request_key
@@ -336,7 +336,7 @@ def _heard(answer: Answer) -> None:
 
 def _says_something(response: Response) -> bool:
     """Whether there is anything to read; a reply that was cut off before its first word is no fault of the endpoint."""
-    return bool((response.text or "").strip() or response.tool_calls) or response.finish_reason == "length"
+    return bool(text_of(response).strip() or response.tool_calls) or response.finish_reason == "length"
 
 
 def _taken(answer: Answer) -> Spend:

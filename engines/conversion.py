@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from dspy.lm15 import Message, Request, Response, Usage
+from dspy.lm15 import DataPart, Message, Request, Response, Usage
 
 from .journal import Answer
 
-__all__ = ["answer_of", "content_of", "response_of"]
+__all__ = ["answer_of", "content_of", "response_of", "text_of"]
 
 
 def content_of(request: Request) -> dict[str, Any]:
@@ -33,13 +34,19 @@ def answer_of(response: Response, cost: float | None) -> Answer:
     usage = response.usage
     return Answer(
         # A reply may hold half a surrogate pair, which no file can.
-        text=(response.text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+        text=text_of(response).encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
         finish_reason=response.finish_reason,
         input_tokens=usage.input_tokens or 0,
         output_tokens=usage.output_tokens or 0,
         cost=cost,
         model=response.model,
     )
+
+
+def text_of(response: Response) -> str:
+    """Return the text of a reply; DSPy's client reads one that was held to a schema, and gives data in its place."""
+    data = [part.value for part in response.message.parts if isinstance(part, DataPart)]
+    return response.text or (json.dumps(data[0], ensure_ascii=False) if len(data) == 1 else "")
 
 
 def response_of(answer: Answer, request: Request) -> Response:

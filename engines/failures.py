@@ -16,6 +16,7 @@ from dspy.utils.exceptions import (
     LMBillingError,
     LMConfigurationError,
     LMError,
+    LMInvalidRequestError,
     LMProviderError,
     LMRateLimitError,
     LMServerError,
@@ -32,6 +33,7 @@ from .journal import Answer
 __all__ = [
     "Breaker",
     "EmptyReplyError",
+    "RefusedParameterError",
     "backoff",
     "brief",
     "fatal",
@@ -49,6 +51,13 @@ class EmptyReplyError(LMProviderError):
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         super().__init__("the endpoint sent an empty reply")
+
+
+class RefusedParameterError(LMInvalidRequestError):
+    """The endpoint refused a parameter that is left out from now on: the same request is worth another try, at once."""
+
+    def __init__(self, refusal: LMError) -> None:
+        super().__init__(refusal.message, status=refusal.status, retry_after=0.0)
 
 
 _IN_A_ROW = 10  # failed verdicts
@@ -102,7 +111,7 @@ _ADVICE = re.compile(r"\n\n {2}(To fix:|credential came from).*|, or pass api_ke
 
 def retryable(error: LMError) -> bool:
     """Say whether another try may succeed: overload, time-outs, broken connections, unusable bodies."""
-    if isinstance(error, (*_TRANSIENT, EmptyReplyError)):
+    if isinstance(error, (*_TRANSIENT, EmptyReplyError, RefusedParameterError)):
         return True
     # An HTTP 200 with a truncated or non-JSON body is a bare provider error without a failing status.
     return type(error) is LMProviderError and (error.status is None or error.status < 400)

@@ -18,13 +18,20 @@ from typing import Any
 import dspy
 from dspy.clients.costs import estimate_cost
 from dspy.lm15 import Request, Response
-from dspy.utils.exceptions import LMConfigurationError, LMTimeoutError, LMTransportError
+from dspy.utils.exceptions import (
+    LMConfigurationError,
+    LMInvalidRequestError,
+    LMTimeoutError,
+    LMTransportError,
+    LMUnsupportedFeatureError,
+)
 
 from ..errors import UsageError
 from .adapters import ADAPTERS, adapter
 from .channel import AsyncChannel, CallContext, Channel, Inner, without_seed
 from .failures import brief, timed_out
 from .ledger import Purpose
+from .structure import STRUCTURES, Structure, Terms
 
 __all__ = ["ADAPTERS", "OFFLINE", "Model", "adapter", "connect"]
 
@@ -44,6 +51,8 @@ class Model:
         max_tokens: limit on a reply; ``None`` leaves it to the provider.
         timeout: seconds one request may take; a request without a limit can hang for ever.
         seed: of the offline engine's draws.
+        structure: how answers in JSON are held to their form: ``schema``, ``object``, ``prompt``, or ``auto``, the
+            first of these that the endpoint takes.
     """
 
     name: str = OFFLINE
@@ -52,6 +61,7 @@ class Model:
     max_tokens: int | None = None
     timeout: float = 120.0
     seed: int = 0
+    structure: Structure = "auto"
 
     def __post_init__(self) -> None:
         """Refuse addresses and settings that cannot work."""
@@ -67,6 +77,10 @@ class Model:
         if not self.timeout > 0:
             raise UsageError(
                 f"a time-out of {self.timeout} seconds allows nothing", hint="give a number above 0"
+            )
+        if self.structure not in STRUCTURES:
+            raise UsageError(
+                f"{self.structure!r} is no structure of answers", hint=f"use one of {', '.join(STRUCTURES)}"
             )
         if self.api_base is not None and not re.match(r"https?://[^\s/]+", self.api_base):
             raise UsageError(
@@ -91,6 +105,18 @@ class Model:
     def fixed_temperature(self) -> bool:
         """Whether the model refuses any temperature but its own: OpenAI's reasoning families."""
         return bool(re.match(r"(o\d|gpt-5(?!.*-chat))", self.name.rpartition("/")[2].lower()))
+
+    def check_prompts(self, adapter: str) -> None:
+        """Refuse a structure that answers to these prompts cannot have.
+
+        Raises:
+            UsageError: a schema or an object is asked for, and the prompts of ``adapter`` ask for no JSON.
+        """
+        if self.structure in ("schema", "object") and adapter != "json":
+            raise UsageError(
+                f"answers to {adapter} prompts are no JSON, which --structure {self.structure} asks for",
+                hint="compile with --adapter json, or leave out --structure",
+            )
 
     @property
     def offline(self) -> bool:
@@ -167,26 +193,29 @@ class _Endpoint:
             if model.name.startswith("openai/") and not os.environ.get("OPENAI_API_KEY"):
                 options["api_key"] = "none"  # local servers ask for no key, DSPy's client does
         self._lm = dspy.LM(model.name, cache=False, num_retries=0, **options)
+        self._terms = Terms(model.name, model.structure)
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
-        sent = without_seed(request)
-        with self._in_time():
+        sent = self._terms.apply(without_seed(request))
+        with self._in_time(sent):
             response = self._lm(sent)
         return self._priced(sent, response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
-        sent = without_seed(request)
-        with self._in_time():
+        sent = self._terms.apply(without_seed(request))
+        with self._in_time(sent):
             # The client's own limit is between two bytes; a server that trickles would never end.
             response = await asyncio.wait_for(self._lm.acall(sent), self._timeout)
         return self._priced(sent, response)
 
     @contextmanager
-    def _in_time(self) -> Iterator[None]:
-        """Tell a server that does not answer from one that is not there."""
+    def _in_time(self, sent: Request) -> Iterator[None]:
+        """Tell a server that does not answer from one that is not there, and a refused parameter from a bad request."""
         try:
             yield
+        except (LMInvalidRequestError, LMUnsupportedFeatureError) as error:
+            raise self._terms.learn(sent, error) or error from error
         except (LMTransportError, TimeoutError) as error:
             if isinstance(error, LMTransportError) and not timed_out(error):
                 raise

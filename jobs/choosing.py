@@ -355,4 +355,5 @@ def _model(card: Mapping[str, Any], choosing: Choosing) -> Model:
         max_tokens=card.get("max_tokens"),
         seed=int(card.get("seed") or 0),
         timeout=choosing.timeout,
+        structure=card.get("structure") or "auto",
     )

@@ -76,6 +76,10 @@ class Plan:
     concurrency: int = 8
     judge_ref: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse a structure that answers to these prompts cannot have."""
+        self.model.check_prompts(self.adapter)
+
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
         strictness = self.judge.answer.strictness

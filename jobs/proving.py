@@ -228,4 +228,5 @@ def described(model: Model) -> dict[str, Any]:
         "temperature": model.temperature,
         "max_tokens": model.max_tokens,
         "seed": model.seed,
+        **({"structure": model.structure} if model.structure != "auto" else {}),
     }

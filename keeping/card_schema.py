@@ -37,6 +37,7 @@ class _Model(_Part):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: int | None = None
+    structure: str | None = None
 
 
 class _Gold(_Part):

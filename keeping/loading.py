@@ -129,6 +129,7 @@ class LoadedJudge:
         """
         if self.model.classifier:
             return self
+        model.check_prompts(self.adapter)
         model = _at(model, self.artifact.card if self.artifact else {})
         wanted = self.wanted or self.sampling
         fit = resolve_sampling(default_temperature(model, draws or wanted.samples), wanted)

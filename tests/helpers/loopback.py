@@ -104,6 +104,7 @@ class Loopback:
         delay: seconds before each answer.
         thoughts: what every reply has as its ``reasoning_content``.
         retry_after: the header of 429 and 503 answers; ``None`` leaves it out.
+        refuses: body -> why such a request is refused with 400, empty if it is not.
     """
 
     def __init__(
@@ -114,7 +115,9 @@ class Loopback:
         delay: float = 0.0,
         retry_after: str | None = "0",
         thoughts: str | None = None,
+        refuses: Callable[[dict[str, Any]], str] = lambda body: "",
     ) -> None:
+        self.refuses = refuses
         self.thoughts = thoughts
         self.answers, self.faults, self.delay, self.retry_after = answers, faults or {}, delay, retry_after
         self.hits: list[Hit] = []
@@ -205,7 +208,10 @@ class _Handler(BaseHTTPRequestHandler):
             loop.leave()
 
     def _answer(self, loop: Loopback, hit: Hit) -> None:
-        if hit.fault == "hang":
+        if refusal := loop.refuses(hit.body):
+            error = {"error": {"message": refusal, "type": "invalid_request_error", "code": None}}
+            self._send(400, json.dumps(error).encode())
+        elif hit.fault == "hang":
             loop.closing.wait(20)
             self.close_connection = True
         elif hit.fault == "reset":

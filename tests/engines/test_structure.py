@@ -1,0 +1,145 @@
+"""Answers held to a schema over real HTTP, and what becomes of parameters that an endpoint refuses."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from asking import CASES, FECT, wait_briefly
+from loopback import Loopback
+from small import cli
+
+from jurist.engines.adapters import TypedRequest, adapter
+from jurist.engines.channel import CallContext
+from jurist.engines.models import Model, connect
+from jurist.engines.structure import STRUCTURES, Structure, schema_of
+from jurist.errors import UsageError
+from jurist.programs.asking import Asker
+from jurist.programs.catalogue import JUDGES, find
+
+Serve = Callable[..., Loopback]
+YES = json.dumps({"factual": True})
+
+
+@pytest.fixture(autouse=True)
+def _waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_briefly(monkeypatch)
+
+
+def asker(server: Loopback, structure: Structure = "auto", form: str = "json", **settings: Any) -> Asker:
+    model = Model(name="openai/some-model", api_base=server.url, structure=structure, **settings)
+    lm = connect(model, CallContext.fresh())
+    return Asker(judge=FECT, program=FECT.basic(), lm=lm, adapter=form)
+
+
+def forms(server: Loopback) -> list[str | None]:
+    return [(hit.body.get("response_format") or {}).get("type") for hit in server.hits]
+
+
+def refusing(*types: str) -> Callable[[dict[str, Any]], str]:
+    """Return a server's way of refusing some types of answers."""
+
+    def refuses(body: dict[str, Any]) -> str:
+        given = (body.get("response_format") or {}).get("type")
+        return f"response_format.type {given} is not supported" if given in types else ""
+
+    return refuses
+
+
+@pytest.mark.parametrize(
+    ("structure", "refused", "asked"),
+    [
+        ("auto", (), ["json_schema"] * 2),
+        ("auto", ("json_schema",), ["json_schema", "json_object", "json_object"]),
+        ("auto", ("json_schema", "json_object"), ["json_schema", "json_object", None, None]),
+        ("object", (), ["json_object"] * 2),
+        ("prompt", (), [None, None]),
+    ],
+)
+def test_a_refused_form_is_asked_for_once(
+    serve: Serve,
+    caplog: pytest.LogCaptureFixture,
+    structure: Structure,
+    refused: tuple[str, ...],
+    asked: list[str | None],
+) -> None:
+    server = serve(lambda messages: YES, refuses=refusing(*refused))
+    judge = asker(server, structure)
+    with caplog.at_level(logging.WARNING, "jurist"):
+        verdicts = [judge.ask(case) for case in CASES[:2]]
+    assert [one.label for one in verdicts] == ["factual", "factual"]
+    assert forms(server) == asked
+    assert len({json.dumps(hit.body["messages"]) for hit in server.hits}) == 2  # the prompt stays what it is
+    assert len(caplog.messages) == len(refused)
+    assert sum(one.usage.calls for one in verdicts) == server.count
+
+
+def test_a_form_that_was_asked_for_and_is_refused_is_said(serve: Serve) -> None:
+    server = serve(lambda messages: YES, refuses=refusing("json_schema"))
+    verdict = asker(server, "schema").ask(CASES[0])
+    assert (verdict.status, server.count) == ("failed", 1)
+    assert "json_schema is not supported" in verdict.error
+
+
+def test_many_that_are_refused_at_once_learn_it_once(serve: Serve) -> None:
+    server = serve(lambda messages: YES, refuses=refusing("json_schema"), delay=0.02)
+    found = asker(server).ask_all(CASES[:24])
+    assert {one.label for one in found} == {"factual"}
+    assert forms(server).count("json_schema") <= 8
+    assert None not in forms(server)
+
+
+def test_a_refused_temperature_is_left_out(serve: Serve) -> None:
+    server = serve(
+        lambda messages: YES,
+        refuses=lambda body: "Unsupported value: 'temperature' must be 1" if "temperature" in body else "",
+    )
+    judge = asker(server, temperature=0.0)
+    assert [judge.ask(case).label for case in CASES[:3]] == ["factual"] * 3
+    assert ["temperature" in hit.body for hit in server.hits] == [True, False, False, False]
+
+
+def test_other_prompts_are_no_json_and_other_refusals_are_none_of_a_parameter(serve: Serve) -> None:
+    server = serve()
+    assert asker(server, form="chat").ask(CASES[0]).status == "verdict"
+    assert "response_format" not in server.hits[0].body
+    server = serve(refuses=lambda body: "messages: too many")
+    assert asker(server).ask(CASES[0]).status == "failed"
+    assert server.count == 1
+
+
+@pytest.mark.parametrize("name", [one.name for one in JUDGES])
+def test_the_schema_of_every_judge_is_strict_and_of_its_answer(name: str) -> None:
+    """Objects are closed and whole, fields come in the signature's order, and what is demonstrated fits."""
+    judge = find(name)
+    for predictor in judge.basic().predictors():
+        typed = TypedRequest(adapter=adapter("json"), signature=predictor.signature, demos=(), inputs={})
+        schema = schema_of(typed)
+        assert list(schema["properties"]) == list(predictor.signature.output_fields)
+        for part in (schema, *schema.get("$defs", {}).values()):
+            if "properties" in part:
+                assert part["required"] == list(part["properties"])
+                assert part["additionalProperties"] is False
+        assert "default" not in json.dumps(schema)
+
+
+def test_a_structure_that_cannot_be_is_refused() -> None:
+    with pytest.raises(UsageError, match="'xml' is no structure"):
+        Model(name="openai/x", structure="xml")  # type: ignore[arg-type]
+    for name in STRUCTURES:
+        Model(name="openai/x", structure=name).check_prompts("json")
+    Model(name="openai/x").check_prompts("chat")
+    with pytest.raises(UsageError, match="answers to chat prompts are no JSON"):
+        Model(name="openai/x", structure="schema").check_prompts("chat")
+
+
+def test_commands_refuse_a_schema_for_other_prompts_before_anything_is_asked(serve: Serve) -> None:
+    server = serve()
+    real = ("--model", "openai/x", "--api-base", server.url, "--structure", "schema")
+    for argv in (("compile", "fect"), ("evaluate", "fect:basic", "--gold", "fect-mini")):
+        done = cli(*argv, *real)
+        assert (done.code, server.count) == (2, 0)
+        assert "--adapter json" in done.err
