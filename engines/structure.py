@@ -49,7 +49,8 @@ def schema_of(typed: TypedRequest) -> dict[str, Any]:
         name: (field.annotation, ...) for name, field in typed.signature.output_fields.items()
     }
     model = pydantic.create_model(typed.signature.__name__, **fields)
-    return _strict(model.model_json_schema())
+    schema: dict[str, Any] = _strict(model.model_json_schema())
+    return schema
 
 
 class Terms:
