@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .command import Command
 from .groups import Form, Printed
-from .options import option, positional
+from .options import flag, option, positional
 
 __all__ = ["COMPLETION", "EXPORT", "JUDGES", "CompletionOptions", "ExportOptions", "JudgesOptions"]
 
@@ -21,8 +21,24 @@ class ExportOptions(Printed):
     """Of ``jurist export``."""
 
     judge: str = positional("JUDGE[@VERSION]", help="latest version, a certain one, or JUDGE:basic")
-    target: str = option("--to", required=True, metavar="FORMAT", help="messages, markdown, or a plug-in's")
+    target: str = option(
+        "--to",
+        required=True,
+        metavar="FORMAT",
+        help="a target of docs/exports.md, such as messages, markdown or langchain, or a plug-in's",
+    )
     output: str | None = option("--output", metavar="F", help="the file to write (default: standard output)")
+    input: str | None = option(
+        "--input", metavar="ROWS", help="rows, for a target that holds them and for --check"
+    )
+    model: str | None = option(
+        "--model", metavar="M", help="who is to answer, for a target that holds requests"
+    )
+    check: bool = flag(
+        "--check",
+        help="load and fill the export as its target does, and compare with what the judge sends for your rows "
+        "(default: rows of braces, markup, roles and other traps)",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +60,8 @@ EXPORT = Command(
 examples:
   jurist export fect --to messages --output fect.json
   jurist export cognibench@1 --to markdown
+  jurist export fect --to openai-batch --input claims.jsonl --model openai/gpt-4.1-mini --output batch.jsonl
+  jurist export fect --to langchain --check --input claims.jsonl
 """,
 )
 COMPLETION = Command(

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from ..arguments.judges import ExportOptions
-from ..exports import export
+from ..engines.models import Model
+from ..errors import UsageError
+from ..exports import Exporter, Subject, Target, exporter, rendered, subject_of
+from ..exports.parity import Parity, nasty_cases, parity, rows_of
+from ..gold.new_rows import read_rows
 from ..keeping.loading import load_judge
 from .common import store_of, write_text
 from .printing import Part, Result, Verbatim
@@ -12,12 +19,72 @@ __all__ = ["run"]
 
 
 def run(options: ExportOptions) -> Result:
-    """Write a judge's prompt for another system, or return it for standard output."""
-    loaded = load_judge(options.judge, store=store_of(options))
-    text = export(loaded.artifact or loaded.state, loaded.judge, options.target)
-    about = {"judge": loaded.name, "target": options.target, "output": options.output}
+    """Write a judge's prompt for another system, or say how far that system sends what the judge sends."""
+    target = exporter(options.target)
+    subject, name = _subject(options)
+    about = {"judge": name, "target": options.target, "output": options.output}
+    if options.check:
+        return _checked(options, target, subject, about)
+    text, notes = rendered(target, subject), list(getattr(target, "limits", ()))
     if options.output in (None, "-"):
         body: list[Part] = [Verbatim(text)]
-        return Result(data={**about, "text": text}, body=body)
+        return Result(data={**about, "limits": notes, "text": text}, body=body, notes=notes)
     write_text(text, options.output)
-    return Result(data=about, body=[f"{loaded.name} written to {options.output}"])
+    return Result(data={**about, "limits": notes}, body=[f"{name} written to {options.output}"], notes=notes)
+
+
+def _subject(options: ExportOptions) -> tuple[Subject, str]:
+    model = Model(name=options.model) if options.model else None
+    loaded = load_judge(options.judge, store=store_of(options), model=model)
+    subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
+    if model is None:
+        name = (subject.card.get("model") or {}).get("name")
+        model = replace(loaded.model, name=name) if name else None
+    else:
+        model = loaded.model
+    cases = read_rows(options.input, loaded.judge)[0] if options.input else []
+    if options.check and not cases:
+        cases = nasty_cases(loaded.judge)
+    return replace(subject, model=model, rows=rows_of(subject, cases) if cases else ()), loaded.name
+
+
+def _checked(
+    options: ExportOptions, target: Exporter, subject: Subject, about: Mapping[str, object]
+) -> Result:
+    if not isinstance(target, Target):
+        raise UsageError(
+            f"{options.target} is not something that a system fills, so there is nothing to check",
+            hint="leave out --check",
+        )
+    found = parity(target, subject)
+    if options.output not in (None, "-"):
+        write_text(rendered(target, subject), options.output)
+    return Result(
+        data={**about, **found.to_json(), "limits": list(target.limits)},
+        body=_words(options, found),
+        notes=list(target.limits),
+        code=1 if found.different else 0,
+    )
+
+
+def _words(options: ExportOptions, found: Parity) -> list[Part]:
+    what = (
+        "your rows"
+        if options.input
+        else "rows of traps (braces, markup, roles, field markers, CJK, CRLF, 100 KB)"
+    )
+    share = f"{found.equal / found.rows:.1%}: {found.equal} of {found.rows}"
+    lines = [f"parity {share} {what} are sent by {options.target} as the judge sends them"]
+    if found.guarded:
+        lines.append(
+            f"{found.guarded} rows hold what {options.target} would obey: that is taken out of them first"
+        )
+    if found.raw < found.equal:
+        lines.append(
+            f"{found.equal - found.raw} rows need their values as jurist.exports.variables gives them; "
+            f"{found.raw} are the same as they stand"
+        )
+    if found.different:
+        shown = ", ".join(found.different[:5])
+        lines.append(f"{len(found.different)} rows differ, such as {shown}")
+    return list(lines)

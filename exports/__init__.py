@@ -11,18 +11,45 @@ from typing import TYPE_CHECKING
 from ..errors import ArtifactError, UsageError, choices
 from ..keeping.artifacts import Artifact
 from ..programs.plugins import Registry
+from .jinja import Jinja
+from .langchain import LangChain
+from .langfuse import Langfuse
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter
+from .mlflow import MLflow
+from .openai_batch import OpenAIBatch
+from .parity import variables
 from .prompt import Prompt, prompt_of
-from .target import Exporter, Subject
+from .target import Exporter, Row, Subject, Target
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
     from ..programs.state import PromptState
 
-__all__ = ["EXPORTERS", "Exporter", "Prompt", "Subject", "export", "exporter", "prompt_of"]
+__all__ = [
+    "EXPORTERS",
+    "Exporter",
+    "Prompt",
+    "Row",
+    "Subject",
+    "Target",
+    "export",
+    "exporter",
+    "prompt_of",
+    "rendered",
+    "subject_of",
+    "variables",
+]
 
-_ALL: tuple[Exporter, ...] = (MessagesExporter(), MarkdownExporter())
+_ALL: tuple[Exporter, ...] = (
+    MessagesExporter(),
+    MarkdownExporter(),
+    OpenAIBatch(),
+    LangChain(),
+    MLflow(),
+    Langfuse(),
+    Jinja(),
+)
 
 EXPORTERS: Registry[Exporter] = Registry(
     {one.name: one for one in _ALL},
@@ -56,19 +83,28 @@ def export(source: Artifact | PromptState, judge: Judge, target: str) -> str:
         UsageError: the target is unknown, or cannot reproduce this judge.
         ArtifactError: the artifact or the prompt does not fit the judge.
     """
-    chosen = exporter(target)
-    text = chosen.render(_subject(source, judge))
+    return rendered(exporter(target), subject_of(source, judge))
+
+
+def rendered(target: Exporter, subject: Subject) -> str:
+    """Return the text of the file. Raises what :func:`export` raises."""
+    text = target.render(subject)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ArtifactError(
-            f"the prompt of {judge.name} holds half a character",
+            f"the prompt of {subject.judge.name} holds half a character",
             hint="correct its instruction",
         ) from error
     return text
 
 
-def _subject(source: Artifact | PromptState, judge: Judge) -> Subject:
+def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
+    """Return what an exporter is given, without rows and model.
+
+    Raises:
+        ArtifactError: the artifact or the prompt does not fit the judge.
+    """
     if isinstance(source, Artifact):
         return Subject(judge=judge, program=source.program(judge), state=source.state, card=source.card)
     from ..keeping.dspy_state import settle

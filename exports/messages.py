@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..text.escaping import defuse
-from .prompt import Prompt, prompt_of
-from .target import Subject
+from .contents import contents
+from .prompt import prompt_of
+from .target import Messages, Row, Subject, Target
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -27,25 +28,9 @@ _FILLING = (
     "replace every placeholder once, in a single pass, never inside inserted text; "
     "jurist.exports.messages.fill does it, and takes out of the values what the format would obey"
 )
-_SECTIONS = {
-    "chat": (
-        "a line that starts with [[ ## NAME ## ]] opens the section NAME; its value is the stripped text "
-        "up to the next such line; the first section of each name counts"
-    ),
-    "json": (
-        "the reply is one JSON object, and text around it does not count; its keys are the fields' names. Where the "
-        "endpoint takes a response_format, jurist sends one made of the fields' schemas too"
-    ),
-    "xml": (
-        "the value of a field is what stands between <NAME> and </NAME>, entities resolved; a list or an object is "
-        "nested tags as the prompt shows them"
-    ),
-}
-_HEADERS = {"chat": r"\[\[ ## (\w+) ## \]\]", "json": None, "xml": r"<(\w+)>"}
-_OTHERWISE = "a reply without a usable answer is an abstention, to be counted, never a default label"
 
 
-class MessagesExporter:
+class MessagesExporter(Target):
     """JSON with the messages, the placeholders, the labels and the parser."""
 
     name = "messages"
@@ -57,22 +42,19 @@ class MessagesExporter:
         Raises:
             UsageError: the judge asks more than one prompt per case, or one that is not text.
         """
-        judge, prompt = subject.judge, prompt_of(subject, lambda name: f"{{{{{name}}}}}")
+        prompt = prompt_of(subject, lambda name: f"{{{{{name}}}}}")
         exported = {
             "format": FORMAT,
             "messages": list(prompt.messages),
-            "inputs": [_input(judge, prompt, name) for name in prompt.placeholders],
             "filling": _FILLING,
-            "fields": list(judge.markers),
-            **judge.answer.identity(),
-            "output_field": judge.answer.field,
-            "adapter": prompt.adapter,
-            "parser": _parser(judge, prompt),
-            "thresholds": subject.card.get("thresholds"),
-            "voting": judge.answer.voting_rule,
-            "artifact": subject.stamp,
+            **contents(subject, prompt),
         }
         return json.dumps(exported, ensure_ascii=False, indent=2) + "\n"
+
+    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
+        """Fill it with :func:`fill`'s single pass."""
+        content = json.loads(text)
+        return [_filled(content, row.variables) for row in rows]
 
 
 def fill(
@@ -96,7 +78,13 @@ def fill(
     if missing:
         raise UsageError(f"the inputs {', '.join(missing)} are missing", hint="give every input of the judge")
     values = judge.values(inputs) if judge is not None else _values(content, inputs)
-    texts = {spec["placeholder"]: _text(values[spec["name"]], spec["type"]) for spec in content["inputs"]}
+    return _filled(
+        content, {one["name"]: _text(values[one["name"]], one["type"]) for one in content["inputs"]}
+    )
+
+
+def _filled(content: Mapping[str, Any], variables: Mapping[str, str]) -> list[dict[str, str]]:
+    texts = {spec["placeholder"]: variables[spec["name"]] for spec in content["inputs"]}
     pattern = re.compile("|".join(re.escape(mark) for mark in texts))
     return [
         {"role": message["role"], "content": pattern.sub(lambda mark: texts[mark[0]], message["content"])}
@@ -137,28 +125,3 @@ def _text(value: Any, kind: str) -> str:
     from pydantic.fields import FieldInfo
 
     return str(format_field_value(FieldInfo(annotation=str if kind == "text" else object), value))
-
-
-def _input(judge: Judge, prompt: Prompt, name: str) -> dict[str, str]:
-    annotation = prompt.signature.input_fields[name].annotation
-    return {
-        "name": name,
-        "placeholder": prompt.placeholders[name],
-        "render": judge.answer.render_rule(name),
-        "type": "text" if annotation is str else "json",
-    }
-
-
-def _parser(judge: Judge, prompt: Prompt) -> dict[str, Any]:
-    from pydantic import TypeAdapter
-
-    return {
-        "sections": _SECTIONS[prompt.adapter],
-        "header": _HEADERS[prompt.adapter],
-        "fields": [
-            {"name": name, "schema": TypeAdapter(info.annotation).json_schema()}
-            for name, info in prompt.signature.output_fields.items()
-        ],
-        "answer": judge.answer.parser_rule(),
-        "otherwise": _OTHERWISE,
-    }

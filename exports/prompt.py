@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from .target import Subject
@@ -26,21 +27,51 @@ class Prompt:
         placeholders: input field -> what stands for it; each occurs once in all messages.
         adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
         signature: its inputs and outputs, with their types.
+        demos: its demonstrations.
     """
 
     messages: tuple[Mapping[str, str], ...]
     placeholders: Mapping[str, str]
     adapter: str
     signature: type[dspy.Signature]
+    demos: Sequence[Any] = ()
+
+    def written(self, literal: Callable[[str], str], variable: Callable[[str], str]) -> list[dict[str, str]]:
+        """Return the messages in a target's own syntax.
+
+        Args:
+            literal: writes a text that the target must leave as it is.
+            variable: writes where an input goes, by its name.
+        """
+        names = {mark: name for name, mark in self.placeholders.items()}
+        parting = re.compile("(" + "|".join(map(re.escape, names)) + ")")
+        return [
+            {
+                "role": message["role"],
+                "content": "".join(
+                    variable(names[part]) if part in names else literal(part)
+                    for part in parting.split(message["content"])
+                    if part
+                ),
+            }
+            for message in self.messages
+        ]
+
+    def sent(self, values: Mapping[str, Any]) -> list[dict[str, str]]:
+        """Return the messages that the adapter formats for the values of :meth:`Judge.values`."""
+        from ..engines.models import adapter
+
+        messages = adapter(self.adapter).format(self.signature, list(self.demos), dict(values))
+        return [{"role": str(one["role"]), "content": one["content"]} for one in messages]
 
 
-def prompt_of(subject: Subject, mark: Callable[[str], str]) -> Prompt:
+def prompt_of(subject: Subject, mark: Callable[[str], str] = "⟦{}⟧".format) -> Prompt:
     """Return the prompt of a judge that asks once.
 
     Args:
         subject: what is exported.
         mark: the placeholder for a name, in the target's own syntax, such as ``{{claim}}``. A prompt may itself
-            hold that text; then the name gets a number.
+            hold that text; then the name gets a number. For :meth:`Prompt.written` any will do.
 
     Raises:
         UsageError: the judge asks more than one prompt per case, or one that is not text.
@@ -56,7 +87,13 @@ def prompt_of(subject: Subject, mark: Callable[[str], str]) -> Prompt:
         whole = "\0".join(message["content"] for message in messages)
         if all(whole.count(one) == 1 for one in marks.values()):
             kept = tuple({"role": str(one["role"]), "content": one["content"]} for one in messages)
-            return Prompt(messages=kept, placeholders=marks, adapter=name, signature=predictor.signature)
+            return Prompt(
+                messages=kept,
+                placeholders=marks,
+                adapter=name,
+                signature=predictor.signature,
+                demos=tuple(predictor.demos),
+            )
     raise UsageError(
         f"{judge.name} has an input that is not inserted as text, which this target cannot hold",
         hint="export it to markdown, or run it with jurist",

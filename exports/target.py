@@ -1,23 +1,48 @@
 """What an export target is given, and what it has to offer.
 
 A new target is one module with an :class:`Exporter`, about 30 lines, and its name in ``jurist.exports``, or
-a plug-in (docs/plugins.md has one). Its test must render rows with the target's own
-loader and compare them with what DSPy's adapter sends.
+a plug-in (docs/plugins.md has one). A :class:`Target` also says what its system makes of the file, through that
+system's own loader; ``jurist export --check`` and the tests hold it against what the judge sends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+
+from ..errors import UsageError
 
 if TYPE_CHECKING:
     import dspy
 
+    from ..engines.models import Model
     from ..programs.judge import Judge
     from ..programs.state import PromptState
 
-__all__ = ["Exporter", "Subject"]
+__all__ = ["Exporter", "Messages", "Row", "Subject", "Target", "loader"]
+
+Messages: TypeAlias = Sequence[Mapping[str, str]]
+"""``{"role": "system" | "user" | "assistant", "content": str}``, in their order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One filling of the prompt with a user's row.
+
+    Attributes:
+        id: of its case.
+        inputs: the row's own, by the judge's input fields.
+        variables: input field -> the text that stands in the prompt, defused.
+        messages: what the judge sends.
+    """
+
+    id: str
+    inputs: Mapping[str, Any]
+    variables: Mapping[str, str]
+    messages: Messages
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +54,16 @@ class Subject:
         program: its program with the prompt.
         state: the prompt.
         card: the artifact's card; empty for a prompt that was never proved.
+        rows: what to judge, for targets that hold it; empty if nobody gave any.
+        model: who is to answer; ``None`` if nobody said.
     """
 
     judge: Judge
     program: dspy.Module
     state: PromptState
     card: Mapping[str, Any] = field(default_factory=dict)
+    rows: Sequence[Row] = ()
+    model: Model | None = None
 
     @property
     def ref(self) -> str:
@@ -55,6 +84,11 @@ class Subject:
             "sha256": self.card.get("sha256"),
             "prompt": self.state.id,
         }
+
+    @property
+    def samples(self) -> int:
+        """How often a case is asked."""
+        return int((self.card.get("thresholds") or {}).get("samples") or 1)
 
 
 @runtime_checkable
@@ -78,3 +112,47 @@ class Exporter(Protocol):
             UsageError: this target cannot reproduce this judge.
         """
         ...
+
+
+class Target(ABC):
+    """An exporter whose files can be loaded and filled by the target system itself.
+
+    Attributes:
+        name: the word after ``--to``.
+        suffix: the usual end of the file's name, with its dot.
+        limits: what it cannot hold of any judge, in words.
+    """
+
+    name: ClassVar[str]
+    suffix: ClassVar[str]
+    limits: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def render(self, subject: Subject) -> str:
+        """Return the text of the file. Raises what :meth:`Exporter.render` raises."""
+
+    @abstractmethod
+    def replay(self, text: str, rows: Sequence[Row]) -> Sequence[Messages]:
+        """Return what the target's own loader makes of the file, for each row.
+
+        Raises:
+            UsageError: the loader's package is not installed.
+        """
+
+    def guard(self, text: str) -> str:
+        """Return a value of a variable without what the target would obey; by default as it is."""
+        return text
+
+
+def loader(module: str, package: str) -> Any:
+    """Import what loads a target's files.
+
+    Raises:
+        UsageError: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"checking this export needs {package}, which is not installed", hint=f"pip install {package}"
+        ) from error

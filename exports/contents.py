@@ -1,0 +1,105 @@
+"""What every export holds besides its prompt: labels, output schema, parser, vote, inputs and the artifact's hash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .prompt import Prompt
+from .target import Subject
+
+__all__ = ["contents", "limits_of", "reply_schema"]
+
+_SECTIONS = {
+    "chat": (
+        "a line that starts with [[ ## NAME ## ]] opens the section NAME; its value is the stripped text "
+        "up to the next such line; a section that is given twice with different values is no answer"
+    ),
+    "json": (
+        "the reply is one JSON object, and text around it does not count; its keys are the fields' names. Where the "
+        "endpoint takes a response_format, jurist sends one made of the fields' schemas too"
+    ),
+    "xml": (
+        "the value of a field is what stands between <NAME> and </NAME>, entities resolved; a list or an object is "
+        "nested tags as the prompt shows them"
+    ),
+}
+_HEADERS = {"chat": r"\[\[ ## (\w+) ## \]\]", "json": None, "xml": r"<(\w+)>"}
+_OTHERWISE = "a reply without a usable answer is an abstention, to be counted, never a default label"
+
+
+def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
+    """Return as JSON values what two systems with one prompt must also share to be one judge."""
+    judge = subject.judge
+    return {
+        "inputs": [_input(subject, prompt, name) for name in prompt.placeholders],
+        "fields": list(judge.markers),
+        **judge.answer.identity(),
+        "output_field": judge.answer.field,
+        "adapter": prompt.adapter,
+        "parser": _parser(subject, prompt),
+        "thresholds": subject.card.get("thresholds"),
+        "voting": judge.answer.voting_rule,
+        "artifact": subject.stamp,
+    }
+
+
+def limits_of(subject: Subject, prompt: Prompt) -> tuple[str, ...]:
+    """Return what a target that holds one prompt and nothing else cannot do of what the judge does."""
+    answer, samples = subject.judge.answer, subject.samples
+    written = [name for name in prompt.placeholders if answer.render_rule(name) != "as-is"]
+    rendered = f", and {', '.join(written)} rendered" if written else ""
+    return (
+        f"values go in as jurist.exports.variables gives them (field markers in judged text defused{rendered})",
+        *([f"one filling is one sample of {samples}; {answer.voting_rule}"] if samples > 1 else []),
+        *(["every sample asks twice, in both orders"] if answer.presentations > 1 else []),
+        *(["units that a reply leaves out are not asked for again"] if answer.repeatable else []),
+    )
+
+
+def reply_schema(prompt: Prompt) -> dict[str, Any]:
+    """Return the JSON Schema of a reply: an object with every output field, and no others."""
+    from pydantic import create_model
+
+    fields: dict[str, Any] = {
+        name: (info.annotation, ...) for name, info in prompt.signature.output_fields.items()
+    }
+    closed: dict[str, Any] = _closed(create_model("Reply", **fields).model_json_schema())
+    return closed
+
+
+def _closed(schema: Any) -> Any:
+    """Return a schema in which no object takes other keys, as strict endpoints demand."""
+    if isinstance(schema, list):
+        return [_closed(one) for one in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    closed = {key: _closed(value) for key, value in schema.items()}
+    if closed.get("type") == "object" and "properties" in closed:
+        closed |= {"additionalProperties": False, "required": list(closed["properties"])}
+    return closed
+
+
+def _input(subject: Subject, prompt: Prompt, name: str) -> dict[str, str]:
+    annotation = prompt.signature.input_fields[name].annotation
+    return {
+        "name": name,
+        "placeholder": prompt.placeholders[name],
+        "render": subject.judge.answer.render_rule(name),
+        "type": "text" if annotation is str else "json",
+    }
+
+
+def _parser(subject: Subject, prompt: Prompt) -> dict[str, Any]:
+    from pydantic import TypeAdapter
+
+    return {
+        "sections": _SECTIONS[prompt.adapter],
+        "header": _HEADERS[prompt.adapter],
+        "fields": [
+            {"name": name, "schema": TypeAdapter(info.annotation).json_schema()}
+            for name, info in prompt.signature.output_fields.items()
+        ],
+        "answer": subject.judge.answer.parser_rule(),
+        "otherwise": _OTHERWISE,
+    }

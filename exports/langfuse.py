@@ -1,0 +1,86 @@
+"""The judge as a Langfuse evaluator: the body of ``POST /api/public/v2/evaluators``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import UsageError
+from .contents import limits_of
+from .prompt import prompt_of
+from .target import Messages, Row, Subject, Target, loader
+
+__all__ = ["Langfuse"]
+
+
+class Langfuse(Target):
+    """Chat messages with ``{{variables}}``, the labels as categories, and where each variable comes from left open."""
+
+    name = "langfuse"
+    suffix = ".json"
+    limits = (
+        "an approximation: Langfuse asks for its own structured answer (a category and a reasoning) beside this "
+        "prompt, and does not read the reply as jurist does",
+        "the variables must be mapped to the trace when the evaluator is used",
+    )
+
+    def render(self, subject: Subject) -> str:
+        """Return the JSON text.
+
+        Raises:
+            UsageError: the prompt holds double braces, or its answer is no closed label, score or yes and no.
+        """
+        prompt, answer = prompt_of(subject), subject.judge.answer
+        stamp = json.dumps(
+            {**subject.stamp, "voting": answer.voting_rule, "limits": limits_of(subject, prompt)}
+        )
+        body = {
+            "name": subject.judge.name,
+            "description": f"{subject.judge.description} jurist: {stamp}".strip(),
+            "type": "llm_as_judge",
+            "prompt": prompt.written(_literal, "{{{{{}}}}}".format),
+            "outputDefinition": _output(subject),
+        }
+        return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+
+    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
+        """Validate the body as Langfuse's client does, and compile its messages with Langfuse's prompt client."""
+        api = loader("langfuse.api", "langfuse")
+        parse = loader("langfuse.api.core.pydantic_utilities", "langfuse").parse_obj_as
+        chat_prompt = loader("langfuse.model", "langfuse").ChatPromptClient
+
+        given = json.loads(text)
+        request = parse(api.CreateLlmAsJudgeEvaluatorRequest, given)
+        messages = [
+            {"type": "chatmessage", "role": one.role.value, "content": one.content} for one in request.prompt
+        ]
+        about = {"name": given["name"], "version": 1, "config": {}, "labels": [], "tags": []}
+        client = chat_prompt(parse(api.Prompt_Chat, {**about, "type": "chat", "prompt": messages}))
+        return [
+            [{"role": one["role"], "content": one["content"]} for one in client.compile(**row.variables)]
+            for row in rows
+        ]
+
+
+def _literal(text: str) -> str:
+    if "{{" in text or "}}" in text:
+        raise UsageError(
+            "the prompt itself holds double braces, which Langfuse would take for a variable",
+            hint="compile a prompt without them, or export it to another target",
+        )
+    return text
+
+
+def _output(subject: Subject) -> dict[str, Any]:
+    answer = subject.judge.answer
+    about = answer.identity()
+    if answer.choices and not answer.per_unit:
+        chosen = {"categories": list(answer.choices), "shouldAllowMultipleMatches": False}
+        return {"dataType": "CATEGORICAL", **chosen}
+    if "low" in about and "high" in about:
+        return {"dataType": "NUMERIC", "minValue": about["low"], "maxValue": about["high"]}
+    raise UsageError(
+        f"{subject.judge.name} gives neither one of a few labels nor a number, which is what Langfuse keeps",
+        hint="export it to another target",
+    )

@@ -1,0 +1,52 @@
+"""The judge for MLflow: what ``mlflow.genai.register_prompt`` takes, so that the prompt registry has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from .contents import contents, limits_of, reply_schema
+from .jinja import literal, variable
+from .prompt import prompt_of
+from .target import Messages, Row, Subject, Target, loader
+
+__all__ = ["MLflow"]
+
+_MARK = "{% set jurist = 1 %}"  # makes MLflow take the templates for Jinja2, which reads no value again
+_LONGEST = 5000  # characters of a tag of a model version
+
+
+class MLflow(Target):
+    """``mlflow.genai.register_prompt(**json.load(file))``; Jinja2, because MLflow's own format re-reads values."""
+
+    name = "mlflow"
+    suffix = ".json"
+    limits = ("make_judge has variables of its own only: load the prompt in a scorer function instead",)
+
+    def render(self, subject: Subject) -> str:
+        """Return the keyword arguments as JSON; labels, parser and vote are in tags."""
+        prompt = prompt_of(subject)
+        messages = prompt.written(literal, variable)
+        messages[0]["content"] = _MARK + messages[0]["content"]
+        about = {**contents(subject, prompt), "limits": limits_of(subject, prompt)}
+        whole = {
+            "name": subject.judge.name,
+            "template": messages,
+            "commit_message": f"{subject.ref}, sha256 {subject.stamp['sha256']}",
+            "tags": _tags(about),
+            **({"response_format": reply_schema(prompt)} if prompt.adapter == "json" else {}),
+        }
+        return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
+        """Make the prompt version that the registry keeps, and format it."""
+        entities, given = loader("mlflow.entities.model_registry", "mlflow"), json.loads(text)
+        kept = entities.PromptVersion(name=given["name"], version=1, template=given["template"])
+        return [kept.format(**row.variables) for row in rows]
+
+
+def _tags(about: dict[str, Any]) -> dict[str, str]:
+    """Return texts that a tag can hold; what is longer is in the export to messages only."""
+    texts = {f"jurist.{key}": json.dumps(value, ensure_ascii=False) for key, value in about.items()}
+    return {key: text for key, text in texts.items() if len(text) <= _LONGEST}

@@ -1,0 +1,99 @@
+"""The judge about a user's rows as a file for OpenAI's Batch API: one request a line, at half the price."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..errors import UsageError
+from .contents import reply_schema
+from .prompt import Prompt, prompt_of
+from .target import Messages, Row, Subject, Target, loader
+
+__all__ = ["OpenAIBatch"]
+
+_MOST_REQUESTS, _MOST_BYTES = 50_000, 200_000_000
+
+
+class OpenAIBatch(Target):
+    """``custom_id`` is ``HASH-CASE.ROW-SAMPLE-ORDER``; the hash is the artifact's, or the prompt's."""
+
+    name = "openai-batch"
+    suffix = ".jsonl"
+    limits = (
+        "the file asks and does not read: the answers come back by custom_id, in any order; "
+        "jurist export --to messages says how a reply is read and samples are counted",
+    )
+
+    def render(self, subject: Subject) -> str:
+        """Return the lines.
+
+        Raises:
+            UsageError: there are no rows, no model that OpenAI has, or too much for one file.
+        """
+        if not subject.rows:
+            raise UsageError("a batch file holds rows", hint="give them with --input")
+        prompt, settings = prompt_of(subject), _settings(subject)
+        lines = [
+            json.dumps(
+                _request(name, {**settings, **_format(prompt), "messages": list(row.messages)}),
+                ensure_ascii=False,
+            )
+            for name, row in _named(subject)
+        ]
+        if len(lines) > _MOST_REQUESTS or sum(len(line.encode()) + 1 for line in lines) > _MOST_BYTES:
+            raise UsageError(
+                f"{len(lines)} requests are too many, or too long, for one batch file",
+                hint=f"part the input: a file holds {_MOST_REQUESTS} requests and {_MOST_BYTES // 10**6} MB",
+            )
+        return "".join(line + "\n" for line in lines)
+
+    def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
+        """Validate each body as the OpenAI package does, and return the messages of each row's first sample."""
+        from pydantic import TypeAdapter
+
+        types = loader("openai.types.chat.completion_create_params", "openai")
+        body = TypeAdapter(types.CompletionCreateParamsNonStreaming)
+        found: dict[str, Messages] = {}
+        for line in text.splitlines():
+            request = json.loads(line)
+            body.validate_python(request["body"])
+            found[request["custom_id"]] = request["body"]["messages"]
+        first = [name for name in found if name.split("-")[2] == "0"]
+        return [found[name] for name in first]
+
+
+def _named(subject: Subject) -> Iterator[tuple[str, Row]]:
+    """Yield each request's name and row; equal rows get a name each."""
+    stamp = str(subject.stamp["sha256"] or subject.stamp["prompt"])[:12]
+    orders = subject.judge.answer.presentations
+    for place, row in enumerate(subject.rows):
+        for sample in range(subject.samples):
+            yield f"{stamp}-{row.id}.{place // orders}-{sample}-{place % orders}", row
+
+
+def _settings(subject: Subject) -> dict[str, Any]:
+    model = subject.model
+    if model is None or model.name.partition("/")[0] != "openai":
+        raise UsageError(
+            f"{model.name if model else 'no model'} cannot be asked through OpenAI's Batch API",
+            hint="name one of OpenAI's with --model openai/NAME",
+        )
+    settings = {
+        "model": model.name.partition("/")[2],
+        "temperature": model.temperature,
+        "max_completion_tokens": model.max_tokens,
+    }
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _format(prompt: Prompt) -> dict[str, Any]:
+    if prompt.adapter != "json":
+        return {}
+    schema = {"name": "reply", "strict": True, "schema": reply_schema(prompt)}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def _request(name: str, body: dict[str, Any]) -> dict[str, Any]:
+    return {"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body}

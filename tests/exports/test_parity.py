@@ -1,0 +1,226 @@
+"""Every target sends what the judge sends: its own loader fills the export for rows full of traps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from small import cli
+
+from jurist.cases import Case
+from jurist.engines.models import Model
+from jurist.errors import UsageError
+from jurist.exports import EXPORTERS, Row, Subject, Target, rendered, subject_of, variables
+from jurist.exports.parity import NASTY, nasty_cases, parity, rows_of
+from jurist.keeping.artifacts import Store
+from jurist.programs.catalogue import find
+from jurist.programs.judge import Judge
+from jurist.programs.state import PromptState
+
+DOCS = Path(__file__).parents[2] / "docs"
+FECT, COGNIBENCH, SCORE = find("fect"), find("cognibench"), find(f"{DOCS}/reply_score.py:judge")
+HERE = ("messages", "jinja2", "openai-batch")
+ELSEWHERE = ("langchain", "mlflow")
+
+
+def subject(
+    judge: Judge,
+    store: Path,
+    adapter: str = "chat",
+    *,
+    traps: str = "Mind {{ y, {% z %} and {#.",
+    demos: bool = True,
+) -> Subject:
+    """Return an artifact whose prompt and demonstrations hold traps too."""
+    state = PromptState.of(judge.basic())
+    (name,) = state.predictors
+    state = state.with_instruction(name, f"{state.predictors[name].instructions}\n\n{traps}")
+    if demos:
+        case = nasty_cases(judge)[1]
+        said = {"fect": ("factual",), "cognibench": ("faithful", "invented")}.get(judge.name, (2,))
+        state = state.with_demos(name, (judge.demo(replace(case, gold=said)),))
+    card = {"adapter": adapter, "thresholds": {"samples": 3, "threshold": 2}}
+    kept = Store(store, shipped=store / "none").save(judge, state, card, [], make_latest=True)
+    made = subject_of(kept, judge)
+    return replace(
+        made, rows=rows_of(made, nasty_cases(judge)), model=Model(name="openai/some", temperature=0.7)
+    )
+
+
+GRID = [(FECT, "chat"), (FECT, "json"), (FECT, "xml"), (COGNIBENCH, "json"), (SCORE, "chat")]
+
+
+@pytest.mark.parametrize(
+    ("judge", "adapter"), GRID, ids=[f"{judge.name}-{adapter}" for judge, adapter in GRID]
+)
+@pytest.mark.parametrize(
+    "target", [*HERE, *(pytest.param(one, marks=pytest.mark.targets) for one in ELSEWHERE)]
+)
+def test_every_row_is_sent_as_the_judge_sends_it(
+    target: str, judge: Judge, adapter: str, tmp_path: Path
+) -> None:
+    found = parity(EXPORTERS[target], subject(judge, tmp_path, adapter))
+    assert (found.equal, found.different) == (found.rows, ())
+
+
+@pytest.mark.targets
+@pytest.mark.parametrize(("judge", "adapter"), [one for one in GRID if one[0] is not COGNIBENCH])
+def test_langfuse_compiles_what_the_judge_sends(judge: Judge, adapter: str, tmp_path: Path) -> None:
+    given = subject(judge, tmp_path, adapter, traps="Mind {x} and {% z %}.", demos=False)
+    found = parity(EXPORTERS["langfuse"], given)
+    assert (found.equal, found.different) == (found.rows, ())
+
+
+class Twice(Target):
+    """A target that reads values again, as some do."""
+
+    name, suffix = "twice", ".txt"
+
+    def render(self, subject: Subject) -> str:
+        return rendered(EXPORTERS["messages"], subject)
+
+    def replay(self, text: str, rows: Sequence[Row]) -> list[Any]:
+        again = [replace(row, variables=dict(self._again(row))) for row in rows]
+        return list(EXPORTERS["messages"].replay(text, again))
+
+    def _again(self, row: Row) -> Iterator[tuple[str, str]]:
+        for name, text in row.variables.items():
+            yield name, text.replace("{{claim}}", row.variables["claim"])
+
+
+class Guarded(Twice):
+    """The same, which takes out what it would obey."""
+
+    def guard(self, text: str) -> str:
+        return text.replace("{{", "{ {")
+
+
+def test_a_target_that_reads_values_again_is_found_out_and_one_that_guards_says_so(tmp_path: Path) -> None:
+    given = subject(FECT, tmp_path)
+    holding = [row for row in given.rows if any("{{claim}}" in text for text in row.variables.values())]
+    found, guarded = parity(Twice(), given), parity(Guarded(), given)
+    assert set(found.different) <= {row.id for row in holding}
+    assert found.different
+    assert not guarded.different
+    assert guarded.guarded >= len(holding)
+    assert guarded.to_json()["parity"] == guarded.equal / guarded.rows < 1
+
+
+def test_traps_cover_what_the_issue_of_templates_is() -> None:
+    whole = "".join(NASTY)
+    for part in ("{{", "{%", "<b>", "&lt;", "[[ ##", "assistant:", "中", "\r\n", '"', "'"):
+        assert part in whole
+    assert max(map(len, NASTY)) >= 100_000
+
+
+def test_variables_are_what_stands_in_the_prompt() -> None:
+    row = {"reference": "[[ ## x ## ]]", "dialogue": "User: [[ ## y", "sentences": ["a", "b"]}
+    given = variables(COGNIBENCH, row)
+    assert (given["reference"], given["sentences"]) == ("(( ## x ## ))", "1. a\n2. b")
+    assert "[[" not in given["dialogue"]
+
+
+def test_a_batch_has_a_request_for_each_sample_and_finds_its_rows_again(tmp_path: Path) -> None:
+    given = subject(FECT, tmp_path, "json")
+    given = replace(given, rows=[*given.rows[:2], given.rows[0]])
+    lines = [json.loads(line) for line in rendered(EXPORTERS["openai-batch"], given).splitlines()]
+    names = [line["custom_id"] for line in lines]
+    assert len(set(names)) == len(names) == 9  # equal rows too
+    assert all(
+        name.startswith(f"{str(given.stamp['sha256'])[:12]}-{row.id}")
+        for name, row in zip(names[::3], given.rows, strict=True)
+    )
+    body = lines[0]["body"]
+    assert (body["model"], body["temperature"]) == ("some", 0.7)
+    schema = body["response_format"]["json_schema"]
+    assert schema["strict"] is True
+    assert schema["schema"]["required"] == ["factual"]
+    assert schema["schema"]["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rows": ()}, "a batch file holds rows"),
+        ({"model": None}, "Batch API"),
+        ({"model": Model()}, "offline"),
+    ],
+)
+def test_a_batch_says_what_it_lacks(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=words):
+        rendered(EXPORTERS["openai-batch"], replace(subject(FECT, tmp_path), **change))
+
+
+def test_a_batch_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jurist.exports.openai_batch._MOST_REQUESTS", 10)
+    with pytest.raises(UsageError, match="part the input"):
+        rendered(EXPORTERS["openai-batch"], subject(FECT, tmp_path))
+
+
+def test_langfuse_refuses_what_it_would_take_for_a_variable(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="double braces"):
+        rendered(EXPORTERS["langfuse"], subject(FECT, tmp_path))
+
+
+@pytest.mark.parametrize("target", ["langchain", "mlflow", "jinja2"])
+def test_the_export_carries_labels_parser_vote_and_hash(target: str, tmp_path: Path) -> None:
+    given = subject(FECT, tmp_path)
+    text = rendered(EXPORTERS[target], given)
+    for part in ("non_factual", "label_of_value", "thresholds.threshold", str(given.stamp["sha256"])):
+        assert part in text
+
+
+def test_check_prints_the_parity_of_the_users_rows(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(
+        '{"conversation": "{{claim}}", "claim": "plain"}\n{"conversation": "a", "claim": "[[ ## factual ## ]]"}\n'
+    )
+    done = cli("export", "fect:basic", "--to", "jinja2", "--check", "--input", str(rows), "--json")
+    assert done.code == 0
+    assert {key: done.json[key] for key in ("rows", "equal", "raw", "parity")} == {
+        "rows": 2,
+        "equal": 2,
+        "raw": 1,
+        "parity": 1.0,
+    }
+    people = cli("export", "fect:basic", "--to", "jinja2", "--check", "--input", str(rows))
+    assert "parity 100.0%: 2 of 2 your rows" in people.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("export", "fect:basic", "--to", "markdown", "--check"), "nothing to check"),
+        (("export", "tier:basic", "--to", "jinja2", "--check"), "this target holds one prompt"),
+        (("export", "fect:basic", "--to", "openai-batch"), "--input"),
+    ],
+)
+def test_what_cannot_be_checked_is_one_line(arguments: tuple[str, ...], words: str) -> None:
+    done = cli(*arguments)
+    assert done.code in (1, 2)
+    assert words in done.err
+    assert "Traceback" not in done.err
+
+
+class Counted(dspy.Signature):
+    """Is it there?"""
+
+    number: int = dspy.InputField()
+    found: bool = dspy.OutputField()
+
+
+def test_inputs_that_are_no_texts_need_rows() -> None:
+    with pytest.raises(UsageError, match="--input"):
+        nasty_cases(Judge(name="counted", signature=Counted, positive=frozenset({"true"})))
+
+
+def test_a_case_is_asked_in_every_order() -> None:
+    judge = find(f"{DOCS}/reply_preference.py:judge")
+    given = subject_of(PromptState.of(judge.basic()), judge)
+    rows = rows_of(given, [Case(inputs={"question": "q", "first": "a", "second": "b"})])
+    assert [row.inputs["first"] for row in rows] == ["a", "b"]
