@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from .engines.models import Model
     from .errors import JuristError, StoppedError
     from .evaluation.proof import Proof
+    from .gold.columns import Rejects
     from .gold.goldset import Gold
+    from .gold.mapping import RowMapping
     from .jobs.comparing import Comparison
     from .jobs.compiling import Compiled
     from .keeping.artifacts import Artifact, Store
@@ -61,6 +63,8 @@ _HOMES = {
     "StoppedError": "errors",
     "Proof": "evaluation.proof",
     "Gold": "gold.goldset",
+    "Rejects": "gold.columns",
+    "RowMapping": "gold.mapping",
     "LoadedJudge": "keeping.loading",
     "LabelSet": "programs.answers.label_set",
     "ObjectSet": "programs.answers.object_set",
@@ -94,6 +98,8 @@ __all__ = [
     "OneLabel",
     "Preference",
     "Proof",
+    "Rejects",
+    "RowMapping",
     "Sampling",
     "Score",
     "StoppedError",

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from .engines.meter import Budget
 from .engines.models import Model
@@ -25,7 +25,11 @@ from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
 from .programs.judge import Judge
 
-__all__ = ["compare", "compile", "evaluate", "judge", "load"]
+__all__ = ["GoldLike", "compare", "compile", "evaluate", "judge", "load"]
+
+GoldLike: TypeAlias = "str | os.PathLike[str] | Gold | Any"
+"""A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
+Polars, PyArrow or ``datasets``."""
 
 
 def judge(name: str, *, store: str | os.PathLike[str] | None = None) -> Judge:
@@ -80,7 +84,7 @@ def load(
 def compile(
     judge: str | Judge,
     *,
-    gold: str | os.PathLike[str] | Gold,
+    gold: GoldLike,
     optimizer: str = DEFAULT,
     options: Mapping[str, Any] | None = None,
     model: str | Model = "offline",
@@ -102,7 +106,7 @@ def compile(
 
     Args:
         judge: a name, ``path/to/file.py:judge``, or a :class:`~jurist.Judge`.
-        gold: a bundled name, a path, ``hf:org/name``, or a :class:`~jurist.Gold`.
+        gold: labelled rows; see :data:`GoldLike`.
         optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, or several joined by ``+``.
         options: settings of the optimizer.
         model: answers as the judge.
@@ -133,7 +137,7 @@ def compile(
     _warn(fit.note)
     plan = Plan(
         judge=found,
-        gold=gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), found),
+        gold=_gold(gold, found),
         optimizer=optimizer,
         options=options or {},
         model=fit.model,
@@ -152,7 +156,7 @@ def compile(
 
 def evaluate(
     judge: str | LoadedJudge,
-    gold: str | os.PathLike[str] | Gold,
+    gold: GoldLike,
     *,
     model: str | Model = "offline",
     budget: Budget | None = None,
@@ -166,7 +170,7 @@ def evaluate(
 
     Args:
         judge: a reference as for :func:`load`, or a loaded judge.
-        gold: a bundled name, a path, ``hf:org/name``, or a :class:`~jurist.Gold`. Rows that the judge was compiled
+        gold: labelled rows; see :data:`GoldLike`. Rows that the judge was compiled
             on are left out, and counted.
         model: who answers; a loaded judge has its own.
         budget: hard limits.
@@ -186,7 +190,7 @@ def evaluate(
         else judge
     )
     _warn(loaded.note)
-    given = gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), loaded.judge)
+    given = _gold(gold, loaded.judge)
     work = Evaluating(contenders=(loaded,), gold=given, budget=budget or Budget())
     with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
         (answers,) = work.ask(job)
@@ -196,7 +200,7 @@ def evaluate(
 def compare(
     judges: Sequence[str],
     *,
-    gold: str | os.PathLike[str] | Gold,
+    gold: GoldLike,
     models: Sequence[str | Model] = ("offline",),
     repeats: int = 1,
     pairs: Pairs = "first",
@@ -211,7 +215,7 @@ def compare(
 
     Args:
         judges: references as for :func:`load`, of versions or variants of one judge.
-        gold: a bundled name, a path, ``hf:org/name``, or a :class:`~jurist.Gold`. Rows that one of the artifacts
+        gold: labelled rows; see :data:`GoldLike`. Rows that one of the artifacts
             was compiled on are left out, and counted.
         models: every judge is asked with each.
         repeats: times everything is asked, with other draws each (FECT section 3.1: 10).
@@ -233,11 +237,19 @@ def compare(
     contenders = tuple(one for judge in loaded for one in judge.on(asked, draws=repeats))
     for note in dict.fromkeys(one.note for one in contenders):
         _warn(note)
-    given = gold if isinstance(gold, Gold) else Gold.load(os.fspath(gold), contenders[0].judge)
+    given = _gold(gold, contenders[0].judge)
     experiment = Experiment(contenders=contenders, gold=given, repeats=repeats, budget=budget or Budget())
     with paying(experiment, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
         answers = experiment.ask(job)
     return compared(answers, gold=given.name, left_out=experiment.left_out, pairs=pairs, seed=seed)
+
+
+def _gold(gold: GoldLike, judge: Judge) -> Gold:
+    if isinstance(gold, Gold):
+        return gold
+    if isinstance(gold, str | os.PathLike):
+        return Gold.load(os.fspath(gold), judge)
+    return Gold.of(gold, judge)
 
 
 def _store(root: str | os.PathLike[str] | None) -> Store:

@@ -63,6 +63,11 @@ class GoldError(JuristError):
         line: 1-based line (or record) number, if one is to blame.
         field: the field (column) to blame, if any.
         hint: the next step.
+
+    Attributes:
+        source: ``file:line``.
+        reason: the message without its place.
+        also: what else is wrong with the same row.
     """
 
     def __init__(
@@ -71,6 +76,7 @@ class GoldError(JuristError):
         self.path, self.line, self.field = path, line, field
         where = path + (f":{line}" if line is not None else "")
         self.source, self.reason = where, " ".join(message.split())
+        self.also: tuple[GoldError, ...] = ()
         place = ", ".join(part for part in (where, f"field {field!r}" if field else "") if part)
         super().__init__(f"{place}: {message}" if place else message, hint=hint)
 

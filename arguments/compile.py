@@ -12,6 +12,7 @@ from .groups import (
     Limits,
     ModelOptions,
     Resume,
+    RowOptions,
     SamplingOptions,
     SplitOptions,
     StrictnessOptions,
@@ -25,7 +26,15 @@ __all__ = ["COMPILE", "CompileOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class CompileOptions(
-    ModelOptions, VerifierOptions, Limits, Resume, SplitOptions, SamplingOptions, StrictnessOptions, Common
+    RowOptions,
+    ModelOptions,
+    VerifierOptions,
+    Limits,
+    Resume,
+    SplitOptions,
+    SamplingOptions,
+    StrictnessOptions,
+    Common,
 ):
     """Of ``jurist compile``."""
 

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import Form, GoldOptions, Printed, SeedOptions, SplitOptions, StrictnessOptions, name, whole
+from .groups import (
+    Form,
+    GoldOptions,
+    Printed,
+    RowOptions,
+    SeedOptions,
+    SplitOptions,
+    StrictnessOptions,
+    name,
+    whole,
+)
 from .options import Options, flag, option, positional
 
 __all__ = [
@@ -26,7 +36,7 @@ _RULES = ("unanimous", "majority", "adjudicated")
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedGold(Printed):
+class JudgedGold(RowOptions, Printed):
     """A judge, and gold of it: named by ``--gold`` as everywhere, or in its place."""
 
     judge: str = positional("JUDGE", help="the judge whose labels these are")
@@ -63,7 +73,7 @@ class AgreementOptions(SeedOptions, JudgedGold):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportOptions(Printed):
+class ImportOptions(RowOptions, Printed):
     """Of ``jurist gold import``."""
 
     judge: str = positional("JUDGE", help="the judge whose labels these are")
@@ -140,8 +150,15 @@ GOLD = (
         name="gold check",
         does="gold.check",
         options=CheckOptions,
-        help="Validate a gold set and describe it.",
-        examples="examples:\n  jurist gold check fect --gold labels.csv\n",
+        help="Validate a gold set and describe it: everything that is wrong at once, with counts.",
+        examples="""\
+examples:
+  jurist gold check fect --gold labels.csv
+  jurist gold check fect --gold labels.csv --column answer=claim --map yes=factual --map no=non_factual
+  jurist gold check fect --gold labels.csv --rejects bad.jsonl
+
+The same --column, --map and --rejects go with compile, evaluate, compare and gold import, which writes the mended rows.
+""",
     ),
     Command(
         name="gold import",
@@ -151,6 +168,7 @@ GOLD = (
         examples="""\
 examples:
   jurist gold import fect fect_benchmark.csv --output gold.jsonl
+  jurist gold import fect labels.csv --column answer=claim --map yes=factual --rejects bad.jsonl --output gold.jsonl
   jurist gold import fect ann.csv bob.csv --merge unanimous --output gold.jsonl
   jurist gold import fect gold.jsonl review.csv --merge adjudicated --output gold2.jsonl
 """,

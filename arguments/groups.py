@@ -20,6 +20,7 @@ __all__ = [
     "PaidOptions",
     "Printed",
     "Resume",
+    "RowOptions",
     "SamplingOptions",
     "SeedOptions",
     "SplitOptions",
@@ -29,6 +30,7 @@ __all__ = [
     "VerifierOptions",
     "WritingOptions",
     "name",
+    "pair",
     "share",
     "whole",
 ]
@@ -121,8 +123,39 @@ class Common(SeedOptions, Printed):
     """The same, and a seed."""
 
 
+def pair(text: str) -> tuple[str, str]:
+    """Return the two sides of ``THEIRS=OURS``."""
+    theirs, equals, ours = (part.strip() for part in text.partition("="))
+    if not (theirs and equals and ours):
+        raise argparse.ArgumentTypeError(f"{_short(text)} is no pair: write THEIRS=OURS")
+    return theirs, ours
+
+
 @dataclass(frozen=True, kw_only=True)
-class GoldOptions(Options):
+class RowOptions(Options):
+    """How the rows of a file are read as a judge's."""
+
+    columns: tuple[tuple[str, str], ...] = repeated(
+        "--column",
+        type=pair,
+        metavar="THEIRS=OURS",
+        help="a column of the file is this field of the judge, as answer=response",
+    )
+    labels: tuple[tuple[str, str], ...] = repeated(
+        "--map",
+        type=pair,
+        metavar="THEIRS=OURS",
+        help="a label of the file means this label of the judge, as Yes=send; capitals never matter",
+    )
+    rejects: str | None = option(
+        "--rejects",
+        metavar="F.jsonl",
+        help="set rows that cannot be used aside in this file, with the reasons (default: refuse the whole)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldOptions(RowOptions):
     """Labelled rows."""
 
     gold: str = option(

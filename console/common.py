@@ -20,23 +20,37 @@ from rich.progress import (
 )
 
 from ..arguments.generate import AssessOptions, LabellerOptions
-from ..arguments.groups import Endpoint, Limits, SamplingOptions, StoreOptions, VerifierOptions
+from ..arguments.groups import (
+    Endpoint,
+    Limits,
+    RowOptions,
+    SamplingOptions,
+    StoreOptions,
+    VerifierOptions,
+)
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError
+from ..gold.columns import Rejects
+from ..gold.goldset import Gold
+from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.resolving import default_temperature
 from ..keeping.trust import Trust
 from ..programs.asking import Sampling
+from ..programs.judge import Judge
+from .printing import remark
 
 __all__ = [
     "Bar",
     "budget_of",
+    "gold_of",
     "human",
     "judge_of",
     "labelling",
     "latest_or_basic",
+    "mapping_of",
     "model_of",
     "progress",
     "sampling_of",
@@ -88,6 +102,24 @@ def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model
             raise UsageError("--judge-api-base is the address of no model", hint="add --judge-model")
         return None
     return Model(name=options.judge_model, api_base=options.judge_api_base, timeout=timeout, seed=seed)
+
+
+def mapping_of(options: RowOptions) -> RowMapping:
+    """Return the names of columns and labels in the user's files."""
+    return RowMapping(columns=dict(options.columns), labels=dict(options.labels))
+
+
+def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, labelled: bool = True) -> Gold:
+    """Return gold, read as the options say; rows that they set aside are said.
+
+    Raises:
+        GoldError: it cannot be used.
+    """
+    bad = None if options.rejects is None else Rejects(options.rejects)
+    gold = Gold.load(source, judge, labelled=labelled, mapping=mapping_of(options), rejects=bad)
+    if bad and bad.count:
+        remark(f"{bad.count} rows of {gold.source} cannot be used and are in {bad.path}, with the reasons")
+    return gold
 
 
 def judge_of(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..arguments.compare import CompareOptions
-from ..gold.goldset import Gold
 from ..jobs.comparing import Comparison, compare
 from ..jobs.estimate import Estimate
 from ..jobs.experiment import Answers, Experiment
@@ -15,7 +14,7 @@ from ..jobs.foresee import foresee
 from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, Start, paying
 from .approving import agree
-from .common import budget_of, judge_of, model_of, progress, store_of, verifier_model, write_text
+from .common import budget_of, gold_of, judge_of, model_of, progress, store_of, verifier_model, write_text
 from .compared import cost_line, sheets
 from .printing import Part, Result
 from .strata import People
@@ -70,7 +69,7 @@ def _experiment(options: CompareOptions, store: Store) -> Experiment:
     contenders = [one for judge in loaded for one in judge.on(models, draws=options.repeats)]
     return Experiment(
         contenders=tuple(contenders),
-        gold=Gold.load(options.gold, contenders[0].judge),
+        gold=gold_of(options.gold, contenders[0].judge, options),
         repeats=options.repeats,
         budget=budget_of(options),
     )

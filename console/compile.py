@@ -11,7 +11,6 @@ from ..arguments.compile import CompileOptions
 from ..engines.meter import Budget
 from ..errors import UsageError, choices
 from ..evaluation.ceiling import Ceiling
-from ..gold.goldset import Gold
 from ..gold.strata import Strata, ceiling_of, strata
 from ..jobs.compiling import Compiled, Plan, compile_judge
 from ..jobs.foresee import foresee_compilation
@@ -21,7 +20,7 @@ from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
 from .approving import agree
-from .common import human, model_of, sampling_of, settings_of, shares_of, store_of, verifier_model
+from .common import gold_of, human, model_of, sampling_of, settings_of, shares_of, store_of, verifier_model
 from .history import pareto_parts
 from .printing import Part, Result, remark
 from .proof import kept_line, proof_parts
@@ -103,7 +102,7 @@ def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
         )
     return Plan(
         judge=judge,
-        gold=Gold.load(gold, judge),
+        gold=gold_of(gold, judge, options),
         optimizer=options.optimizer or DEFAULT,
         options=settings_of(options.settings),
         model=model,

@@ -9,12 +9,11 @@ from typing import Any
 
 from ..arguments.compare import EvaluateOptions
 from ..evaluation.measured import Score
-from ..gold.goldset import Gold
 from ..jobs.evaluating import Disagreement, Evaluating, Evaluation, evaluation_of
 from ..jobs.foresee import foresee
 from ..keeping.paying import Start, paying
 from ..report.table import Table, table
-from .common import budget_of, judge_of, model_of, store_of, verifier_model, write_text
+from .common import budget_of, gold_of, judge_of, model_of, store_of, verifier_model, write_text
 from .compare import asked
 from .printing import Part, Result
 from .tables import OFFLINE, counts_line, metric_cell, scores_table, spend_line
@@ -36,7 +35,7 @@ def run(options: EvaluateOptions) -> Result:
         strictness=options.strictness,
         verifier=verifier_model(options, options.timeout, options.seed),
     ).with_model(model_of(options, options.model, options.seed))
-    gold = Gold.load(options.gold, loaded.judge)
+    gold = gold_of(options.gold, loaded.judge, options)
     work = Evaluating(contenders=(loaded,), gold=gold, budget=budget_of(options))
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
     with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:

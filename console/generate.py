@@ -20,7 +20,6 @@ from ..errors import UsageError
 from ..generating.generation import Generated, Generation
 from ..generating.writing import generate, rejects_path
 from ..gold.documents import read_documents
-from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
 from ..jobs.foresee import foresee_items
 from ..keeping.loading import LoadedJudge, load_judge
@@ -36,7 +35,7 @@ from ..programs.dialogue_checks import range_of
 from ..programs.generator import generator_of
 from ..programs.strictness import BELOW, DEFAULT
 from ..report.table import Table, table
-from .common import budget_of, labelling, model_of, store_of, verifier_model, write_text
+from .common import budget_of, gold_of, labelling, model_of, store_of, verifier_model, write_text
 from .printing import Part, Result, remark
 from .started import Started
 from .tables import OFFLINE
@@ -126,7 +125,7 @@ def cognibench_l(options: DatasetOptions) -> Result:
 
 def dynamics(options: DynamicsOptions) -> Result:
     """Return the dynamics of labelled gold."""
-    gold = Gold.load(options.gold, COGNIBENCH)
+    gold = gold_of(options.gold, COGNIBENCH, options)
     labelled = labelled_gold(gold)
     positive = BELOW[options.strictness or DEFAULT]
     described = describe_labelled(labelled, positive=positive, seed=options.seed)

@@ -10,13 +10,14 @@ from ..arguments.gold import AgreementOptions, CheckOptions, ImportOptions, Judg
 from ..errors import GoldError, UsageError
 from ..evaluation.agreement import rater_agreement
 from ..evaluation.ceiling import human_ceiling
-from ..gold.goldset import Gold, describe, import_gold, write_split
+from ..gold.columns import Rejects
+from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_split
 from ..gold.leaks import check_leaks
 from ..gold.merging import RULES, Merged, merge_gold
 from ..gold.strata import rating_columns, strata
 from ..keeping.loading import find_judge
-from ..report.table import table
-from .common import shares_of, store_of
+from ..report.table import Table, table
+from .common import gold_of, mapping_of, shares_of, store_of
 from .printing import Part, Result
 from .raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table
 from .strata import strata_lines
@@ -43,38 +44,85 @@ def gold_name(options: JudgedGold) -> str:
 
 
 def check(options: CheckOptions) -> Result:
-    """Validate, describe, and try the split."""
-    gold = Gold.load(gold_name(options), find_judge(options.judge, store_of(options)))
+    """Validate all rows, describe those that can be used, and try the split."""
+    judge, bad = find_judge(options.judge, store_of(options)), Rejects(options.rejects)
+    try:
+        gold = Gold.load(gold_name(options), judge, mapping=mapping_of(options), rejects=bad)
+    except GoldError as error:
+        if not bad.count:
+            raise
+        return _refused(bad, error)
+    if options.rejects is None and (refusal := bad.refusal()):
+        return _refused(bad, refusal)
     parts = gold.split(options.seed, shares_of(options.split))
     check_leaks(parts)
-    facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}}
-    body = [table(f"{gold.name}: no problem found", ["what", "value"], list(facts.items()))]
+    problems = _problems(bad)
+    facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}, **problems}
+    body: list[Part] = [
+        table(f"{gold.name}: {_found(gold, bad)}", ["what", "value"], list(facts.items())),
+        *([_problem_table(bad)] if bad.count else []),
+    ]
     return Result(data=facts, body=body)
+
+
+def _found(gold: Gold, bad: Rejects) -> str:
+    """Return in words what is not as it should be, of the rows that are used."""
+    said = [f"{bad.count} rows set aside in {bad.path}"] if bad.count else []
+    said += [f"{name} is empty in {rows} cases" for name, rows in empty_inputs(gold.cases).items()]
+    return "; ".join(said) or "no problem found"
+
+
+def _refused(bad: Rejects, error: GoldError) -> Result:
+    """Return all that is wrong, with the one error that ends the command."""
+    several = f"{bad.count} rows cannot be used; correct them, or set them aside with --rejects F.jsonl"
+    said = several if error.line is not None and bad.count > 1 else str(error)
+    return Result(data=_problems(bad), body=[_problem_table(bad)], notes=[f"error: {said}"], code=1)
+
+
+def _problems(bad: Rejects) -> dict[str, Any]:
+    return {"problems": [asdict(one) for one in bad.problems()]} if bad.count else {}
+
+
+def _problem_table(bad: Rejects) -> Table:
+    rows = [
+        [one.rows, one.field or "-", one.reason, ", ".join(one.places), one.hint] for one in bad.problems()
+    ]
+    return table("what is wrong", ["rows", "field", "problem", "first places", "what to do"], rows)
 
 
 def import_(options: ImportOptions) -> Result:
     """Write canonical JSONL."""
     judge = find_judge(options.judge, store_of(options))
-    gold = import_gold(options.gold, judge, Path(options.output), merge=options.merge)
+    bad = None if options.rejects is None else Rejects(options.rejects)
+    gold = import_gold(
+        options.gold,
+        judge,
+        Path(options.output),
+        merge=options.merge,
+        mapping=mapping_of(options),
+        rejects=bad,
+    )
     cases, unlabelled = len(gold.cases), len(gold.ambiguous)
     data = {
         "output": options.output,
         "cases": cases,
         "without_label": unlabelled,
         "left_out": gold.skipped - unlabelled,
+        "rejected": bad.count if bad else 0,
     }
+    aside = f"; {bad.count} rows that cannot be used are in {bad.path}" if bad and bad.count else ""
     if options.merge is None:
-        return Result(data=data, body=[f"{cases} cases written to {options.output}"])
+        return Result(data=data, body=[f"{cases} cases written to {options.output}{aside}"])
     line = (
         f"{cases + unlabelled} cases written to {options.output}, {unlabelled} of them "
-        f"without any label; {gold.skipped - unlabelled} that nobody labelled are left out"
+        f"without any label; {gold.skipped - unlabelled} that nobody labelled are left out{aside}"
     )
     return Result(data=data, body=[line, *strata_lines(strata(gold))])
 
 
 def split(options: SplitGoldOptions) -> Result:
     """Write the parts."""
-    gold = Gold.load(gold_name(options), find_judge(options.judge, store_of(options)))
+    gold = gold_of(gold_name(options), find_judge(options.judge, store_of(options)), options)
     parts = gold.split(options.seed, shares_of(options.split))
     check_leaks(parts)
     write_split(parts, Path(options.output))
@@ -89,7 +137,7 @@ def agreement(options: AgreementOptions) -> Result:
     """Compare the raters of a gold set, with what each merging rule leaves ambiguous."""
     judge = find_judge(options.judge, store_of(options))
     # rows that raters labelled and nobody merged yet have no gold label
-    gold = Gold.load(gold_name(options), judge, labelled=False)
+    gold = gold_of(gold_name(options), judge, options, labelled=False)
     ratings, groups = _ratings(gold)
     found = rater_agreement(
         ratings, judge.comparison, groups=groups, ordered=options.ordinal, seed=options.seed

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..arguments.table import AblationOptions, DetectorOptions, TableOptions
 from ..errors import UsageError
-from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, find_judge
 from ..keeping.paying import PaidJob, Start, paying
@@ -21,7 +20,17 @@ from ..papers.cognibench.result import Table
 from ..programs.cognibench import COGNIBENCH
 from ..programs.strictness import DEFAULT, with_strictness
 from .approving import agree
-from .common import budget_of, judge_of, model_of, progress, settings_of, shares_of, store_of, write_text
+from .common import (
+    budget_of,
+    gold_of,
+    judge_of,
+    model_of,
+    progress,
+    settings_of,
+    shares_of,
+    store_of,
+    write_text,
+)
 from .detected import sheets
 from .printing import Part, Result, remark
 from .tables import OFFLINE, spend_line
@@ -40,7 +49,7 @@ def three(options: DetectorOptions) -> Result:
             for reference in options.detectors or _DETECTORS
             for contender in _contenders(options, reference, store)
         ),
-        gold=Gold.load(options.gold, COGNIBENCH),
+        gold=gold_of(options.gold, COGNIBENCH, options),
         strictness=options.strictness or DEFAULT,
         budget=budget_of(options),
         seed=options.seed,
@@ -62,7 +71,7 @@ def five(options: AblationOptions) -> Result:
     models = (model_of(options, name, options.seed) for name in options.names)
     work = Ablation(
         judge=judge,
-        gold=Gold.load(options.gold, judge),
+        gold=gold_of(options.gold, judge, options),
         models=tuple(default_temperature(model, options.samples) for model in models),
         samples=options.samples,
         thresholds=_thresholds(options.thresholds),

@@ -14,7 +14,7 @@ from ..gold.review import Judged, candidates, read_judged, review_lines, sources
 from ..gold.sheets_out import Written, format_of, open_lines, write_sheet
 from ..keeping.loading import find_judge
 from ..programs.judge import Judge
-from .common import store_of
+from .common import gold_of, store_of
 from .gold import gold_name
 from .printing import Result
 
@@ -72,7 +72,7 @@ def sheet(options: SheetOptions) -> Result:
     """Write the units that people should label."""
     path = Path(options.output)
     format_ = format_of(path, options.format)
-    gold = Gold.load(gold_name(options), find_judge(options.judge, store_of(options)), labelled=False)
+    gold = gold_of(gold_name(options), find_judge(options.judge, store_of(options)), options, labelled=False)
     lines = open_lines(gold, rater=options.rater, every=options.every)
     return _wrote(write_sheet(lines, gold, path, rater=options.rater, format_=format_), options.judge)
 

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeAlias
 
 from ..errors import GoldError, UsageError
 from .rowtypes import Row
 
-__all__ = ["Rejects", "column_names", "renamed"]
+__all__ = ["OnBad", "Problem", "Rejects", "column_names", "refuse", "renamed"]
+
+OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
+"""Takes what is wrong with a row and the row as far as it could be read; may raise the error."""
+
+_PLACES = 5
+_KINDS = 1000
+"""Different problems that are counted; memory stays flat in a file where each row has one of its own."""
+
+
+def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
+    """Raise the error: the first bad row ends the reading."""
+    raise error
 
 
 def column_names(pairs: Sequence[str]) -> dict[str, str]:
@@ -48,28 +61,83 @@ def renamed(
     return {names.get(key, key): value for key, value in row.items() if key in names or key not in taken}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One thing that is wrong with some rows.
+
+    Attributes:
+        reason, field, hint: in words; the column to blame, if any; the next step.
+        rows: how many rows have it, at least 1.
+        places: ``file:line`` of the first few.
+    """
+
+    reason: str
+    field: str
+    hint: str
+    rows: int = 0
+    places: tuple[str, ...] = ()
+
+    def also(self, place: str) -> Problem:
+        """Return it with one row more."""
+        return replace(self, rows=self.rows + 1, places=(*self.places, place)[:_PLACES])
+
+
 class Rejects:
-    """A file of the rows that could not be used, one JSON line each, with the reason; none without such rows.
+    """A file of the rows that could not be used, one JSON line each, with the reasons; none without such rows.
 
     Args:
         path: the file, which is written anew; ``None`` counts only.
+
+    Attributes:
+        count: how many there are.
+        first: what is wrong with the first of them.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self.path, self.count = path, 0
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path, self.count = None if path is None else Path(path), 0
         self.first: GoldError | None = None
         self._file: TextIO | None = None
+        self._problems: dict[tuple[str, str], Problem] = {}
 
     def add(self, error: GoldError, row: Mapping[str, Any] | None) -> None:
-        """Write why a row could not be used, and the row as far as it could be read."""
+        """Write why a row could not be used, and the row as far as it could be read.
+
+        Raises:
+            GoldError: the file cannot be written.
+        """
         self.count += 1
         self.first = self.first or error
+        for one in (error, *error.also):
+            key = one.field, one.reason
+            if key in self._problems or len(self._problems) < _KINDS:
+                known = self._problems.get(key) or Problem(reason=one.reason, field=one.field, hint=one.hint)
+                self._problems[key] = known.also(one.source)
         if self.path is None:
             return
-        if self._file is None:
-            self._file = self.path.open("w", encoding="utf-8", errors="backslashreplace")
         said = {"source": error.source, "field": error.field, "reason": error.reason, "hint": error.hint}
-        self._file.write(json.dumps({**said, "row": row}, ensure_ascii=False, default=str) + "\n")
+        more = {"also": [f"{one.field}: {one.reason}" for one in error.also]} if error.also else {}
+        try:
+            if self._file is None:
+                self._file = self.path.open("w", encoding="utf-8", errors="backslashreplace")
+            self._file.write(json.dumps({**said, **more, "row": row}, ensure_ascii=False, default=str) + "\n")
+        except OSError as bad:
+            hint = "name a file in a folder that can be written"
+            raise GoldError(f"cannot write: {bad.strerror}", path=str(self.path), hint=hint) from bad
+
+    def problems(self) -> Sequence[Problem]:
+        """Return everything that is wrong, what most rows have first."""
+        return sorted(self._problems.values(), key=lambda one: -one.rows)
+
+    def refusal(self) -> GoldError | None:
+        """Return the error to raise where no row may be bad: the first, and how many rows more are bad."""
+        first, more = self.first, self.count - 1
+        if first is None or not more:
+            return first
+        rest = (
+            f"{more} more row{'s are' if more > 1 else ' is'} bad: jurist gold check lists all that is wrong"
+        )
+        hint = f"{first.hint}; {rest}" if first.hint else rest
+        return GoldError(first.reason, path=first.path, line=first.line, field=first.field, hint=hint)
 
     def __enter__(self) -> Rejects:
         return self

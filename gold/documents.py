@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..cases import text_hash
 from ..errors import GoldError
 from ..text.wording import is_chinese
+from .columns import OnBad, refuse
 from .decoding import text_of
 from .readers import Reading, bundled_names, read
 
@@ -60,13 +61,18 @@ class Document:
         return "zh" if is_chinese(self.text) else "en"
 
 
-def read_for(judge: Judge, source: str | Path) -> Reading:
+def read_for(judge: Judge, source: str | Path, on_bad: OnBad = refuse) -> Reading:
     """Read rows for a judge: documents where it takes documents, else whatever the source holds.
+
+    Args:
+        judge: whose rows they are.
+        source: as :func:`jurist.gold.readers.read` and :func:`read_documents` take it.
+        on_bad: takes what is wrong with lines of a file that hold no row; a bad document ends the reading.
 
     Raises:
         GoldError: the source cannot be used, with its place.
     """
-    return document_rows(source, judge.document) if judge.document else read(source)
+    return document_rows(source, judge.document) if judge.document else read(source, on_bad)
 
 
 def document_rows(source: str | Path, name: str) -> Reading:

@@ -27,9 +27,11 @@ __all__ = [
     "canonical_row",
     "cell",
     "input_columns",
+    "is_rating",
     "label_keys",
     "make_case",
     "prepared",
+    "row_keys",
 ]
 
 _RATER = "rater:"  # the start of a column that holds one rater's labels
@@ -115,6 +117,17 @@ def input_columns(judge: Judge) -> frozenset[str]:
     return frozenset(keys) | frozenset(judge.input_fields)
 
 
+def row_keys(judge: Judge) -> list[str]:
+    """Return every name that a judge reads of a row."""
+    names = (key for name, info in judge.row_model.model_fields.items() for key in _keys(name, info))
+    return list(dict.fromkeys([*names, "group", "ratings"]))
+
+
+def is_rating(column: str) -> bool:
+    """Say whether a column holds one rater's labels."""
+    return _rater(column) is not None
+
+
 def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
     """Return the JSON row from which the same case is read again: the judge's fields only, in their order.
 
@@ -156,7 +169,12 @@ def _case(judge: Judge, row: Mapping[str, Any], path: str, line: int | None) -> 
     try:
         return judge.case(row, path=path, line=line)
     except GoldError as error:
-        raise _unknown_label(judge, row, error) or error from error
+        first, *also = (_unknown_label(judge, row, one) or one for one in (error, *error.also))
+        # a union of types has a fault for each of its members
+        first.also = tuple(
+            {(one.field, one.reason): one for one in also if one.field != first.field}.values()
+        )
+        raise first from error
 
 
 def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> GoldError | None:
@@ -171,7 +189,7 @@ def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> Go
         value, key = value[int(rest[0])], f"{key}[{rest[0]}]"
     if isinstance(value, list | Mapping):
         return None
-    hint = f"use {judge.answer.expects}"
+    hint = f"use {judge.answer.expects}; or say what it means: --map {value}=LABEL"
     return GoldError(f"unknown label {value!r}", path=error.path, line=error.line, field=key, hint=hint)
 
 

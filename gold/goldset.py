@@ -1,25 +1,29 @@
 """Gold sets: labelled cases with their card, read from anywhere, checked, split and written.
 
-A gold set is refused as a whole when any row of it is wrong: a judge compiled
-on half of a file would be proved on the wrong thing. It knows nothing of models.
+A gold set is refused as a whole when any row of it is wrong, unless bad rows are
+to be set aside: a judge compiled on half of a file would be proved on the wrong
+thing. It knows nothing of models.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..errors import GoldError
+from .columns import Rejects
 from .documents import read_for
 from .expanding import expand_row, nothing_for
+from .frames import frame_reading
 from .goldrows import canonical_row, label_keys, make_case
 from .joining import joined
 from .leaks import check_leaks
+from .mapping import RowMapping
 from .merging import Rule, merge_gold, named_ambiguity
 from .readers import Reading, bundled_names
 from .rows import GoldData
@@ -37,6 +41,7 @@ __all__ = [
     "bundled_names",
     "check_leaks",
     "describe",
+    "empty_inputs",
     "import_gold",
     "write_jsonl",
     "write_split",
@@ -48,7 +53,15 @@ class Gold(GoldData):
     """A gold set: its data, how it is read, and how it is split."""
 
     @classmethod
-    def load(cls, source: str | Path | Sequence[str | Path], judge: Judge, *, labelled: bool = True) -> Gold:
+    def load(
+        cls,
+        source: str | Path | Sequence[str | Path],
+        judge: Judge,
+        *,
+        labelled: bool = True,
+        mapping: RowMapping | None = None,
+        rejects: Rejects | None = None,
+    ) -> Gold:
         """Read and check a gold set.
 
         Args:
@@ -57,24 +70,44 @@ class Gold(GoldData):
             judge: whose rows they are.
             labelled: True leaves out rows without any label and demands both classes;
                 False is for new data, where labels are optional.
+            mapping: the names of columns and labels in the source, where they are not the judge's.
+            rejects: takes the rows that cannot be used, and its file is written; default: none may be bad.
 
         Raises:
             GoldError: the source or one of its rows cannot be used, with file, line and field.
+            UsageError: the mapping names a field or a label that the judge does not have.
         """
         sources = [source] if isinstance(source, str | Path) else list(source)
-        return _build([read_for(judge, one) for one in sources], judge, " ".join(map(str, sources)), labelled)
+        way = _Way(labelled, mapping or RowMapping(), rejects or Rejects(), rejects is None)
+        with way.bad:
+            readings = [read_for(judge, one, way.bad.add) for one in sources]
+            return _build(readings, judge, " ".join(map(str, sources)), way)
 
     @classmethod
     def of(
-        cls, rows: Iterable[Mapping[str, Any]], judge: Judge, name: str = "rows", *, labelled: bool = True
+        cls,
+        rows: Any,
+        judge: Judge,
+        name: str = "rows",
+        *,
+        labelled: bool = True,
+        mapping: RowMapping | None = None,
+        rejects: Rejects | None = None,
     ) -> Gold:
         """Make a gold set from rows in Python; messages count them from 1.
+
+        Args:
+            rows: mappings, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``.
+            judge: whose rows they are.
+            name: a short name for cards and reports.
+            labelled, mapping, rejects: as :meth:`load` takes them.
 
         Raises:
             GoldError: a row cannot be used, or there is none.
         """
-        numbered = [(number, dict(row)) for number, row in enumerate(rows, 1)]
-        return _build([Reading(name=name, path=name, rows=numbered)], judge, name, labelled)
+        way = _Way(labelled, mapping or RowMapping(), rejects or Rejects(), rejects is None)
+        with way.bad:
+            return _build([frame_reading(rows, name)], judge, name, way)
 
     def split(self, seed: int, shares: tuple[float, float, float] = (0.5, 0.2, 0.3)) -> Split:
         """Split by group into train, dev and test.
@@ -91,9 +124,10 @@ class Gold(GoldData):
 def describe(gold: Gold) -> dict[str, Any]:
     """Return what a gold set holds, as JSON values.
 
-    ``cases``, ``groups`` and ``units`` are counts, ``unlabelled`` counts units without a label, ``raters`` counts
-    the cases each rater rated, ``skipped`` and ``merged`` count rows left out. What is said of the labels depends on
-    the kind of answer: of closed ones, units by label, and the ``positive`` share of the labelled units.
+    ``cases``, ``groups`` and ``units`` are counts, ``unlabelled`` counts units without a label, ``empty`` the cases
+    in which an input of text is empty, by its name, ``raters`` the cases each rater rated, ``skipped`` and
+    ``merged`` count rows left out. What is said of the labels depends on the kind of answer: of closed ones, units
+    by label, and the ``positive`` share of the labelled units.
     """
     judge = gold.judge
     units = sum(len(case.gold or judge.answer.units(case.inputs)) for case in gold.cases)
@@ -109,10 +143,22 @@ def describe(gold: Gold) -> dict[str, Any]:
         "units": units,
         **judge.answer.describe(known),
         "unlabelled": units - len(known),
+        "empty": empty_inputs(gold.cases),
         "raters": dict(sorted(raters.items())),
         "skipped": gold.skipped,
         "merged": gold.merged,
     }
+
+
+def empty_inputs(cases: Sequence[Case]) -> dict[str, int]:
+    """Return how many cases have an input of text that is empty, by its name."""
+    found = Counter(
+        name
+        for case in cases
+        for name, value in case.inputs.items()
+        if isinstance(value, str) and not value.strip()
+    )
+    return dict(sorted(found.items()))
 
 
 def import_gold(
@@ -122,6 +168,8 @@ def import_gold(
     *,
     labelled: bool = True,
     merge: Rule | None = None,
+    mapping: RowMapping | None = None,
+    rejects: Rejects | None = None,
 ) -> Gold:
     """Read any source and write it as canonical JSONL: the judge's own fields, groups and ratings.
 
@@ -135,6 +183,7 @@ def import_gold(
         merge: make the gold label of each unit from its ratings by this rule. Ambiguous units are written too:
             with their ratings, without a label, and with their category in the field ``ambiguity``. Rows
             that nobody labelled are left out. ``adjudicated`` then says of the file what ``merge`` said.
+        mapping, rejects: as :meth:`Gold.load` takes them.
 
     Returns:
         What was written; cases without any label are in ``ambiguous``.
@@ -142,7 +191,7 @@ def import_gold(
     Raises:
         GoldError: the source cannot be used, no row in it has a label or a rating, or the file cannot be written.
     """
-    gold = Gold.load(source, judge, labelled=labelled and merge is None)
+    gold = Gold.load(source, judge, labelled=labelled and merge is None, mapping=mapping, rejects=rejects)
     if merge is not None:
         gold = _by_rule(gold, merge)
     known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
@@ -189,23 +238,42 @@ def write_split(split: Split, folder: str | Path) -> None:
     write_whole(json.dumps(about, indent=2, sort_keys=True) + "\n", place / "split.json")
 
 
-def _build(readings: Sequence[Reading], judge: Judge, source: str, labelled: bool) -> Gold:
+@dataclass(frozen=True)
+class _Way:
+    """How rows become cases.
+
+    Attributes:
+        labelled: as for :meth:`Gold.load`.
+        mapping: the names in the source.
+        bad: takes the rows that cannot be used.
+        strict: whether none may be bad.
+    """
+
+    labelled: bool
+    mapping: RowMapping
+    bad: Rejects
+    strict: bool
+
+
+def _build(readings: Sequence[Reading], judge: Judge, source: str, way: _Way) -> Gold:
+    way.mapping.check(judge)
     found: dict[str, tuple[Case, Row]] = {}
     skipped = merged = 0
     for reading in readings:
-        for held in _cases(reading, judge):
+        for raw, held in _cases(reading, judge, way):
             skipped += not held
             for case, row in held:
-                if labelled and not case.known and not _rated(case):
+                if way.labelled and not case.known and not _rated(case):
                     skipped += 1
-                elif case.id in found:
-                    merged += 1
-                    found[case.id] = joined(found[case.id], (case, row))
-                else:
+                elif case.id not in found:
                     found[case.id] = case, row
-    if not found and not labelled:
+                elif (both := _joined(found[case.id], (case, row), raw, way.bad)) is not None:
+                    merged += 1
+                    found[case.id] = both
+    _settle(way, found)
+    if not found and not way.labelled:
         raise nothing_for(judge, skipped, source)
-    ambiguous = tuple(case for case, _ in found.values() if labelled and not case.known)
+    ambiguous = tuple(case for case, _ in found.values() if way.labelled and not case.known)
     out = {case.id for case in ambiguous}
     gold = Gold(
         name=" ".join(reading.name for reading in readings),
@@ -218,20 +286,45 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, labelled: boo
         skipped=skipped + len(ambiguous),
         merged=merged,
     )
-    if labelled:
+    if way.labelled:
         _check_classes(gold, " ".join(reading.path for reading in readings))
     return gold
 
 
-def _cases(reading: Reading, judge: Judge) -> Iterator[list[tuple[Case, Row]]]:
-    """Yield what each row of the source holds: one case, or any number where the judge expands rows."""
-    if not reading.rows:
+def _settle(way: _Way, found: Mapping[str, Any]) -> None:
+    """Refuse bad rows where none may be bad, and where nothing else is left."""
+    refusal = way.bad.refusal()
+    if refusal is not None and (way.strict or not found):
+        raise refusal
+
+
+def _joined(
+    first: tuple[Case, Row], again: tuple[Case, Row], raw: Row, bad: Rejects
+) -> tuple[Case, Row] | None:
+    try:
+        return joined(first, again)
+    except GoldError as error:
+        bad.add(error, raw)
+        return None
+
+
+def _cases(reading: Reading, judge: Judge, way: _Way) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:
+    """Yield each row of the source and what it holds: one case, or any number where the judge expands rows."""
+    if not reading.rows and not way.bad.count:
         raise GoldError("there are no rows", path=reading.path, hint="give at least one row")
-    if is_sheet(reading):
+    originals = dict(reading.rows)
+    reading = way.mapping.reading(judge, reading)
+    if reading.rows and is_sheet(reading):
         reading = answered(judge, reading)
     for number, (line, _) in enumerate(reading.rows):
-        rows = expand_row(judge, reading, number)
-        yield [(make_case(judge, row, path=reading.path, line=line), row) for row in rows]
+        raw = originals[line]
+        try:
+            rows = expand_row(judge, reading, number)
+            held = [(make_case(judge, row, path=reading.path, line=line), row) for row in rows]
+        except GoldError as error:
+            way.bad.add(error, raw)
+            continue
+        yield raw, held
 
 
 def _rated(case: Case) -> bool:

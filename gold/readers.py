@@ -18,6 +18,7 @@ from typing import Any
 
 from ..errors import GoldError
 from .authors import FECT_COLUMNS, cognibench_rows, is_cognibench
+from .columns import OnBad, refuse
 from .decoding import text_of
 from .hubsets import read_hub
 from .jsonrows import parse_json
@@ -52,20 +53,21 @@ class Reading:
     second_path: str = ""
 
 
-def read(source: str | Path) -> Reading:
+def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
     """Read a source.
 
     Args:
         source: a file (JSONL, JSON array, CSV, Parquet), a folder (a bundled gold set's layout, the
             CogniBench or FECT authors' files, or files that ``datasets`` loads), a bundled name,
             ``-`` for standard input, or ``hf:org/name`` with an optional ``:split``.
+        on_bad: takes what is wrong with lines of a file that hold no row.
 
     Raises:
         GoldError: there is no such source, or it cannot be read, with file and line.
     """
     name = str(source)
     if name == "-":
-        return _file(sys.stdin.buffer.read(), "stdin", "<stdin>")
+        return _file(sys.stdin.buffer.read(), "stdin", "<stdin>", on_bad)
     if name.startswith("hf:"):
         dataset, _, split = name.removeprefix("hf:").partition(":")
         return Reading(name=dataset, path=name, rows=read_hub(dataset, split, name), kind="columns")
@@ -77,11 +79,11 @@ def read(source: str | Path) -> Reading:
             f"it cannot be read: {error.strerror}", path=name[:80], hint="check the path"
         ) from error
     if folder:
-        return _folder(path, path.resolve().name, name)
+        return _folder(path, path.resolve().name, name, on_bad)
     if file and name:
-        return _dialogues(_file(_bytes(path, name), path.stem, name), path.parent)
+        return _dialogues(_file(_bytes(path, name), path.stem, name, on_bad), path.parent)
     if name in bundled_names():
-        return _folder(_bundled() / name, name, name)
+        return _folder(_bundled() / name, name, name, on_bad)
     known = ", ".join(bundled_names()) or "none are installed"
     raise GoldError(
         "there is no such file or folder",
@@ -126,12 +128,12 @@ def _bytes(file: Traversable, path: str) -> bytes:
         ) from error
 
 
-def _file(data: bytes, name: str, path: str) -> Reading:
-    table = parse(data, path)
+def _file(data: bytes, name: str, path: str, on_bad: OnBad = refuse) -> Reading:
+    table = parse(data, path, on_bad)
     return Reading(name=name, path=path, rows=table.rows, kind=table.kind)
 
 
-def _folder(folder: Traversable, name: str, path: str) -> Reading:
+def _folder(folder: Traversable, name: str, path: str, on_bad: OnBad) -> Reading:
     if (folder / "gold.jsonl").is_file():
         return _card_folder(folder, name, path)
     for place, where in ((folder, path), (folder / "data", f"{path}/data")):
@@ -140,10 +142,10 @@ def _folder(folder: Traversable, name: str, path: str) -> Reading:
         if (place / "dialogues.json").is_file():
             return _cognibench(place, name, where)
         if (fect := _fect_file(place, where)) is not None:
-            return _file(_bytes(fect, f"{where}/{fect.name}"), name, f"{where}/{fect.name}")
+            return _file(_bytes(fect, f"{where}/{fect.name}"), name, f"{where}/{fect.name}", on_bad)
     files = [entry for entry in folder.iterdir() if _is_data(entry)]
     if len(files) == 1:
-        return _file(_bytes(files[0], f"{path}/{files[0].name}"), name, f"{path}/{files[0].name}")
+        return _file(_bytes(files[0], f"{path}/{files[0].name}"), name, f"{path}/{files[0].name}", on_bad)
     return Reading(name=name, path=path, rows=read_hub(path, "", path), kind="columns")
 
 

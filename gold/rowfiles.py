@@ -18,6 +18,7 @@ from pathlib import PurePath
 from typing import Any, BinaryIO
 
 from ..errors import GoldError
+from .columns import OnBad, refuse
 from .decoding import Rejoined, check_packed, unreadable
 from .jsonrows import json_rows
 from .rowtypes import Found, Kind, Row, Rows, Table
@@ -33,12 +34,13 @@ _BATCH = 256
 """Rows of Parquet that are in memory at once."""
 
 
-def parse(data: bytes, path: str) -> Table:
+def parse(data: bytes, path: str, on_bad: OnBad = refuse) -> Table:
     """Return the rows of a file's content.
 
     Args:
         data: the bytes of the file.
         path: its name, for messages; a ``.json`` name makes other content an error.
+        on_bad: takes what is wrong with a line or record that is no row.
 
     Raises:
         GoldError: the content is empty, not UTF-8, or broken, with its line.
@@ -47,8 +49,9 @@ def parse(data: bytes, path: str) -> Table:
     rows: Rows = []
     for line, row in found:
         if isinstance(row, GoldError):
-            raise row
-        rows.append((line, row))
+            on_bad(row, None)
+        else:
+            rows.append((line, row))
     return Table(rows=rows, kind=kind)
 
 
@@ -135,6 +138,8 @@ def _records(lines: Iterator[str], path: str) -> Iterator[tuple[int, list[str] |
         blank.append(header)
         if header.strip():
             break
+    if not blank:  # half of a byte order mark is no text
+        return
     # spreadsheets of many countries write ';' between cells
     delimiter = max(",;\t", key=lambda mark: _cells(blank[-1], mark))
     reader = csv.reader(itertools.chain(blank, lines), delimiter=delimiter, strict=True)

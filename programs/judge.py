@@ -267,15 +267,21 @@ class Judge:
 def _gold_error(
     error: pydantic.ValidationError, row: Mapping[str, Any], path: str, line: int | None
 ) -> GoldError:
-    first = error.errors(include_url=False)[0]
-    name = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "missing":
+    """Return the first fault of a row, with the others."""
+    first, *also = (_fault(one, row, path, line) for one in error.errors(include_url=False))
+    first.also = tuple(also)
+    return first
+
+
+def _fault(one: Any, row: Mapping[str, Any], path: str, line: int | None) -> GoldError:
+    name = ".".join(str(part) for part in one["loc"])
+    if one["type"] == "missing":
         have = ", ".join(repr(key) for key in list(row)[:8]) or "nothing"
-        hint = f"the row has {have}; add the field or rename a column"
+        hint = f"the row has {have}; add the field, or say which column it is: --column THEIRS={name}"
         return GoldError("the field is missing", path=path, line=line, field=name, hint=hint)
-    shown = inspect.cleandoc(repr(first.get("input")))[:80]
+    shown = inspect.cleandoc(repr(one.get("input")))[:80]
     return GoldError(
-        f"{first['msg']}, got {shown}",
+        f"{one['msg']}, got {shown}",
         path=path,
         line=line,
         field=name,

@@ -104,7 +104,11 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
         "label.jsonl:3, field 'factual': unknown label 'perhaps'",
         ("compile", "fect", "--gold", "label.jsonl"),
     ),
-    (1, "column.jsonl:1, field 'claim': the field is missing", ("gold", "check", "fect", "column.jsonl")),
+    (
+        1,
+        "column.jsonl:1, field 'claim': the field is missing",
+        ("gold", "split", "fect", "column.jsonl", "--output", "parts"),
+    ),
     (1, "there is no positive one", ("compile", "fect", "--gold", "one-class.jsonl")),
     (1, "has a label", ("compile", "fect", "--gold", "unlabelled.jsonl")),
     (1, "too few for train, dev and test", ("compile", "fect", "--gold", "one-group.jsonl")),

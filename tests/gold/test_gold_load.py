@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-import dspy
 import pyarrow
 import pyarrow.parquet
 import pydantic
 import pytest
+from judges import CHECK, FLAG, Flag
 
 from jurist.cases import Case, case_id
 from jurist.errors import GoldError
@@ -21,25 +21,6 @@ from jurist.gold.readers import bundled_names
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
-
-
-class Check(dspy.Signature):
-    """Decide whether the reply keeps to the policy."""
-
-    policy: str = dspy.InputField()
-    reply: str = dspy.InputField()
-    verdict: Literal["send", "hold"] = dspy.OutputField()
-
-
-class Flag(dspy.Signature):
-    """Decide whether the message is rude."""
-
-    message: str = dspy.InputField()
-    rude: bool = dspy.OutputField()
-
-
-CHECK = Judge(name="check", signature=Check, positive=frozenset({"hold"}))
-FLAG = Judge(name="flag", signature=Flag, positive=frozenset({"true"}))
 
 
 def fect(conversation: str, claim: str, factual: Any = True, **more: Any) -> dict[str, Any]:
@@ -81,10 +62,10 @@ ERRORS: dict[str, tuple[Judge, list[Any], int | None, str, str]] = {
     ),
     "unknown label, own judge": (
         CHECK,
-        [{"policy": "p", "reply": "r", "verdict": "Hold"}],
+        [{"policy": "p", "reply": "r", "verdict": "holt"}],
         1,
         "verdict",
-        "unknown label 'Hold'; use one of: send, hold",
+        "unknown label 'holt'; use one of: send, hold",
     ),
     "unknown label, bool judge": (
         FLAG,

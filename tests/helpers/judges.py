@@ -62,3 +62,22 @@ def changed(judge: Judge, text: str = 'Decide.\n  Mind "quotes", 中文 and {bra
 
 def save(store: Store, judge: Judge = POLITE, *, latest: bool = True, **card: Any) -> Artifact:
     return store.save(judge, changed(judge), card, [{"id": "a", "score": 0.5}], make_latest=latest)
+
+
+class Check(dspy.Signature):
+    """Decide whether the reply keeps to the policy."""
+
+    policy: str = dspy.InputField()
+    reply: str = dspy.InputField()
+    verdict: Literal["send", "hold"] = dspy.OutputField()
+
+
+class Flag(dspy.Signature):
+    """Decide whether the message is rude."""
+
+    message: str = dspy.InputField()
+    rude: bool = dspy.OutputField()
+
+
+CHECK = Judge(name="check", signature=Check, positive=frozenset({"hold"}))
+FLAG = Judge(name="flag", signature=Flag, positive=frozenset({"true"}))

@@ -1,0 +1,95 @@
+"""Rows whose columns have other names than a judge's, or whose labels are other words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..cases import Label
+from ..errors import GoldError, UsageError, choices
+from .columns import renamed
+from .goldrows import is_rating, label_keys, row_keys
+from .readers import Reading
+from .rowtypes import Row
+
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
+
+__all__ = ["RowMapping"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowMapping:
+    """How the columns and labels of a source are called by a judge.
+
+    Attributes:
+        columns: column of the source -> field of the judge. A column that had the field's name before gives way.
+        labels: label of the source -> label of the judge, whatever their capitals.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, Label] = field(default_factory=dict)
+
+    def check(self, judge: Judge) -> None:
+        """Refuse names that the judge does not have.
+
+        Raises:
+            UsageError: a field or a label of the judge is none.
+        """
+        known = row_keys(judge)
+        for column, name in self.columns.items():
+            if not (judge.expand or judge.document or name in known or is_rating(name)):
+                raise UsageError(
+                    f"--column {column}={name}: rows of {judge.name} have no field {name!r}",
+                    hint=choices(name, known),
+                )
+        for given, label in self.labels.items():
+            if judge.answer.cell(label) is None:
+                raise UsageError(
+                    f"--map {given}={label}: {label!r} is no answer of {judge.name}",
+                    hint=f"use {judge.answer.expects}",
+                )
+
+    def reading(self, judge: Judge, reading: Reading) -> Reading:
+        """Return a source with the judge's names.
+
+        Raises:
+            GoldError: a column that is renamed is in none of the rows.
+        """
+        have = dict.fromkeys(key for _, row in reading.rows for key in row) if self.columns else {}
+        for column in self.columns:
+            if column not in have:
+                raise GoldError(
+                    "no row has this column", path=reading.path, field=column, hint=choices(column, have)
+                )
+        rows = [(line, self.row(judge, row)) for line, row in reading.rows]
+        second = {key: (line, self.row(judge, row)) for key, (line, row) in reading.second.items()}
+        return replace(reading, rows=rows, second=second)
+
+    def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
+        """Return one row with the judge's names; labels that differ in capitals only are the judge's too."""
+        result = renamed(row, {key: name for key, name in self.columns.items() if key in row})
+        for key in (*label_keys(judge), *filter(is_rating, list(result))):
+            if key in result:
+                result[key] = self._label(judge, result[key])
+        if isinstance(result.get("ratings"), Mapping):
+            result["ratings"] = {
+                rater: self._label(judge, value) for rater, value in result["ratings"].items()
+            }
+        return result
+
+    def _label(self, judge: Judge, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._label(judge, one) for one in value]
+        given = value.strip() if isinstance(value, str) else str(value).lower()
+        label = self._folded.get(given.casefold())
+        if label is None and not isinstance(value, str):
+            return value
+        known = judge.answer.cell(given if label is None else label)
+        return value if known is None else known
+
+    @cached_property
+    def _folded(self) -> Mapping[str, Label]:
+        return {given.strip().casefold(): label for given, label in self.labels.items()}

@@ -1,0 +1,170 @@
+"""Gold repaired in one pass: all that is wrong at once, other names for columns and labels, bad rows set aside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pyarrow
+import pytest
+from judges import CHECK, FLAG
+from small import cli
+
+from jurist import compile as compiled
+from jurist.errors import GoldError, JuristError, UsageError
+from jurist.gold.columns import Rejects
+from jurist.gold.goldset import Gold
+from jurist.gold.mapping import RowMapping
+from jurist.programs.cognibench import COGNIBENCH
+from jurist.programs.fect import FECT
+from jurist.programs.judge import Judge
+
+ROOT = Path(__file__).parents[2]
+OWN = f"{ROOT}/docs/may_send.py:judge"
+GOOD = [{"policy": "p", "reply": f"r{n}", "verdict": "send" if n % 2 else "hold"} for n in range(4)]
+CSV = """\
+rule,answer,verdict,by
+We refund,We will refund you in 3 days,Send,ann
+We refund,hello there,HOLD,bob
+We refund,maybe,perhaps,ann
+,empty rule,ok,ann
+We refund,too,many,cells,here
+"We refund
+always",last,no,bob
+"""
+
+
+def test_everything_that_is_wrong_is_listed_at_once_with_counts_and_places(tmp_path: Path) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_text(CSV, encoding="utf-8")
+    done = cli("gold", "check", OWN, "--gold", file, "--json")
+    problems = {(one["field"], one["reason"]): one for one in done.json["problems"]}
+    assert done.code == 1
+    assert [line[:6] for line in done.lines] == ["error:"]
+    assert problems["policy", "the field is missing"]["rows"] == 5
+    assert problems["reply", "the field is missing"]["places"][0] == f"{file}:2"
+    assert problems["verdict", "unknown label 'perhaps'"]["rows"] == 1
+    assert problems["", "the row has 5 cells, the header has 4"]["places"] == [f"{file}:6"]
+
+
+def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reasons(tmp_path: Path) -> None:
+    file, aside, mended = tmp_path / "bad.csv", tmp_path / "aside.jsonl", tmp_path / "mended.jsonl"
+    file.write_text(CSV, encoding="utf-8")
+    names = ("--column", "rule=policy", "--column", "answer=reply", "--map", "ok=send", "--map", "NO=hold")
+    done = cli("gold", "import", OWN, file, *names, "--rejects", aside, "--output", mended)
+    rows = [json.loads(line) for line in mended.read_text().splitlines()]
+    assert done.code == 0, done.err
+    assert [row["verdict"] for row in rows] == ["send", "hold", "send", "hold"]
+    assert rows[0]["policy"] == "We refund"
+    bad = [json.loads(line) for line in aside.read_text().splitlines()]
+    assert [(one["source"], one["reason"]) for one in bad] == [
+        (f"{file}:6", "the row has 5 cells, the header has 4"),
+        (f"{file}:4", "unknown label 'perhaps'"),
+    ]
+    assert bad[1]["row"] == {"rule": "We refund", "answer": "maybe", "verdict": "perhaps", "by": "ann"}
+    again = cli("gold", "check", OWN, "--gold", mended, "--split", "34/33/33", "--json")
+    assert again.code == 1 or again.json["empty"] == {"policy": 1}
+
+
+def test_empty_cells_are_reported(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows = [
+        {**row, "policy": "" if n in (1, 2) else f"p{n}", "group": str(n)} for n, row in enumerate(GOOD * 12)
+    ]
+    rows = [{**row, "reply": f"{row['reply']} {n}"} for n, row in enumerate(rows)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = cli("gold", "check", OWN, "--gold", file)
+    assert done.code == 0, done.err
+    assert "policy is empty in 2 cases" in done.out
+
+
+def test_a_bad_row_refuses_the_whole_and_the_line_says_how_many_more_there_are() -> None:
+    rows = [*GOOD, {**GOOD[0], "verdict": "no"}, {"policy": "p"}]
+    with pytest.raises(GoldError) as caught:
+        Gold.of(rows, CHECK)
+    assert str(caught.value).startswith("rows:5, field 'verdict': unknown label 'no'; use one of: send, hold")
+    assert "1 more row is bad" in str(caught.value)
+    aside = Rejects()
+    assert len(Gold.of(rows, CHECK, rejects=aside).cases) == 4
+    assert (aside.count, [one.rows for one in aside.problems()]) == (2, [1, 1])
+
+
+def test_nothing_but_bad_rows_is_an_error_even_where_they_are_set_aside() -> None:
+    with pytest.raises(GoldError, match="unknown label 'no'"):
+        Gold.of([{**row, "verdict": "no"} for row in GOOD], CHECK, rejects=Rejects())
+
+
+LABELS: list[tuple[Judge, dict[str, Any], dict[str, str], tuple[Any, ...]]] = [
+    (CHECK, {"policy": "p", "reply": "r", "verdict": " Hold "}, {}, ("hold",)),
+    (CHECK, {"policy": "p", "reply": "r", "verdict": 1}, {"1": "hold"}, ("hold",)),
+    (FLAG, {"message": "m", "rude": "Yes"}, {"yes": "true"}, ("true",)),
+    (FECT, {"conversation": "c", "claim": "d", "claim_is_factual": "OK"}, {"ok": "factual"}, ("factual",)),
+    (FECT, {"conversation": "c", "claim": "d", "factual": "Non_Factual"}, {}, ("non_factual",)),
+    (
+        COGNIBENCH,
+        {"reference": "r", "sentences": ["a", "b"], "labels": ["Faithful", "made up"]},
+        {"made up": "invented"},
+        ("faithful", "invented"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("judge", "row", "labels", "gold"), LABELS)
+def test_labels_are_read_whatever_their_capitals_and_as_the_user_says(
+    judge: Judge, row: dict[str, Any], labels: dict[str, str], gold: tuple[Any, ...]
+) -> None:
+    found = Gold.of([row], judge, labelled=False, mapping=RowMapping(labels=labels))
+    assert found.cases[0].gold == gold
+
+
+WRONG: list[tuple[type[JuristError], RowMapping, str]] = [
+    (UsageError, RowMapping(columns={"reply": "replly"}), "did you mean reply?"),
+    (UsageError, RowMapping(labels={"no": "holt"}), "'holt' is no answer of check"),
+    (GoldError, RowMapping(columns={"anwser": "reply"}), "no row has this column"),
+]
+
+
+@pytest.mark.parametrize(("kind", "mapping", "said"), WRONG)
+def test_a_name_that_is_not_there_is_said(kind: type[JuristError], mapping: RowMapping, said: str) -> None:
+    with pytest.raises(kind, match=r"one of|did you mean") as caught:
+        Gold.of(GOOD, CHECK, mapping=mapping)
+    assert said in str(caught.value)
+
+
+def test_a_column_gives_way_to_the_one_that_is_renamed_to_it() -> None:
+    rows = [{**row, "other": f"o{n}"} for n, row in enumerate(GOOD)]
+    found = Gold.of(rows, CHECK, mapping=RowMapping(columns={"other": "reply", "reply": "group"}))
+    assert [(case.inputs["reply"], case.group) for case in found.cases[:2]] == [("o0", "r0"), ("o1", "r1")]
+
+
+FRAMES = {
+    "list": lambda rows: rows,
+    "iterator": iter,
+    "pandas": pandas.DataFrame,
+    "pyarrow": pyarrow.Table.from_pylist,
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_lists_and_tables_are_gold(frame: str) -> None:
+    rows = [{**row, "group": "g" if n else None} for n, row in enumerate(GOOD)]
+    rows[0].pop("group") if frame in ("list", "iterator") else None
+    found = Gold.of(FRAMES[frame](rows), CHECK)
+    assert [(case.inputs["reply"], case.gold) for case in found.cases] == [
+        (row["reply"], (row["verdict"],)) for row in GOOD
+    ]
+    assert found.cases[1].group == "g"
+    assert found.cases[0].group not in ("", "nan", "None")
+
+
+@pytest.mark.parametrize("given", ["word", {"policy": "p"}, 3, [], ["p"]])
+def test_what_holds_no_rows_is_said(given: Any) -> None:
+    with pytest.raises(GoldError, match="give"):
+        Gold.of(given, CHECK)
+
+
+def test_the_public_functions_take_rows(tmp_path: Path) -> None:
+    with pytest.raises(GoldError, match="too few for train, dev and test"):
+        compiled(CHECK, gold=GOOD, store=tmp_path)
