@@ -52,6 +52,11 @@ class CompareOptions(
         choices=("first", "all"),
         help="test the first against each other one, or all pairs (default: first)",
     )
+    plot: str | None = option(
+        "--plot",
+        metavar="F.svg",
+        help="draw how far scores are from gold (judges of scores; needs matplotlib)",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

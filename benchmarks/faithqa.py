@@ -15,12 +15,8 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import fmean
 from typing import Any
-
-import numpy as np
-from scipy.stats import gaussian_kde
 
 from jurist.engines.models import Model
 from jurist.engines.offline.conditions import instruction_of
@@ -28,7 +24,7 @@ from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.programs.faithqa.judges import CONSTRAINTS
-from jurist.report.plotting import Series, draw
+from jurist.report.densities import draw_densities
 
 JUDGES = ("constraint-score:basic", "intent-baseline:basic")
 
@@ -56,7 +52,8 @@ def main() -> int:
         )
     mapping(given.gold, model)
     if given.plot:
-        plot({name: deviations[name] for name in JUDGES}, Path(given.plot))
+        shown = {name: deviations[name] for name in JUDGES}
+        draw_densities(given.plot, shown, -10, 10, title="deviations from gold's scores", x="deviation")
     return 0
 
 
@@ -106,18 +103,6 @@ def f1(gold: Sequence[Any], values: Sequence[Any]) -> float:
     )
     total = sum(len(one) + len(two or ()) for one, two in zip(gold, values, strict=True))
     return float(2 * matched / total)
-
-
-def plot(deviations: dict[str, list[float]], path: Path) -> None:
-    """Draw the density of the deviations from gold's scores (Figure 3)."""
-    points = np.linspace(-10, 10, 201)
-    series = [
-        Series(
-            name=name, points=tuple(zip(points.tolist(), gaussian_kde(gaps)(points).tolist(), strict=True))
-        )
-        for name, gaps in deviations.items()
-    ]
-    draw(path, series, title="deviations from gold's scores", x="deviation", y="density")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from ..keeping.paying import PaidJob, Start, paying
 from .approving import agree
 from .common import budget_of, gold_of, judge_of, model_of, progress, store_of, verifier_model, write_text
 from .compared import cost_line, sheets
-from .printing import Part, Result
+from .deviations import check_deviations, plot_deviations
+from .printing import Part, Result, remark
 from .strata import People
 from .tables import OFFLINE
 
@@ -27,6 +28,8 @@ def run(options: CompareOptions) -> Result:
     """Compare judges on gold."""
     store = store_of(options)
     experiment = _experiment(options, store)
+    if options.plot:
+        check_deviations(experiment, options.plot)
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
     with paying(experiment, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
         forecast = foresee(experiment)
@@ -42,6 +45,9 @@ def run(options: CompareOptions) -> Result:
         found = {**comparison.to_json(), **people.to_json(), "forecast": forecast.to_json()}
         if options.output:
             write_text(json.dumps(found, ensure_ascii=False, indent=2), options.output)
+        if options.plot:
+            plot_deviations(answers, options.plot)
+            remark(f"drew {options.plot}")
     return Result(data=found, body=_body(comparison, people))
 
 

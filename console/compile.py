@@ -11,6 +11,7 @@ from ..arguments.compile import CompileOptions
 from ..engines.meter import Budget
 from ..errors import UsageError, choices
 from ..evaluation.ceiling import Ceiling
+from ..evaluation.comparisons import choosable
 from ..gold.strata import Strata, ceiling_of, strata
 from ..jobs.compiling import Compiled, Plan, compile_judge
 from ..jobs.foresee import foresee_compilation
@@ -124,10 +125,9 @@ def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
 
 
 def _with_metric(judge: Judge, metric: str) -> Judge:
-    if metric not in judge.comparison.metrics:
-        raise UsageError(
-            f"no metric of {judge.name} is called {metric!r}", hint=choices(metric, judge.comparison.metrics)
-        )
+    fitting = choosable(judge.comparison)
+    if metric not in fitting:
+        raise UsageError(f"no metric of {judge.name} is called {metric!r}", hint=choices(metric, fitting))
     return judge.with_metric(metric)
 
 

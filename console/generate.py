@@ -16,7 +16,6 @@ from ..arguments.generate import (
 )
 from ..arguments.gold import DynamicsOptions
 from ..engines.models import Model
-from ..errors import UsageError
 from ..generating.generation import Generated, Generation
 from ..generating.writing import generate, rejects_path
 from ..gold.documents import read_documents
@@ -34,6 +33,7 @@ from ..programs.cognibench import COGNIBENCH
 from ..programs.dialogue_checks import range_of
 from ..programs.generator import generator_of
 from ..programs.strictness import BELOW, DEFAULT
+from ..report.plotting import check_matplotlib
 from ..report.table import Table, table
 from .common import budget_of, gold_of, labelling, model_of, store_of, verifier_model, write_text
 from .printing import Part, Result, remark
@@ -98,7 +98,7 @@ def cognibench_l(options: DatasetOptions) -> Result:
     job, judge = _dialogues(options), labeller(options)
     folder = Path(options.output)
     if options.plots:
-        _can_plot()
+        check_matplotlib()
     if judge.note:
         remark(judge.note)
     with Started(options, [job.model, judge.model], lambda: foresee_dataset(job, judge)) as begun:
@@ -278,13 +278,3 @@ def total_line(spend: Mapping[str, Any]) -> str:
     tokens = total.get("input_tokens", 0) + total.get("output_tokens", 0)
     replayed = f", {total['replayed']} paid before" if total.get("replayed") else ""
     return f"{total.get('calls', 0)} calls{replayed}, {tokens} tokens, {total.get('cost', 0.0):.4f} USD"
-
-
-def _can_plot() -> None:
-    """Find out before anything is paid."""
-    import importlib.util
-
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError(
-            "--plots needs matplotlib, which is not installed", hint="pip install 'jurist[plots]'"
-        )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from .metrics import Metric, pair_sums, quotient
 
@@ -39,6 +39,8 @@ class CheckedItems:
     """
 
     checks: tuple[str, ...]
+
+    compared: ClassVar[tuple[str, ...]] = ()
 
     @property
     def domain(self) -> tuple[Items, ...]:

@@ -21,7 +21,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -65,6 +65,8 @@ class ClosedLabels:
 
     labels: Sequence[Label]
     positive: AbstractSet[Label] = frozenset()
+
+    compared: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", tuple(self.labels))

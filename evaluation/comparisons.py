@@ -25,6 +25,7 @@ __all__ = [
     "MetricLike",
     "ObjectSets",
     "Scores",
+    "choosable",
     "resolve",
     "shown_metrics",
 ]
@@ -45,6 +46,10 @@ class Comparison(Kind, Protocol):
     @property
     def shown(self) -> tuple[str, ...]:
         """The names of those that every table shows."""
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The names of those that a comparison of judges shows beside the tested one, where they fit."""
 
     @property
     def default(self) -> str:
@@ -69,18 +74,23 @@ def resolve(metric: MetricLike, comparison: Comparison) -> Metric:
     """The metric behind a name or a function.
 
     Raises:
-        UsageError: the name is not one of the metrics that fit.
+        UsageError: the name is not one of the metrics that fit, or of one that cannot be better or worse.
     """
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str):
-        if metric not in comparison.metrics:
-            names = ", ".join(comparison.metrics)
+        if metric not in choosable(comparison):
+            names = ", ".join(choosable(comparison))
             raise UsageError(f"the metric {metric!r} does not fit this judge", hint=f"use one of {names}")
         return comparison.metrics[metric]
     own = metric if isinstance(metric, CustomMetric) else CustomMetric(function=metric)
     name = own.metric.name
     return replace(own, name=f"custom_{name}").metric if name in comparison.metrics else own.metric
+
+
+def choosable(comparison: Comparison) -> tuple[str, ...]:
+    """The names of the metrics that answers can be better or worse in."""
+    return tuple(name for name, one in comparison.metrics.items() if one.higher_is_better is not None)
 
 
 def shown_metrics(comparison: Comparison, metric: MetricLike) -> list[Metric]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from .metrics import Metric
 
@@ -13,6 +13,8 @@ __all__ = ["Graded"]
 
 class Graded(ABC):
     """Base of scores and sets: proofs rest on the permutation test, all metrics are shown, there are no classes."""
+
+    compared: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
 
     @property
     @abstractmethod

@@ -83,7 +83,8 @@ class Metric:
         name: how it is called in cards.
         statistics: of some units.
         low, high: the lowest and the highest value it can take.
-        higher_is_better: false for errors. What is maximised or called better is :meth:`oriented`.
+        higher_is_better: false for errors; ``None`` where neither end is better, so that it is shown and never chosen.
+            What is maximised or called better is :meth:`oriented`.
         worst: fills the missing answers so that the metric is worst; this is what counts in every comparison, so
             that abstaining never pays.
         best: fills them so that it is best.
@@ -95,7 +96,7 @@ class Metric:
     statistics: Callable[[Units], Statistics]
     low: float = 0.0
     high: float = 1.0
-    higher_is_better: bool = True
+    higher_is_better: bool | None = True
     worst: Callable[[Units], Units] = fill_wrong
     best: Callable[[Units], Units] = fill_right
     exact: bool = True

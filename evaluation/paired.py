@@ -221,7 +221,7 @@ def compare_pair(units: Units, metric: Metric, weights: Ints, *, seed: int) -> P
         test = mcnemar(int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum()))
     return Paired(
         metric=metric.name,
-        higher_is_better=metric.higher_is_better,
+        higher_is_better=bool(metric.higher_is_better),
         before=metric.of(filled.sets(slice(half))),
         after=metric.of(filled.sets(slice(half, None))),
         interval=difference_interval(units, metric, weights),

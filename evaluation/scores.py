@@ -5,8 +5,10 @@
 - ``quadratic_kappa``: Cohen's kappa with quadratic weights, 1 - sum (gold - answer)^2 over what chance would give
   with the same marginals; it needs no grid of values, and is scikit-learn's where the scale is 0, 1, 2 ...
 - ``spearman``, ``kendall``: rank correlations with ties, the latter tau-b; 0.0 where one side is constant.
-- ``accuracy``, ``within_one``: on scales with steps, the share of answers that are exact, and that are at most one
-  step off.
+- ``mean_deviation``: the mean of answer minus gold, in units of the scale; 0 is best, so nothing is compiled for it.
+- ``within_one``: the share of answers that are at most one step off; on scales without steps at most 1, where they
+  are longer than 2.
+- ``accuracy``: on scales with steps, the share of answers that are exact.
 
 A missing answer counts as the end of the scale that is farther from gold. The bounds of errors are exact; those of
 kappa and of correlations are the ends of their range as soon as an answer is missing.
@@ -20,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -51,6 +53,8 @@ class Scores(Graded):
     high: float
     step: float | None = None
 
+    compared: ClassVar[tuple[str, ...]] = ("mean_deviation", "within_one")
+
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise UsageError(
@@ -80,11 +84,24 @@ class Scores(Graded):
             "quadratic_kappa": _correlation("quadratic_kappa", pair_sums(self._moments, _quadratic_kappa, 6)),
             "spearman": _correlation("spearman", pair_counts(_spearman)),
             "kendall": _correlation("kendall", pair_counts(_kendall), draws=SLOW_DRAWS),
+            "mean_deviation": self._deviation(),
         }
         if self.step is not None:
             found["accuracy"] = self._within("accuracy", 0.0)
-            found["within_one"] = self._within("within_one", self.step)
+        if self.step is not None or self.high - self.low > 2:
+            found["within_one"] = self._within("within_one", self.step or 1.0)
         return MappingProxyType(found)
+
+    def _deviation(self) -> Metric:
+        width = self.high - self.low
+        return Metric(
+            name="mean_deviation",
+            statistics=pair_sums(lambda gold, value: (value - gold, 1.0), mean, 2),
+            low=-width,
+            high=width,
+            higher_is_better=None,
+            exact=False,
+        )
 
     def _moments(self, gold: float, value: float) -> tuple[float, ...]:
         one, two = ((number - self.low) / (self.high - self.low) for number in (gold, value))

@@ -82,6 +82,7 @@ class Comparison:
         repeats: times everything was asked.
         contenders: in the order given.
         tests: paired, corrected together; empty for a single contender.
+        metrics: those that are shown: the tested one, then what the kind of answer is compared by.
     """
 
     metric: str
@@ -91,14 +92,7 @@ class Comparison:
     repeats: int
     contenders: tuple[Contender, ...]
     tests: tuple[Contrast, ...]
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics that are shown: the tested one, then F1, precision and recall of the positive class."""
-        own = self.contenders[0].scores
-        return tuple(
-            dict.fromkeys(name for name in (self.metric, "f1", "precision", "recall") if name in own)
-        )
+    metrics: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
@@ -139,17 +133,23 @@ def compare(
     if not answers:
         raise UsageError("there is nothing to compare", hint="give the answers of one contender or more")
     judge = answers[0].judge.judge
+    tested = resolve(judge.metric, judge.comparison).name
     contenders = tuple(_contender(one, judge, seed) for one in answers)
     every = itertools.combinations(answers, 2)
     chosen = [(one, two) for one, two in every if pairs == "all" or one is answers[0]]
     return Comparison(
-        metric=resolve(judge.metric, judge.comparison).name,
+        metric=tested,
         gold=gold,
         cases=len(answers[0].repeats[0]),
         left_out=left_out,
         repeats=len(answers[0].repeats),
         contenders=contenders,
         tests=corrected([_contrast(one, two, seed, alpha) for one, two in chosen]),
+        metrics=tuple(
+            dict.fromkeys(
+                name for name in (tested, *judge.comparison.compared) if name in contenders[0].scores
+            )
+        ),
     )
 
 

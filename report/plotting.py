@@ -8,6 +8,7 @@ nothing of judges or artifacts.
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import warnings
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Kind", "Series", "draw"]
+__all__ = ["Kind", "Series", "check_drawable", "check_matplotlib", "draw"]
 
 Kind = Literal["line", "step", "bars"]
 
@@ -31,6 +32,7 @@ _MARKED = 30
 """Points of a line up to which each has a mark; more would hide the line."""
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#b09500")
 """Told apart by people who are colour-blind (after Okabe and Ito)."""
+_ABSENT, _INSTALL = "plots need matplotlib, which is not installed", "pip install 'jurist[plots]'"
 _FORMATS = {".svg": "svg", ".png": "png"}
 _SETTINGS: Any = {
     "axes.grid": True,
@@ -96,9 +98,7 @@ def draw(
         JuristError: matplotlib is not installed, or there is no point to draw.
     """
     target = Path(path)
-    format_ = _FORMATS.get(target.suffix.lower())
-    if format_ is None:
-        raise UsageError(f"{target}: a plot is .svg or .png", hint="name the file so")
+    format_ = _format(target)
     if not any(one.points for one in series):
         raise JuristError(f"{target}: there is nothing to draw")
     drawn = _drawn(series, (title, x, y), kind, labels, format_)
@@ -109,6 +109,32 @@ def draw(
         raise UsageError(f"{target}: {error.strerror}", hint="name a file that can be written") from error
 
 
+def check_drawable(path: Path | str) -> None:
+    """Find out whether a plot can be drawn into a file, before what it shows is paid for.
+
+    Raises:
+        UsageError: the file's suffix is none of a plot's. JuristError: matplotlib is not installed.
+    """
+    _format(Path(path))
+    check_matplotlib()
+
+
+def check_matplotlib() -> None:
+    """Refuse to go on where nothing can be drawn.
+
+    Raises:
+        JuristError: matplotlib is not installed.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise JuristError(_ABSENT, hint=_INSTALL)
+
+
+def _format(target: Path) -> str:
+    if target.suffix.lower() not in _FORMATS:
+        raise UsageError(f"{target}: a plot is .svg or .png", hint="name the file so")
+    return _FORMATS[target.suffix.lower()]
+
+
 def _drawn(
     series: Sequence[Series], texts: tuple[str, str, str], kind: Kind, labels: Sequence[str], format_: str
 ) -> bytes:
@@ -116,9 +142,7 @@ def _drawn(
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise JuristError(
-            "plots need matplotlib, which is not installed", hint="pip install 'jurist[plots]'"
-        ) from error
+        raise JuristError(_ABSENT, hint=_INSTALL) from error
     with matplotlib.rc_context(), warnings.catch_warnings():
         # A script that the font lacks is drawn by the SVG's reader.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")

@@ -13,6 +13,7 @@ from small import FAST, OWN, claims, cli, write_jsonl
 
 from jurist.evaluation.power import smallest_net
 from jurist.gold.goldset import Gold
+from jurist.gold.readers import read
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 
@@ -172,3 +173,17 @@ def test_samples_of_an_artifact_are_drawn_at_a_temperature() -> None:
     assert cold.code == 0
     assert "1 is asked and 1 vote counted" in cold.err
     assert [judge["spend"]["calls"] for judge in cold.json["judges"]] == [42, 42]
+
+
+def test_scores_are_compared_by_their_deviation_and_drawn() -> None:
+    write_jsonl(Path("scored.jsonl"), [row for _, row in read("faithqa-mini").rows[:3]])
+    asked = ("compare", "constraint-score:basic", "intent-baseline:basic", "--gold", "scored.jsonl")
+    done = cli(*asked, "--plot", "deviations.svg")
+    assert done.code == 0, done.err
+    for name in ("mse;", "mean_deviation;", "within_one;"):
+        assert name in done.out
+    assert "intent-baseline:basic" in Path("deviations.svg").read_text()
+    assert cli(*asked, "--plot", "deviations.jpg").code == 2
+    refused = cli("compare", "fect:basic", "fect:basic", "--gold", "gold.jsonl", "--plot", "x.svg")
+    assert refused.code == 2
+    assert "gives no scores" in refused.lines[-1]

@@ -22,7 +22,15 @@ from sklearn import metrics as sk
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation import metrics
 from jurist.evaluation.ceiling import human_ceiling
-from jurist.evaluation.comparisons import ClosedLabels, Comparison, LabelSets, ObjectSets, Scores, resolve
+from jurist.evaluation.comparisons import (
+    ClosedLabels,
+    Comparison,
+    LabelSets,
+    ObjectSets,
+    Scores,
+    choosable,
+    resolve,
+)
 from jurist.evaluation.contrasts import contrast
 from jurist.evaluation.intervals import group_weights
 from jurist.evaluation.measured import measure, objective_score
@@ -62,6 +70,7 @@ def counterpart(name: str, gold: Sequence[float], said: Sequence[float]) -> floa
             ),
             "spearman": lambda: stats.spearmanr(gold, said).statistic,
             "kendall": lambda: stats.kendalltau(gold, said).statistic,
+            "mean_deviation": lambda: np.mean(np.subtract(said, gold)),
             "accuracy": lambda: sk.accuracy_score(gold, said),
             "within_one": lambda: np.mean(np.abs(np.subtract(gold, said)) <= 1),
         }[name]()
@@ -73,7 +82,7 @@ def counterpart(name: str, gold: Sequence[float], said: Sequence[float]) -> floa
 @settings(deadline=None)
 def test_metrics_of_whole_scores_are_those_of_scikit_learn_and_scipy(name: str, data: Any) -> None:
     gold, said = zip(*data, strict=True)
-    found = value_of(name, gold, said, FIVE)
+    found = value_of(FIVE.metrics[name], gold, said, FIVE)
     assert found == pytest.approx(counterpart(name, gold, said), abs=1e-9)
     assert FIVE.metrics[name].low - 1e-12 <= found <= FIVE.metrics[name].high + 1e-12
 
@@ -84,6 +93,27 @@ def test_metrics_of_whole_scores_are_those_of_scikit_learn_and_scipy(name: str, 
 def test_metrics_of_numbers_are_those_of_scikit_learn_and_scipy(name: str, data: Any) -> None:
     gold, said = zip(*data, strict=True)
     assert value_of(name, gold, said, UNIT) == pytest.approx(counterpart(name, gold, said), abs=1e-9)
+
+
+def test_a_deviation_is_shown_and_nothing_is_compiled_for_it() -> None:
+    assert "mean_deviation" in FIVE.shown
+    with pytest.raises(UsageError, match="mean_deviation"):
+        value_of("mean_deviation", [1], [2], FIVE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "near"),
+    [
+        (Scores(0, 10), [0, 1, 1.5], 2 / 3),
+        (Scores(0, 20, 2), [0, 2, 4], 2 / 3),
+        (Scores(0, 20, 2), [8] * 3, 0),
+    ],
+)
+def test_within_one_is_a_step_or_a_point_of_a_long_scale(
+    kind: Scores, said: list[float], near: float
+) -> None:
+    assert value_of("within_one", [0, 0, 0], said, kind) == pytest.approx(near)
+    assert "within_one" not in UNIT.metrics
 
 
 def test_quadratic_kappa_of_any_numbers_is_lins_concordance() -> None:
@@ -176,7 +206,8 @@ def test_the_laws_of_every_kind(kind: str, data: st.DataObject) -> None:
     rows = rows_of(drawn)
     units = encode(comparison, rows)
     weights = group_weights(units.groups, seed=1, resamples=5)
-    for name, metric in comparison.metrics.items():
+    for name in choosable(comparison):
+        metric = comparison.metrics[name]
         worst, best = (metric.oriented(end) for end in metric.bounds(units))
         assert worst <= best + 1e-9, name
         assert objective_score(rows, name, comparison) == metric.oriented(metric.of(metric.worst(units)))
@@ -236,6 +267,7 @@ def test_correlations_with_a_missing_answer_have_the_widest_bounds() -> None:
     found = scores(rows_of([(1, 1), (2, None), (5, 5)]), FIVE)
     for name in ("spearman", "kendall", "quadratic_kappa"):
         assert (found[name].worst, found[name].best) == (-1.0, 1.0)
+    assert {found["mean_deviation"].worst, found["mean_deviation"].best} == {-4.0, 4.0}
     assert (found["mae"].value, found["mae"].worst, found["mae"].best) == (0.0, 1.0, 0.0)
 
 
@@ -251,7 +283,7 @@ def noisy(seed: int, noise: float, kind: Callable[[float], Any] = round) -> list
     return rows
 
 
-@pytest.mark.parametrize("name", FIVE.metrics)
+@pytest.mark.parametrize("name", choosable(FIVE))
 def test_a_closer_judge_is_better_by_the_permutation_test_whichever_way_the_metric_points(name: str) -> None:
     far, near = noisy(1, 2.0), noisy(2, 0.3)
     found = prove(far, near, name, FIVE).decision

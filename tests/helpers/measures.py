@@ -48,7 +48,8 @@ def scores(
     rows: Sequence[Row], comparison: Comparison, metrics: Sequence[MetricLike] | None = None
 ) -> dict[str, Bounds]:
     units = encode(comparison, rows)
-    wanted = [resolve(one, comparison) for one in (comparison.shown if metrics is None else metrics)]
+    shown = [comparison.metrics[name] for name in comparison.shown]
+    wanted = shown if metrics is None else [resolve(one, comparison) for one in metrics]
     return {one.name: Bounds(one.of(units), *one.bounds(units)) for one in wanted}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from jurist.errors import JuristError, UsageError
+from jurist.report.densities import density, draw_densities
 from jurist.report.plotting import Series, draw
 
 ROOT = "{http://www.w3.org/2000/svg}"
@@ -32,6 +33,22 @@ def test_same_series_same_bytes(tmp_path: Path, kind: Any, suffix: str) -> None:
         draw(path, [LINE, DOTS, BASIC], title="a title", x="calls", y="f1", kind=kind)
     assert first.read_bytes() == second.read_bytes()
     assert first.read_bytes().startswith(b"\x89PNG" if suffix == "png" else b"<?xml")
+
+
+@pytest.mark.parametrize("numbers", [[0.0], [1.5] * 9, [-3.0, 0.0, 0.5, 1.0, 4.0]])
+def test_a_density_has_an_area_of_one_and_the_mean_of_its_numbers(numbers: list[float]) -> None:
+    across, up = zip(*density(numbers, -10, 10), strict=True)
+    step = across[1] - across[0]
+    assert sum(up) * step == pytest.approx(1, abs=0.02)
+    assert sum(x * y for x, y in zip(across, up, strict=True)) * step == pytest.approx(
+        sum(numbers) / len(numbers), abs=0.1
+    )
+
+
+def test_a_name_without_numbers_has_no_line(tmp_path: Path) -> None:
+    draw_densities(tmp_path / "a.svg", {"one": [1.0], "two": []}, 0, 2, title="t", x="gap")
+    assert "one" in texts(tmp_path / "a.svg")
+    assert "two" not in texts(tmp_path / "a.svg")
 
 
 def test_the_users_matplotlib_settings_change_nothing(tmp_path: Path) -> None:
