@@ -17,7 +17,8 @@ from .jobs.compiling import Compiled, Plan, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment
 from .keeping.artifacts import Store
-from .keeping.loading import LoadedJudge, find_judge, load_judge, locate
+from .keeping.loading import LoadedJudge, load_judge
+from .keeping.locating import find_judge, locate
 from .keeping.paying import Start, paying
 from .keeping.resolving import resolve_sampling
 from .optimizers.base import Sink
@@ -42,8 +43,9 @@ def judge(name: str, *, store: str | os.PathLike[str] | None = None) -> Judge:
 
 
 def load(
-    reference: str,
+    reference: str | Judge,
     *,
+    version: int | str = "",
     model: str | Model = "offline",
     store: str | os.PathLike[str] | None = None,
     samples: int | None = None,
@@ -55,7 +57,10 @@ def load(
     """Load a judge that can be called with its inputs.
 
     Args:
-        reference: ``JUDGE`` (latest version), ``JUDGE@VERSION``, or ``JUDGE:basic``.
+        reference: ``JUDGE`` (latest version), ``JUDGE@VERSION``, or ``JUDGE:basic``; or the judge itself, where no
+            file defines it. Where versions exist and none was shown to be better, ``JUDGE`` is the basic prompt,
+            and a warning says so.
+        version: of a judge itself: a number, a tag, or ``"basic"``; default: the latest.
         model: ``"offline"``, a DSPy model string, or a :class:`~jurist.Model`.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         samples: draws per case, at least 1; default: as proven.
@@ -69,6 +74,7 @@ def load(
     """
     loaded = load_judge(
         reference,
+        version=str(version),
         store=_store(store),
         model=_model(model),
         samples=samples,
@@ -155,7 +161,7 @@ def compile(
 
 
 def evaluate(
-    judge: str | LoadedJudge,
+    judge: str | Judge | LoadedJudge,
     gold: GoldLike,
     *,
     model: str | Model = "offline",
@@ -169,7 +175,7 @@ def evaluate(
     """Score a judge on gold: every metric with its 95 % interval, scores by class, and what to read first.
 
     Args:
-        judge: a reference as for :func:`load`, or a loaded judge.
+        judge: a reference or a judge as for :func:`load`, or a loaded judge.
         gold: labelled rows; see :data:`GoldLike`. Rows that the judge was compiled
             on are left out, and counted.
         model: who answers; a loaded judge has its own.
@@ -186,7 +192,7 @@ def evaluate(
     place = _store(store)
     loaded = (
         load_judge(judge, store=place, **options).with_model(_model(model))
-        if isinstance(judge, str)
+        if not isinstance(judge, LoadedJudge)
         else judge
     )
     _warn(loaded.note)
@@ -198,7 +204,7 @@ def evaluate(
 
 
 def compare(
-    judges: Sequence[str],
+    judges: Sequence[str | Judge],
     *,
     gold: GoldLike,
     models: Sequence[str | Model] = ("offline",),
@@ -214,7 +220,7 @@ def compare(
     """Score judges on the same gold, judges x models x repeats, with paired tests corrected together (Holm).
 
     Args:
-        judges: references as for :func:`load`, of versions or variants of one judge.
+        judges: references or judges as for :func:`load`, of versions or variants of one judge.
         gold: labelled rows; see :data:`GoldLike`. Rows that one of the artifacts
             was compiled on are left out, and counted.
         models: every judge is asked with each.

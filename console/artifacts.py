@@ -12,12 +12,13 @@ from ..arguments.groups import StoreOptions
 from ..errors import ArtifactError
 from ..exports import export
 from ..keeping.artifacts import Artifact, Store, Summary, prompt_text
-from ..keeping.loading import judge_of, load_judge
+from ..keeping.loading import load_judge
+from ..keeping.locating import judge_of
+from ..report.scores import metric_cell
 from ..report.table import table
 from .common import store_of
 from .history import chart, curve, history_json, history_table, plot, prompt_diff
 from .printing import Part, Result, Verbatim
-from .tables import metric_cell
 
 __all__ = ["diff", "list_", "show", "tag", "verify"]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from ..arguments.artifacts import ChooseOptions
 from ..engines.meter import Budget
 from ..jobs.choosing import Choosing, Opening, choose
+from ..report.scores import spend_line
 from .approving import agree
 from .common import Bar, budget_of, store_of
 from .printing import Result, remark
 from .proof import kept_line, proof_parts
-from .tables import spend_line
 
 __all__ = ["run"]
 

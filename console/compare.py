@@ -13,13 +13,13 @@ from ..jobs.experiment import Answers, Experiment
 from ..jobs.foresee import foresee
 from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, Start, paying
+from ..report.scores import OFFLINE
 from .approving import agree
 from .common import budget_of, gold_of, judge_of, model_of, progress, store_of, verifier_model, write_text
 from .compared import cost_line, sheets
 from .deviations import check_deviations, plot_deviations
 from .printing import Part, Result, remark
 from .strata import People
-from .tables import OFFLINE
 
 __all__ = ["asked", "run"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from ..evaluation.contrasts import Contrast
 from ..evaluation.repeats import Spread
 from ..jobs.comparing import Comparison, Contender
+from ..report.scores import spend_line
 from ..report.table import Table, table
-from .tables import spend_line
 
 __all__ = ["cost_line", "sheets"]
 

@@ -15,11 +15,12 @@ from ..evaluation.comparisons import choosable
 from ..gold.strata import Strata, ceiling_of, strata
 from ..jobs.compiling import Compiled, Plan, compile_judge
 from ..jobs.foresee import foresee_compilation
-from ..keeping.loading import locate
+from ..keeping.locating import locate
 from ..keeping.resolving import default_temperature, resolve_sampling
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
+from ..report.scores import OFFLINE, spend_line
 from .approving import agree
 from .common import gold_of, human, model_of, sampling_of, settings_of, shares_of, store_of, verifier_model
 from .history import pareto_parts
@@ -27,7 +28,6 @@ from .printing import Part, Result, remark
 from .proof import kept_line, proof_parts
 from .raters import ceiling_card
 from .strata import ceiling_line, strata_lines
-from .tables import OFFLINE, spend_line
 from .watching import Watch
 
 __all__ = ["run"]

@@ -12,11 +12,11 @@ from ..evaluation.measured import Score
 from ..jobs.evaluating import Disagreement, Evaluating, Evaluation, evaluation_of
 from ..jobs.foresee import foresee
 from ..keeping.paying import Start, paying
+from ..report.scores import OFFLINE, counts_line, metric_cell, scores_table, spend_line
 from ..report.table import Table, table
 from .common import budget_of, gold_of, judge_of, model_of, store_of, verifier_model, write_text
 from .compare import asked
-from .printing import Part, Result
-from .tables import OFFLINE, counts_line, metric_cell, scores_table, spend_line
+from .printing import Part, Result, remark
 
 __all__ = ["run"]
 
@@ -35,6 +35,8 @@ def run(options: EvaluateOptions) -> Result:
         strictness=options.strictness,
         verifier=verifier_model(options, options.timeout, options.seed),
     ).with_model(model_of(options, options.model, options.seed))
+    if loaded.note:
+        remark(loaded.note)
     gold = gold_of(options.gold, loaded.judge, options)
     work = Evaluating(contenders=(loaded,), gold=gold, budget=budget_of(options))
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints

@@ -13,7 +13,7 @@ from ..exports.parity import Parity, nasty_cases, parity, rows_of
 from ..gold.new_rows import read_rows
 from ..keeping.loading import load_judge
 from .common import store_of, write_text
-from .printing import Part, Result, Verbatim
+from .printing import Part, Result, Verbatim, remark
 
 __all__ = ["run"]
 
@@ -36,6 +36,8 @@ def run(options: ExportOptions) -> Result:
 def _subject(options: ExportOptions) -> tuple[Subject, str]:
     model = Model(name=options.model) if options.model else None
     loaded = load_judge(options.judge, store=store_of(options), model=model)
+    if loaded.standing:
+        remark(loaded.standing)
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
     if model is None:
         name = (subject.card.get("model") or {}).get("name")

@@ -34,11 +34,11 @@ from ..programs.dialogue_checks import range_of
 from ..programs.generator import generator_of
 from ..programs.strictness import BELOW, DEFAULT
 from ..report.plotting import check_matplotlib
+from ..report.scores import OFFLINE
 from ..report.table import Table, table
 from .common import budget_of, gold_of, labelling, model_of, store_of, verifier_model, write_text
 from .printing import Part, Result, remark
 from .started import Started
-from .tables import OFFLINE
 
 __all__ = ["below", "cognibench_l", "dialogue", "dynamics", "ended", "items", "labeller", "total_line"]
 

@@ -15,7 +15,7 @@ from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_spli
 from ..gold.leaks import check_leaks
 from ..gold.merging import RULES, Merged, merge_gold
 from ..gold.strata import rating_columns, strata
-from ..keeping.loading import find_judge
+from ..keeping.locating import find_judge
 from ..report.table import Table, table
 from .common import gold_of, mapping_of, shares_of, store_of
 from .printing import Part, Result

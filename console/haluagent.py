@@ -17,13 +17,13 @@ from ..keeping.loading import load_judge
 from ..papers.haluagent.making import Benchmark, distinct, make_benchmark
 from ..papers.haluagent.rounds import Round, Rounds, measure_rounds, sealed_documents
 from ..programs.haluagent.writing import HALUAGENT
+from ..report.scores import OFFLINE
 from ..report.table import Table, table
 from .common import budget_of, latest_or_basic, model_of, store_of, verifier_model
 from .generate import ended, total_line
 from .history import prompt_diff
 from .printing import Part, Result, Verbatim, remark
 from .started import Started
-from .tables import OFFLINE
 
 __all__ = ["make", "rounds"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import JuristError
 from ..keeping.artifacts import Artifact, Store, prompt_text
-from ..keeping.loading import judge_of
+from ..keeping.locating import judge_of
 from ..programs.state import PromptState
 from ..report.plotting import Series, draw
 from ..report.table import Table, table

@@ -10,7 +10,8 @@ from typing import Any
 from ..arguments.table import AblationOptions, DetectorOptions, TableOptions
 from ..errors import UsageError
 from ..keeping.artifacts import Store
-from ..keeping.loading import LoadedJudge, find_judge
+from ..keeping.loading import LoadedJudge
+from ..keeping.locating import find_judge
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.resolving import default_temperature
 from ..optimizers.base import Event
@@ -19,6 +20,7 @@ from ..papers.cognibench.detectors import Detectors
 from ..papers.cognibench.result import Table
 from ..programs.cognibench import COGNIBENCH
 from ..programs.strictness import DEFAULT, with_strictness
+from ..report.scores import OFFLINE, spend_line
 from .approving import agree
 from .common import (
     budget_of,
@@ -33,7 +35,6 @@ from .common import (
 )
 from .detected import sheets
 from .printing import Part, Result, remark
-from .tables import OFFLINE, spend_line
 
 __all__ = ["five", "three"]
 

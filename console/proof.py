@@ -7,8 +7,8 @@ from typing import Any
 
 from ..evaluation.proof import Decision
 from ..keeping.artifacts import Artifact
+from ..report.scores import counts_line, scores_table
 from .printing import Part
-from .tables import counts_line, scores_table
 
 __all__ = ["kept_line", "proof_parts"]
 
@@ -27,6 +27,5 @@ def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> lis
 
 def kept_line(artifact: Artifact, *, latest: bool) -> str:
     """Return where an artifact is, and whether its judge's name now means it."""
-    return (
-        f"artifact: {artifact.path} ({'latest' if latest else 'kept, not made latest (--force makes it so)'})"
-    )
+    kept = f"kept as {artifact.ref}, not made latest (--force makes it so)"
+    return f"artifact: {artifact.path} ({'latest' if latest else kept})"

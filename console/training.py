@@ -9,7 +9,7 @@ from ..gold.goldset import Gold
 from ..gold.writing import json_text
 from ..keeping.loading import load_judge
 from .common import progress, shares_of, store_of, write_text
-from .printing import Result
+from .printing import Result, remark
 
 __all__ = ["run"]
 
@@ -17,6 +17,8 @@ __all__ = ["run"]
 def run(options: TrainingOptions) -> Result:
     """Write a training file, and say what is in it and what is not."""
     loaded = load_judge(options.judge, store=store_of(options))
+    if loaded.standing:
+        remark(loaded.standing)
     chosen = Selection(
         part=options.part, seed=options.seed, shares=shares_of(options.split), max_tokens=options.max_tokens
     )

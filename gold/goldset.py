@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..errors import GoldError
+from ..programs.records import is_table, records
 from .columns import Rejects
 from .documents import read_for
 from .expanding import expand_row, nothing_for
-from .frames import frame_reading
 from .goldrows import canonical_row, label_keys, make_case
 from .joining import joined
 from .leaks import check_leaks
@@ -27,7 +27,7 @@ from .mapping import RowMapping
 from .merging import Rule, merge_gold, named_ambiguity
 from .readers import Reading, bundled_names
 from .rows import GoldData
-from .rowtypes import Row
+from .rowtypes import Kind, Row
 from .sheets_in import answered, is_sheet
 from .splits import PARTS, Split, split_gold
 from .writing import write_jsonl, write_whole
@@ -107,7 +107,9 @@ class Gold(GoldData):
         """
         way = _Way(labelled, mapping or RowMapping(), rejects or Rejects(), rejects is None)
         with way.bad:
-            return _build([frame_reading(rows, name)], judge, name, way)
+            numbered = list(enumerate(records(rows, name), 1))
+            kind: Kind = "columns" if is_table(rows) else "json"
+            return _build([Reading(name=name, path=name, rows=numbered, kind=kind)], judge, name, way)
 
     def split(self, seed: int, shares: tuple[float, float, float] = (0.5, 0.2, 0.3)) -> Split:
         """Split by group into train, dev and test.

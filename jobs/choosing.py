@@ -23,7 +23,7 @@ from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.splits import Split
 from ..keeping.artifacts import Artifact, Store
-from ..keeping.loading import judge_of
+from ..keeping.locating import judge_of
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.resolving import resolve_sampling
 from ..keeping.sealing import MATRIX, PROOF

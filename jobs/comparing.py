@@ -22,6 +22,8 @@ from ..evaluation.repeats import Spread, spread
 from ..evaluation.rows import Tally, tally
 from ..evaluation.units import encode
 from ..programs.judge import Judge
+from ..report.notebook import html_of
+from ..report.scores import scores_table
 from .experiment import Answers
 
 __all__ = ["Comparison", "Contender", "Pairs", "compare"]
@@ -70,7 +72,7 @@ class Contender:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison:
     """All contenders on the same rows.
 
@@ -93,6 +95,18 @@ class Comparison:
     contenders: tuple[Contender, ...]
     tests: tuple[Contrast, ...]
     metrics: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Name the judges with the score that is tested."""
+        said = ", ".join(f"{one.name} {one.scores[self.metric].value:.3f}" for one in self.contenders)
+        return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {said}>"
+
+    def _repr_html_(self) -> str:
+        scores = {
+            one.name: {name: one.scores[name].to_json() for name in self.metrics} for one in self.contenders
+        }
+        title = f"{self.gold}: {self.cases} cases, asked {self.repeats} times"
+        return html_of([scores_table(title, scores, self.metric), *(one.words for one in self.tests)])
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""

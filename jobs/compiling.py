@@ -24,6 +24,7 @@ from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, leaks_of
 from ..gold.splits import Split
 from ..keeping.artifacts import Artifact, Store
+from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.resolving import verifier_of
 from ..keeping.sealing import MATRIX, PROOF
@@ -32,9 +33,11 @@ from ..optimizers.matrix import bounded
 from ..optimizers.pareto import front
 from ..optimizers.registry import DEFAULT, make, settings_of
 from ..optimizers.setting import Setting
-from ..programs.asking import Sampling, room_for
+from ..programs.asking import Sampling, Verdict, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from ..report.notebook import html_of
+from ..report.scores import scores_table, spend_line
 from .proving import Proven, described, fit_threshold, model_under, openings, placed, proven
 
 __all__ = ["Compiled", "Plan", "compile_judge"]
@@ -138,21 +141,44 @@ class Plan:
         return self.prompt_model or self.model
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Compiled:
-    """What a compilation leaves.
+    """What a compilation leaves. It can be called like the judge: with what was compiled, better or not.
 
     Attributes:
         artifact: the kept version.
         proof: basic against compiled on test.
         result: the optimizer's result with every candidate.
         latest: whether the artifact was made the judge's latest.
+        judge: the compiled judge, with the model it was compiled for.
     """
 
     artifact: Artifact
     proof: Proof
     result: Result
     latest: bool
+    judge: LoadedJudge
+
+    def __call__(self, **inputs: Any) -> Verdict:
+        """Judge one row; see :class:`~jurist.LoadedJudge`, which ``judge`` is, for many rows and for ``await``."""
+        return self.judge(**inputs)
+
+    def __repr__(self) -> str:
+        """Name the artifact and the decision."""
+        return f"<Compiled {self.artifact.ref}: {self.proof.decision.words}>"
+
+    def _repr_html_(self) -> str:
+        decision, card = self.proof.decision, self.artifact.card
+        kept = f"artifact: {self.artifact.path} ({'latest' if self.latest else 'kept, not made latest'})"
+        return html_of(
+            [
+                scores_table(f"{self.artifact.ref}: sealed test", card["scores"], decision.metric),
+                f"decision: {decision.words}",
+                *(f"warning: {warning}" for warning in decision.warnings),
+                f"{spend_line(card['spend'])}; {len(self.result.board.candidates)} candidates",
+                kept,
+            ]
+        )
 
 
 def compile_judge(
@@ -239,7 +265,15 @@ def _kept(
         records={MATRIX: matrix, PROOF: shown.answers},
         make_latest=latest,
     )
-    return Compiled(artifact=artifact, proof=shown.proof, result=result, latest=latest)
+    judge = load_judge(
+        plan.judge,
+        store=store,
+        version=str(artifact.version),
+        model=plan.model,
+        concurrency=plan.concurrency,
+        verifier=plan.verifier,
+    )
+    return Compiled(artifact=artifact, proof=shown.proof, result=result, latest=latest, judge=judge)
 
 
 def _chosen(split: Split, job: Job, result: Result) -> tuple[Result, Collection[str]]:

@@ -13,12 +13,17 @@ from ..evaluation.measured import Measured, Score, measure
 from ..optimizers.objective import Objective
 from ..programs.answers.protocol import Answer
 from ..programs.asking import Verdict
+from ..report.notebook import html_of
+from ..report.scores import counts_line, scores_table, spend_line
+from ..report.table import table
 from .experiment import Answers, Experiment
 
 __all__ = ["UNANSWERED", "Disagreement", "Evaluating", "Evaluation", "evaluation_of"]
 
 UNANSWERED = "no answer"
 """What a missing answer is called in :attr:`Evaluation.confusion`."""
+_WORST = 5
+"""Disagreements that a notebook shows."""
 _FEW = 12
 """Gold or judged values above which nobody would read a table of what was taken for what."""
 
@@ -58,7 +63,7 @@ class Disagreement:
     error: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Evaluation:
     """How good one judge is.
 
@@ -85,6 +90,24 @@ class Evaluation:
     confusion: Mapping[str, Mapping[str, int]]
     disagreements: tuple[Disagreement, ...]
     spend: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Name the judge, the gold and the score that it is compiled for."""
+        said = f"{self.measured.metric} {self.measured[self.measured.metric].value:.3f}"
+        return f"<Evaluation of {self.judge} on {self.gold}: {said}, {self.cases} cases>"
+
+    def _repr_html_(self) -> str:
+        card = self.measured.to_card()
+        title = f"{self.judge} on {self.gold}: {self.cases} cases"
+        worst = [[one.source or one.id, one.wrong] for one in self.disagreements[:_WORST]]
+        return html_of(
+            [
+                scores_table(title, {self.judge: card["scores"]}, self.measured.metric),
+                counts_line(self.judge, card["counts"]),
+                *([table("the worst disagreements", ["row", "difference"], worst)] if worst else []),
+                spend_line(self.spend),
+            ]
+        )
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric.

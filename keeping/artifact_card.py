@@ -35,7 +35,7 @@ _GIVEN = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Artifact:
     """One compiled judge, checked against its seal when it was read.
 
@@ -56,6 +56,10 @@ class Artifact:
     sha256: str
     program_state: dict[str, Any]
     history: tuple[dict[str, Any], ...] = ()
+
+    def __repr__(self) -> str:
+        """Name the artifact and where it is: the card alone fills a screen."""
+        return f"<Artifact {self.ref} in {self.path}>"
 
     @property
     def ref(self) -> str:

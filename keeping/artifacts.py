@@ -183,6 +183,17 @@ class Store:
             artifact.check(judge)
         return artifact
 
+    def latest(self, judge: str) -> int | None:
+        """Return the version that a judge's name alone means; ``None`` if none was made the latest.
+
+        Raises:
+            ArtifactError: the judge has no version, or what names the latest is damaged.
+        """
+        shelves = [shelf for shelf in self._shelves(judge) if shelf.versions()]
+        if not shelves:
+            raise self._missing(judge, "latest")
+        return next((found for shelf in shelves if (found := shelf.number("latest")) is not None), None)
+
     def list(self, judge: str | None = None) -> list[Summary]:
         """Return all artifacts (of one judge) by judge and version, the user's before the shipped."""
         found = []

@@ -15,30 +15,23 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.models import Model, connect
 from ..engines.nli import parted as nli_parted
-from ..errors import JudgeError
 from ..programs.asking import Asker, Sampling, Verdict
-from ..programs.catalogue import file_of, find
 from ..programs.judge import Judge
 from ..programs.nli import nli_judge
+from ..programs.records import records
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
 from ..programs.votes import Stopping
 from .artifacts import Artifact, Store
+from .locating import find_judge, locate, parted
 from .resolving import default_temperature, resolve_sampling, verifier_of
 
-__all__ = [
-    "LoadedJudge",
-    "find_judge",
-    "judge_of",
-    "load_judge",
-    "locate",
-    "unique_names",
-]
+__all__ = ["LoadedJudge", "load_judge", "unique_names"]
 
 _BASIC = ":basic"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class LoadedJudge:
     """A judge with a prompt and a model: call it with the judge's inputs.
 
@@ -54,7 +47,8 @@ class LoadedJudge:
         contexts: role -> what that role's calls share, where those who write and those who verify have their own.
         verifier: who answers the program's frozen steps, where that is not ``model`` at temperature 0.
         stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
-        note: what model and sampling do not allow together, in one line; empty if nothing.
+        standing: why a name stands for the basic prompt, in one line; empty if it does not.
+        limit: what model and sampling do not allow together, in one line; empty if nothing.
         wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows; for
             :meth:`with_model`.
     """
@@ -70,8 +64,13 @@ class LoadedJudge:
     contexts: Mapping[str, CallContext] = field(default_factory=dict)
     verifier: Model | None = None
     stopping: Stopping = "settled"
-    note: str = ""
+    standing: str = ""
+    limit: str = ""
     wanted: Sampling | None = None
+
+    def __repr__(self) -> str:
+        """Name the judge, the model and what it takes."""
+        return f"<LoadedJudge {self.name} with {self.model.name}: {', '.join(self.judge.input_fields)}>"
 
     @property
     def name(self) -> str:
@@ -79,6 +78,11 @@ class LoadedJudge:
         if self.model.classifier:
             return self.model.name
         return f"{self.judge.name}@{self.artifact.version}" if self.artifact else self.judge.name + _BASIC
+
+    @property
+    def note(self) -> str:
+        """What a user should know before it is asked, in one line; empty if nothing."""
+        return "; ".join(part for part in (self.standing, self.limit) if part)
 
     @property
     def proven_for(self) -> str:
@@ -93,6 +97,29 @@ class LoadedJudge:
             ModelError: the model cannot be used at all.
         """
         return self.asker().ask(self.judge.case(inputs))
+
+    async def acall(self, **inputs: Any) -> Verdict:
+        """Judge one row inside a running event loop; raises what calling it raises."""
+        return (await self.asker().ask_async([self.judge.case(inputs)]))[0]
+
+    def batch(self, rows: Any) -> list[Verdict]:
+        """Judge many rows, ``concurrency`` at once; the result is in their order.
+
+        Args:
+            rows: mappings by the names that gold uses, or a table of pandas, Polars, PyArrow or ``datasets``.
+
+        Raises:
+            GoldError: a row is none, or an input is missing or ill-typed, with its number from 1.
+            ModelError: the model cannot be used at all.
+        """
+        return self.ask(self._cases(rows))
+
+    async def abatch(self, rows: Any) -> list[Verdict]:
+        """Do the same inside a running event loop."""
+        return await self.asker().ask_async(self._cases(rows))
+
+    def _cases(self, rows: Any) -> list[Case]:
+        return [self.judge.case(row, path="rows", line=line) for line, row in enumerate(records(rows), 1)]
 
     def ask(self, cases: Sequence[Case]) -> list[Verdict]:
         """Judge many cases; the result is in their order."""
@@ -133,7 +160,7 @@ class LoadedJudge:
         model = _at(model, self.artifact.card if self.artifact else {})
         wanted = self.wanted or self.sampling
         fit = resolve_sampling(default_temperature(model, draws or wanted.samples), wanted)
-        return replace(self, model=fit.model, sampling=fit.sampling, note=fit.note)
+        return replace(self, model=fit.model, sampling=fit.sampling, limit=fit.note)
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> list[LoadedJudge]:
         """Return the same judge for each model; an NLI model is its own, whichever others are named.
@@ -188,9 +215,10 @@ class LoadedJudge:
 
 
 def load_judge(
-    reference: str,
+    reference: str | Judge,
     *,
     store: Store,
+    version: str = "",
     model: Model | None = None,
     samples: int | None = None,
     threshold: int | None = None,
@@ -205,23 +233,24 @@ def load_judge(
     with a majority, because a fitted threshold belongs to its number of samples. The strictness
     of a judge with tiers is the one it was proven for, too; under another one a fitted threshold is not used.
 
+    Where versions exist and none was shown to be better, ``JUDGE`` is the basic prompt, and the note says so.
+
+    Args:
+        reference: the name, or the judge itself.
+        version: of a judge itself: a number, a tag, or ``basic``; default: as its name alone.
+        store, model, samples, threshold, concurrency, strictness, verifier: as :func:`jurist.load` takes them.
+
     Raises:
         JudgeError: no such judge.
         ArtifactError: no such version, or a damaged one.
         UsageError: samples and threshold do not fit each other, or a strictness was given to a
             judge without tiers.
     """
-    if nli_parted(reference)[0]:
+    if isinstance(reference, str) and nli_parted(reference)[0]:
         return _nli(reference, concurrency)
-    if reference.endswith(_BASIC):
-        judge, artifact = find_judge(reference.removesuffix(_BASIC), store), None
-        state, card = PromptState.of(judge.basic()), {}
-    else:
-        name, version = _parted(reference)
-        judge, _ = locate(name, store, version)
-        artifact = store.load(f"{judge.name}@{version}")
-        artifact.check(judge)
-        state, card = artifact.state, artifact.card
+    judge, artifact, standing = _found(reference, version, store)
+    state = artifact.state if artifact else PromptState.of(judge.basic())
+    card = artifact.card if artifact else {}
     kept, proven = card.get("thresholds") or {}, card.get("strictness") or judge.answer.strictness
     wanted = strictness or proven
     if wanted:
@@ -243,10 +272,34 @@ def load_judge(
         adapter=str(card.get("adapter", "chat")),
         concurrency=concurrency,
         context=CallContext.fresh(),
-        note=fit.note,
+        standing=standing,
+        limit=fit.note,
         wanted=sampling,
         verifier=verifier,
     )
+
+
+def _found(reference: str | Judge, version: str, store: Store) -> tuple[Judge, Artifact | None, str]:
+    """Return the judge, its artifact, and why it has none although nobody asked for the basic prompt."""
+    if isinstance(reference, Judge):
+        judge = reference
+    elif reference.endswith(_BASIC):
+        judge, version = find_judge(reference.removesuffix(_BASIC), store), "basic"
+    else:
+        name, version = parted(reference)
+        judge, _ = locate(name, store, version)
+    if version == "basic":
+        return judge, None, ""
+    if not version and store.latest(judge.name) is None:
+        newest = store.list(judge.name)[-1]
+        standing = (
+            f"no version of {judge.name} was shown to be better than its basic prompt, which is used; "
+            f"{judge.name}@{newest.version} names a version"
+        )
+        return judge, None, standing
+    artifact = store.load(f"{judge.name}@{version or 'latest'}")
+    artifact.check(judge)
+    return judge, artifact, ""
 
 
 def _at(model: Model, card: Mapping[str, Any]) -> Model:
@@ -270,68 +323,6 @@ def _nli(reference: str, concurrency: int) -> LoadedJudge:
         concurrency=concurrency,
         context=CallContext.fresh(),
     )
-
-
-def find_judge(name: str, store: Store) -> Judge:
-    """Return a built-in judge, one from a file, or one whose artifacts say which file it came from.
-
-    Raises:
-        JudgeError: there is none.
-    """
-    return locate(name, store)[0]
-
-
-def locate(name: str, store: Store, version: str = "") -> tuple[Judge, str]:
-    """Return a judge, and the reference under which :func:`~jurist.programs.catalogue.find` finds it again.
-
-    Args:
-        name: a judge, or a file: what the user names is executed.
-        store: where the artifacts are of a judge that has a file.
-        version: of which of them; default: the latest.
-
-    Raises:
-        JudgeError: there is none, or its file is gone, or may not be executed.
-        ArtifactError: the artifact that names the file is damaged.
-    """
-    try:
-        path, attribute = file_of(name)
-        return find(name if path is None else f"{store.file(path)}:{attribute}"), name
-    except JudgeError:
-        kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
-        named = [one for one in kept if one.problem or (one.card.get("judge_ref") or name) != name]
-        if not named:
-            raise
-    artifact = store.load(f"{name}@{version or named[0].version}")
-    return judge_of(artifact, store), str(artifact.card.get("judge_ref") or name)
-
-
-def judge_of(artifact: Artifact, store: Store) -> Judge:
-    """Return the judge of an artifact, whose seal held; its file is executed if the user trusts it.
-
-    Raises:
-        JudgeError: there is none, or its file is gone, or may not be executed.
-    """
-    reference = str(artifact.card.get("judge_ref") or artifact.judge)
-    path, attribute = file_of(reference)
-    if path is None:
-        return find(reference)
-    place = store.file(path)
-    if not place.is_file():
-        raise JudgeError(
-            f"judge {artifact.judge!r} was compiled from {reference}: {path}: no such file",
-            hint="go where that file is, or name the file in place of the judge",
-        )
-    recorded = artifact.card.get("judge_sha256")
-    return find(
-        f"{place}:{attribute}",
-        lambda file, sha256: store.trust.check(artifact.ref, file, sha256, recorded),
-    )
-
-
-def _parted(reference: str) -> tuple[str, str]:
-    """Part the judge from its version; an ``@`` in the path of a file is neither."""
-    name, at, version = reference.rpartition("@")
-    return (name, version) if at and "/" not in version and ":" not in version else (reference, "latest")
 
 
 def unique_names(judges: Sequence[LoadedJudge]) -> tuple[str, ...]:

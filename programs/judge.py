@@ -35,7 +35,7 @@ Metric = str | Callable[[Sequence[Any], Sequence[Any]], float]
 """The name of a metric, or a function of (gold values, predicted values) with a value in [0, 1]."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Judge:
     """A judge. ``name`` and ``signature`` are needed, and for closed labels ``positive``.
 
@@ -98,6 +98,10 @@ class Judge:
         )
         object.__setattr__(self, "answer", answer)
         object.__setattr__(self, "metric", self.metric or answer.metric)
+
+    def __repr__(self) -> str:
+        """Name the judge, what it takes and what it says."""
+        return f"<Judge {self.name}: {', '.join(self.input_fields)} -> {self.answer.field} ({self.answer.expects})>"
 
     @property
     def input_fields(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -35,7 +36,7 @@ def test_every_command_parses(command: str) -> None:
 
 def test_python_blocks_compile() -> None:
     for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
-        compile(block, "README.md", "exec")
+        compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
 def test_the_house_rule_is_learned_and_proven(tmp_path: Path) -> None:

@@ -137,10 +137,10 @@ def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:
     assert first.json["decision"]["verdict"] != "better"  # the small gold has too few test rows for any proof
     assert first.json["latest"] is False
     assert "not shown to be better" in first.people
-    assert "kept, not made latest" in first.people
-    refused = cli("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
-    assert refused.code == 1
-    assert "name one, as fect@1" in refused.err
+    assert "not made latest" in first.people
+    basic = cli_ok("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
+    assert "no version of fect was shown to be better than its basic prompt, which is used" in basic.err
+    assert basic.out.startswith("fect:basic: ")
     forced = compile_("--json", "--force")
     assert (forced.json["latest"], forced.json["version"], forced.json["parent"]) == (True, 2, None)
     assert compile_("--json").json["parent"] == 2

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from judges import changed
+from judges import POLITE, changed
 from small import OWN, cli
 
 import jurist
 from jurist.engines.models import Model
 from jurist.errors import ArtifactError, JudgeError, JuristError, UsageError
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import find_judge, load_judge, locate
+from jurist.keeping.loading import load_judge
+from jurist.keeping.locating import find_judge, locate
 from jurist.keeping.resolving import default_temperature, resolve_sampling
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
@@ -69,7 +70,7 @@ def test_every_way_to_name_a_judge(store: Store, reference: str, name: str, inst
         ("fect@9", ArtifactError, "versions 1, 2 exist, tags old"),
         ("fect@", UsageError, "fect@"),
         ("fect@2:basic", JudgeError, "fect@2"),
-        ("may-go", ArtifactError, "no version of may-go is the latest"),
+        ("may-go@latest", ArtifactError, "no version of may-go is the latest"),
         ("own.py:other", ArtifactError, "other-go"),
         ("own.py:nothing", JudgeError, "'nothing' is nothing"),
         ("gone.py", JudgeError, "gone.py: no such file"),
@@ -90,8 +91,33 @@ def test_an_at_sign_in_a_folder_is_no_version(store: Store, tmp_path: Path) -> N
     (place / "own.py").write_text(OWN)
     assert load_judge(f"{place}/own.py:basic", store=store).name == "may-go:basic"
     assert load_judge(f"{place}/own.py:judge@1", store=store).name == "may-go@1"
-    with pytest.raises(ArtifactError, match="latest"):
-        load_judge(f"{place}/own.py", store=store)
+    assert load_judge(f"{place}/own.py", store=store).name == "may-go:basic"
+
+
+def test_a_name_without_a_better_version_is_the_basic_prompt_and_says_so(store: Store) -> None:
+    loaded = load_judge("may-go", store=store, samples=3)
+    assert loaded.name == "may-go:basic"
+    assert "no version of may-go was shown to be better than its basic prompt, which is used" in loaded.note
+    assert "may-go@1 names a version" in loaded.note
+    assert "may-go@1 names a version" in loaded.with_model(Model(name="openai/x", temperature=0.0)).note
+    assert load_judge("fect", store=store).standing == ""
+
+
+def test_a_damaged_pointer_is_no_reason_for_the_basic_prompt(store: Store) -> None:
+    (store.root / "fect" / "latest").write_text("first")
+    with pytest.raises(ArtifactError, match="does not hold a version number"):
+        load_judge("fect", store=store)
+
+
+def test_a_judge_in_no_file_is_loaded_by_itself_and_its_name_says_what_it_needs(store: Store) -> None:
+    store.save(POLITE, changed(POLITE), {}, [], make_latest=True)
+    assert load_judge(POLITE, store=store).name == "polite@1"
+    assert load_judge(POLITE, store=store, version="basic").name == "polite:basic"
+    with pytest.raises(
+        JudgeError, match="polite@1 was compiled from a judge that stands in no file"
+    ) as caught:
+        load_judge("polite", store=store)
+    assert "FILE.py:judge" in str(caught.value)
 
 
 def test_a_judge_compiled_by_its_name_still_knows_its_file(store: Store) -> None:

@@ -17,7 +17,8 @@ from jurist.console.printing import Result, rendered
 from jurist.errors import ArtifactError, JudgeError, printable
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card_schema import card_fault
-from jurist.keeping.loading import judge_of, load_judge
+from jurist.keeping.loading import load_judge
+from jurist.keeping.locating import judge_of
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
 from jurist.keeping.trust import Trust, remembered_file
 from jurist.programs.catalogue import find

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..report.table import Table, table
+from .table import Table, table
 
 __all__ = ["OFFLINE", "counts_line", "metric_cell", "scores_table", "spend_line"]
 

@@ -1,0 +1,68 @@
+"""A judge that stands in no file, as in a notebook: compiled, called, awaited, loaded again, and shown."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from judges import CHECK
+
+import jurist
+from jurist.jobs.compiling import Compiled
+
+ROWS = [
+    {"policy": f"p{n}", "reply": f"the reply of {n} is {'fine' if n % 2 else 'bad'}", "group": str(n // 2)}
+    | {"verdict": "send" if n % 2 else "hold"}
+    for n in range(24)
+]
+NEW = [{"policy": row["policy"], "reply": row["reply"]} for row in ROWS[:5]]
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
+    small = {"sizes": (2,), "sets": 2, "first": 4, "sample": 6}
+    store = tmp_path_factory.mktemp("store")
+    return jurist.compile(CHECK, gold=ROWS, optimizer="fewshot", options=small, store=store, seed=1)
+
+
+def test_what_was_compiled_is_called_awaited_and_given_many_rows(compiled: Compiled) -> None:
+    one = compiled(**NEW[0])
+    assert one.status == "verdict"
+    many = compiled.judge.batch(NEW)
+    assert many[0] == one
+    assert compiled.judge.batch(pandas.DataFrame(NEW)) == many
+
+    async def inside() -> tuple[Any, Any, Any]:
+        # a notebook's cells run inside an event loop, with and without await
+        return await compiled.judge.acall(**NEW[0]), await compiled.judge.abatch(NEW), compiled(**NEW[0])
+
+    assert asyncio.run(inside()) == (one, many, one)
+
+
+def test_it_is_found_again_by_the_judge_itself(compiled: Compiled) -> None:
+    store = compiled.artifact.path.parents[1]
+    assert jurist.load(CHECK, version=1, store=store).batch(NEW) == compiled.judge.batch(NEW)
+    assert jurist.load(CHECK, version="basic", store=store).name == "check:basic"
+    measured = jurist.evaluate(CHECK, ROWS, store=store) if compiled.latest else None
+    assert measured is None or measured.left_out > 0
+    with pytest.raises(jurist.JuristError, match="stands in no file"):
+        jurist.load("check", store=store)
+
+
+def test_a_bad_row_of_a_batch_has_its_number(compiled: Compiled) -> None:
+    with pytest.raises(jurist.JuristError, match="rows:2, field 'reply': the field is missing"):
+        compiled.judge.batch([NEW[0], {"policy": "p"}])
+
+
+def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compiled, tmp_path: Path) -> None:
+    evaluated = jurist.evaluate("fect:basic", "fect-mini", store=tmp_path)
+    compared = jurist.compare(["fect:basic", "fect-3d:basic"], gold="fect-mini", store=tmp_path)
+    for shown in (compiled, evaluated, compared):
+        assert len(repr(shown)) < 400
+        assert shown._repr_html_().startswith("<div><table>")
+    for short in (compiled.artifact, compiled.judge, CHECK, compiled.judge.judge):
+        assert len(repr(short)) < 200
+    assert "decision: compiled is" in compiled._repr_html_()
