@@ -100,7 +100,7 @@ def compile(
     sampling: Sampling | None = None,
     adapter: str = "chat",
     concurrency: int = 8,
-    shares: tuple[float, float, float] = (0.5, 0.2, 0.3),
+    shares: tuple[float, float, float] | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -122,7 +122,7 @@ def compile(
         sampling: samples per case; an open threshold is fitted on dev.
         adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
         concurrency: cases in flight at once.
-        shares: of groups in train, dev and test, as shares of 1.
+        shares: of groups in train, dev and test, as shares of 1; default: the judge's own (0.5, 0.2, 0.3).
         seed: of the split and of every random choice.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume: continue an interrupted run of the same job; nothing is paid twice.
@@ -153,7 +153,7 @@ def compile(
         sampling=fit.sampling,
         adapter=adapter,
         concurrency=concurrency,
-        shares=shares,
+        shares=shares or found.shares,
         seed=seed,
         judge_ref=reference,
     )

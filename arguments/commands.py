@@ -9,7 +9,7 @@ from .compile import COMPILE
 from .faithqa import BENCHMARK
 from .generate import ASSESS, DATASET, DIALOGUE, ITEMS
 from .gold import GOLD
-from .haluagent import HALUAGENT, ROUNDS
+from .haluagent import HALUAGENT
 from .judges import COMPLETION, EXPORT, JUDGES
 from .run import RUN
 from .table import FIVE, THREE, TRAINING
@@ -24,7 +24,6 @@ COMMANDS: tuple[Command, ...] = (
     COMPARE,
     THREE,
     FIVE,
-    ROUNDS,
     EXPORT,
     TRAINING,
     *ARTIFACTS,

@@ -14,7 +14,6 @@ from .groups import (
     Resume,
     RowOptions,
     SamplingOptions,
-    SplitOptions,
     StrictnessOptions,
     VerifierOptions,
     name,
@@ -31,7 +30,6 @@ class CompileOptions(
     VerifierOptions,
     Limits,
     Resume,
-    SplitOptions,
     SamplingOptions,
     StrictnessOptions,
     Common,
@@ -54,6 +52,11 @@ class CompileOptions(
         metavar="NAME",
         help="opro, fewshot (or demos), optuna, contrastive, cfaith, opro-paper, bootstrap, copro, mipro, gepa, simba, "
         "infer-rules, a plug-in's, or several joined by + (default: opro+fewshot)",
+    )
+    split: str | None = option(
+        "--split",
+        metavar="T/D/T",
+        help="shares of train, dev and test (default: 50/20/30; haluagent: 60/20/20 with at most 60 and 20 documents)",
     )
     settings: tuple[str, ...] = repeated("--set", metavar="NAME=VALUE", help="a setting of the optimizer")
     prompt_model: str | None = option(

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .command import Command
-from .groups import ModelOptions, PaidOptions, VerifierOptions, WritingOptions, share, whole
-from .options import option, positional
+from .groups import WritingOptions, share, whole
+from .options import option
 
-__all__ = ["HALUAGENT", "ROUNDS", "HaluAgentOptions", "RoundsOptions"]
+__all__ = ["HALUAGENT", "HaluAgentOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +45,6 @@ class HaluAgentOptions(WritingOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoundsOptions(ModelOptions, VerifierOptions, PaidOptions):
-    """Of ``jurist table haluagent-3``."""
-
-    generator: str = positional("GENERATOR@V", help="a compiled version, such as haluagent@1")
-    gold: str = option("--gold", required=True, metavar="DOCS", help="the documents that it was compiled on")
-
-
 HALUAGENT = Command(
     name="generate haluagent",
     does="haluagent.make",
@@ -72,21 +64,5 @@ FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), generative_qa
 authors' format, verified.jsonl, rejects with their reasons, and CARD.json with acceptance rates. The default model,
 "offline", makes gaps in sentences by rules. It is not a language model. After Ctrl-C, a limit or a crash, --resume
 continues, pays nothing twice, and ends in the same files.
-""",
-)
-ROUNDS = Command(
-    name="table haluagent-3",
-    does="haluagent.rounds",
-    options=RoundsOptions,
-    help="""\
-C-FAITH's Table 3 of a compiled generator: the prompts that were best after each round write from the documents that
-were sealed when it was compiled. Prints the share of items that pass each check, and what changed in the prompts.
-""",
-    examples="""\
-examples:
-  jurist compile haluagent --gold haluagent-docs --optimizer cfaith --max-calls 12000 --force
-  jurist table haluagent-3 haluagent@1 --gold haluagent-docs
-
-After Ctrl-C, a limit or a crash, --resume continues and pays nothing twice.
 """,
 )

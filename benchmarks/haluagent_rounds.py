@@ -12,20 +12,22 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from common import mean  # type: ignore[import-not-found]  # beside this file
 
 import jurist
+from jurist.cases import Case
 from jurist.errors import GoldError
+from jurist.evaluation.measured import objective_score
 from jurist.keeping.artifacts import Store
-from jurist.keeping.loading import load_judge
-from jurist.keeping.paying import Start
-from jurist.papers.haluagent.rounds import Round, Rounds, measure_rounds, sealed_documents
-from jurist.programs.haluagent.writing import CHECKS
+from jurist.keeping.loading import LoadedJudge, load_judge
+from jurist.optimizers.board import Candidate
+from jurist.optimizers.objective import row_of
+from jurist.papers.haluagent.rounds import rounds_of
 
-SHARES = (0.5, 0.2, 0.3)
+SHARES = (0.5, 0.2, 0.3)  # of few documents enough have to be sealed
 MODEL = jurist.Model(temperature=0.0)
 ROUNDS = 5
 
@@ -44,23 +46,38 @@ def usable(gold: jurist.Gold, count: int) -> Iterator[int]:
         seed += 1
 
 
-def compiled(name: str, source: str, seed: int, calls: int) -> tuple[list[Round], int]:
-    """Compile with a seed, and return the lines of Table 3 with the number of sealed passages; keeps nothing."""
+def best_after(made: jurist.Compiled, dev: Sequence[Case]) -> list[Candidate]:
+    """Return the candidate that was best on dev after each round, the basic prompts first."""
+    board = made.result.board
+    found: list[Candidate] = []
+    for one in rounds_of(board, dev):
+        candidate = board.candidates[one.candidate]
+        better = not found or board.value(candidate, dev) > board.value(found[-1], dev)
+        found.append(candidate if better else found[-1])
+    return found
+
+
+def measured(loaded: LoadedJudge, candidate: Candidate, cases: Sequence[Case]) -> dict[str, float]:
+    """Return every metric of what a candidate's prompts write from cases."""
+    judge = loaded.judge
+    asker = replace(loaded.asker(), program=candidate.state.apply(judge.basic()))
+    rows = [row_of(case, said) for case, said in zip(cases, asker.ask_all(cases), strict=True)]
+    return {name: objective_score(rows, name, judge.comparison) for name in judge.comparison.metrics}
+
+
+def rates(name: str, gold: jurist.Gold, seed: int, calls: int) -> tuple[list[dict[str, float]], int, int]:
+    """Compile with a seed; return the sealed rates after each round, the sealed passages, and the calls spent."""
+    split = gold.split(seed, SHARES)
     with tempfile.TemporaryDirectory() as folder:
         made = jurist.compile(
-            name,
-            gold=source,
-            optimizer="cfaith",
-            seed=seed,
-            shares=SHARES,
-            store=folder,
-            model=MODEL,
+            name, gold=gold, optimizer="cfaith", seed=seed, shares=SHARES, store=folder, model=MODEL,
             budget=jurist.Budget(calls=calls),
-        )
-        loaded = load_judge(f"{name}@{made.artifact.version}", store=Store(Path(folder)), model=MODEL)
-        work = Rounds(loaded=loaded, cases=sealed_documents(loaded, source))
-        found, _ = measure_rounds(work, Start())
-        return found, len(work.cases)
+        )  # fmt: skip
+        loaded = load_judge(f"{name}:basic", store=Store(folder), model=MODEL)
+        known: dict[str, dict[str, float]] = {}
+        for one in (found := best_after(made, split.dev)):
+            known[one.id] = known.get(one.id) or measured(loaded, one, split.test)
+        return [known[one.id] for one in found], len(split.test), made.artifact.card["spend"]["calls"]
 
 
 def main() -> None:
@@ -73,18 +90,18 @@ def main() -> None:
     options.add_argument("--generator", default="haluagent")
     options.add_argument("--gold", default="haluagent-docs")
     chosen = options.parse_args()
-    rows: list[list[Round]] = [[] for _ in range(ROUNDS + 1)]
+    rows: list[list[dict[str, float]]] = [[] for _ in range(ROUNDS + 1)]
     gold = jurist.Gold.load(chosen.gold, jurist.judge(chosen.generator))
     for seed in usable(gold, chosen.seeds):
-        found, passages = compiled(chosen.generator, chosen.gold, seed, chosen.calls)
+        found, passages, calls = rates(chosen.generator, gold, seed, chosen.calls)
         for number, row in enumerate(rows):
             row.append(found[min(number, len(found) - 1)])
-        first, last = found[0].rates["overall"], found[-1].rates["overall"]
-        print(f"seed {seed}: {passages} passages, overall {first:.3f} -> {last:.3f}", flush=True)
-    names = (*CHECKS, "overall")
+        values = " -> ".join(f"{one['validation_rate']:.3f}" for one in found)
+        print(f"seed {seed}: {passages} sealed passages, overall {values}; {calls} calls", flush=True)
+    names = list(rows[0][0])
     print(f"\n| round | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
     for number, row in enumerate(rows):
-        print(f"| {number} | {' | '.join(mean([one.rates[name] for one in row]) for name in names)} |")
+        print(f"| {number} | {' | '.join(mean([one[name] for one in row]) for name in names)} |")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from ..programs.strictness import with_strictness
 from ..report.scores import OFFLINE, spend_line
 from .approving import agree
 from .common import gold_of, human, model_of, sampling_of, settings_of, shares_of, store_of, verifier_model
+from .haluagent import compiled_parts
 from .history import pareto_parts
 from .printing import Part, Result, remark
 from .proof import kept_line, proof_parts
@@ -66,9 +67,10 @@ def run(options: CompileOptions) -> Result:
         )
     raters = _Raters.of(plan)
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
+    written, told = compiled_parts(compiled, plan.split.dev, store) if judge.role == "generator" else ([], {})
     return Result(
-        data={**about, **compiled.artifact.card, **raters.to_json(), "forecast": seen.to_json()},
-        body=_body(compiled, plan, raters),
+        data={**about, **compiled.artifact.card, **raters.to_json(), **told, "forecast": seen.to_json()},
+        body=[*written, *_body(compiled, plan, raters)],
     )
 
 
@@ -116,7 +118,7 @@ def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
             seconds=options.max_seconds,
         ),
         seed=options.seed,
-        shares=shares_of(options.split),
+        shares=shares_of(options.split) if options.split else judge.shares,
         sampling=sampling,
         adapter=options.adapter,
         concurrency=options.concurrency,

@@ -1,21 +1,24 @@
-"""``jurist generate haluagent`` and ``jurist table haluagent-3``."""
+"""``jurist generate haluagent``, and what ``jurist compile`` prints of a generator."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..arguments.haluagent import HaluAgentOptions, RoundsOptions
+from ..arguments.haluagent import HaluAgentOptions
+from ..cases import Case
 from ..evaluation.shares import Share
 from ..generating.generation import Generation
 from ..generating.writing import rejects_path
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
+from ..jobs.compiling import Compiled
 from ..jobs.foresee import foresee_items
+from ..keeping.artifacts import Store
 from ..keeping.loading import load_judge
 from ..papers.haluagent.making import Benchmark, distinct, make_benchmark
-from ..papers.haluagent.rounds import Round, Rounds, measure_rounds, sealed_documents
+from ..papers.haluagent.rounds import rounds_of
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.scores import OFFLINE
 from ..report.table import Table, table
@@ -25,7 +28,7 @@ from .history import prompt_diff
 from .printing import Part, Result, Verbatim, remark
 from .started import Started
 
-__all__ = ["make", "rounds"]
+__all__ = ["compiled_parts", "make"]
 
 
 def make(options: HaluAgentOptions) -> Result:
@@ -53,54 +56,26 @@ def make(options: HaluAgentOptions) -> Result:
     return Result(data=data, body=_body(found, job, folder), notes=notes, code=code)
 
 
-def rounds(options: RoundsOptions) -> Result:
-    """Return Table 3 of a compiled version, and what changed in its prompts."""
-    store = store_of(options)
-    loaded = load_judge(
-        options.generator,
-        store=store,
-        model=model_of(options, options.model, options.seed),
-        concurrency=options.concurrency,
-        verifier=verifier_model(options, options.timeout, options.seed),
-    )
-    work = Rounds(loaded=loaded, cases=sealed_documents(loaded, options.gold), budget=budget_of(options))
-    steps = len({row["candidate"] for row in work.found}) * len(work.cases)
-    with Started(options, list(loaded.models), work.estimate) as begun:
-        found, spend = measure_rounds(work, begun.begin(steps, "writing and verifying"), on_step=begun.step)
-    assert loaded.artifact is not None
-    diff = prompt_diff(loaded.artifact, store)
-    data = {
-        "generator": loaded.name,
-        "passages": len(work.cases),
+def compiled_parts(
+    compiled: Compiled, dev: Sequence[Case], store: Store
+) -> tuple[list[Part], dict[str, Any]]:
+    """Return what is printed of a compiled generator beside its proof, and the same as JSON values.
+
+    Table 3, on the documents that the search selected on, and what changed in the prompts.
+    """
+    found, artifact = rounds_of(compiled.result.board, dev), compiled.artifact
+    diff = prompt_diff(artifact, store)
+    rows = [
+        [str(one.number), *(f"{rate:.3f}" for rate in one.rates.values()), one.candidate]
+        + (["kept"] if one.candidate == compiled.result.best.id else [""])
+        for one in found
+    ]
+    title = f"the best prompts of each round, on {len(dev)} dev passages (C-FAITH Table 3)"
+    rates = table(title, ("round", *found[0].rates, "candidate", ""), rows)
+    return [rates, *([Verbatim(diff)] if diff else [])], {
         "rounds": [one.to_json() for one in found],
         "diff": diff,
-        "spend": spend,
-        "forecast": begun.estimate.to_json() if begun.estimate else None,
     }
-    body: list[Part] = [
-        _rounds(found, loaded.name, len(work.cases)),
-        Verbatim(diff),
-        f"spent: {total_line(spend)}",
-        *([OFFLINE] if any(model.offline for model in loaded.models) else []),
-    ]
-    return Result(data=data, body=body)
-
-
-def _rounds(found: list[Round], name: str, passages: int) -> Table:
-    checks = list(found[0].rates)
-    return table(
-        f"{name}: share of items that pass, {passages} sealed passages (C-FAITH Table 3)",
-        ("round", *checks, "dev", "candidate"),
-        [
-            [
-                str(one.number),
-                *(f"{one.rates[check]:.3f}" for check in checks),
-                f"{one.dev:.3f}",
-                one.candidate,
-            ]
-            for one in found
-        ],
-    )
 
 
 def _generation(options: HaluAgentOptions) -> tuple[Generation, int]:

@@ -1,7 +1,8 @@
 """Train, dev and test: drawn by group, so that no conversation or document is in two of them.
 
 A group's part depends on the seed and the group's name alone. So a split does
-not depend on the order of rows, and no case ever moves when rows are added.
+not depend on the order of rows, and no case ever moves when rows are added. A judge may say how many groups of
+train and of dev are used at most: those that a hash puts first.
 """
 
 from __future__ import annotations
@@ -111,6 +112,10 @@ def _draw(gold: GoldData, cases: Sequence[Case], seed: int, shares: Shares) -> S
     parts: dict[Part, list[Case]] = {part: [] for part in PARTS}
     for case in cases:
         parts[part_of(case.group, seed, shares)].append(case)
+    for part, most in zip(PARTS, gold.judge.most_groups or (), strict=False):
+        groups = {case.group for case in parts[part]}
+        first = set(sorted(groups, key=lambda group: text_hash(f"{seed}/{group}"))[:most])
+        parts[part] = [case for case in parts[part] if case.group in first]
     return Split(
         train=tuple(parts["train"]),
         dev=tuple(parts["dev"]),

@@ -101,6 +101,7 @@ class Plan:
             "threshold": self.sampling.threshold,
             "adapter": self.adapter,
             **({"strictness": strictness} if strictness else {}),
+            **({"most_groups": list(self.judge.most_groups)} if self.judge.most_groups else {}),
             **self._frozen_print(),
         }
 

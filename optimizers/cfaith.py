@@ -1,24 +1,25 @@
 """``cfaith``: error-driven rounds, after HaluAgent (C-FAITH section 3.2, Table 3), for any judge.
 
-Each round runs the current prompt on train, collects its errors with feedback in
-words, and has the instruction rewritten several times, each rewrite from
-other errors. The best rewrite on dev seeds the next round. It ends after five rounds
-(the paper) or as soon as the best rewrite of a round is below the current prompt
-on dev, as in Table 3 (62.50, 81.16, 88.41, then 86.15: stopped, the second kept).
-The paper writes questions with 60 documents and 20 for validation; here the verifiers' place
-is taken by the gold labels.
+Each round runs the current prompts on train, groups the errors by their cause, with feedback in
+words, and has every instruction rewritten several times from them and from the scored history, each
+rewrite from other errors. The rewrites of a program with several predictors are tried together. The best
+on dev seeds the next round. It ends after five rounds (the paper) or as soon as the best rewrite of a
+round is below the current prompts on dev, as in Table 3 (62.50, 81.16, 88.41, then 86.15: stopped, the
+second kept). For a judge, the verifiers' place is taken by the gold labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 
 import dspy
 
+from ..cases import Case
 from .base import Job
 from .board import Board, Candidate
-from .proposing import CandidateFilter, propose, rotated, task, wrong
+from .proposing import CandidateFilter, by_cause, propose, rotated, scored, task
 
 __all__ = ["CFaith", "RewriteInstruction"]
 
@@ -26,15 +27,18 @@ __all__ = ["CFaith", "RewriteInstruction"]
 class RewriteInstruction(dspy.Signature):
     """Rewrite a judge's instruction so that it no longer makes the errors that are reported.
 
-    You see what the judge is given and must answer, its current instruction, and cases that it judged
-    differently from people, with what was wrong. Find what the errors have in common and rewrite the
-    instruction: keep what works, keep every label's definition, and add the general rule that is missing.
+    You see what the judge is given and must answer, its current instruction, how instructions scored that were
+    tried before, and cases that it got wrong, grouped by what was wrong. Find what the errors have in common and
+    rewrite the instruction: keep what works, keep every label's definition, and add the general rule that is missing.
     Do not quote the cases. Write it in the language of the current one, and nothing but the instruction.
     """
 
     task: str = dspy.InputField(desc="the judge's inputs, its labels, and which of them count as found")
     current_instruction: str = dspy.InputField(desc="the instruction to rewrite")
-    errors: str = dspy.InputField(desc="cases it gets wrong, with the labels people gave")
+    scored_instructions: str = dspy.InputField(desc="instructions with their scores (0 to 100), best last")
+    errors: str = dspy.InputField(
+        desc="cases it gets wrong, grouped by what is wrong, the most frequent first"
+    )
     instruction: str = dspy.OutputField(desc="the rewritten instruction")
 
 
@@ -46,9 +50,10 @@ class CFaith:
         rounds: at most this many (the paper: 5).
         rewrites: rewritten instructions a round ("a set of"; the paper gives no number).
         errors: errors shown to each rewrite.
-        sample: train cases on which the current prompt is run (the paper: 60).
+        sample: train documents (groups) on which the current prompts are run (the paper: 60).
         longest: characters an instruction may have.
         copied: the share of an instruction's text that may be copied from train.
+        shown: scored instructions shown to each rewrite.
         temperature: of the proposer.
     """
 
@@ -58,27 +63,35 @@ class CFaith:
     sample: int = 60
     longest: int = 4000
     copied: float = 0.2
+    shown: int = 4
     temperature: float = 1.0
     name: str = "cfaith"
 
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt on dev and train, one rewrite, and it on dev."""
-        sample = min(self.sample, len(job.train))
-        return (sample + 2 * len(job.dev)) * job.calls_per_case + 1
+        return (len(self._sample(job)) + 2 * len(job.dev)) * job.calls_per_case + 1
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Rewrite the instruction of ``start``; with several predictors, one a round in turn."""
-        sample = job.train_sample(self.sample)
+        """Rewrite the instructions of ``start``, all of its predictors in each round."""
+        sample = self._sample(job)
         candidate_filter = CandidateFilter.of(job, board, self.name, longest=self.longest, copied=self.copied)
         current, names = start, tuple(start.state.predictors)
         board.score(start, job.dev)
         for step in range(1, self.rounds + 1):
-            name = names[(step - 1) % len(names)]
-            found = wrong(board, current, [case for case in sample if case.id not in current.demo_ids])
-            if not found:
+            errors = by_cause(board, current, [case for case in sample if case.id not in current.demo_ids])
+            if not errors:
                 break
-            texts = propose(job, RewriteInstruction, self._asked(job, current, name, found), self.temperature)
-            fresh = candidate_filter.enter(current, name, texts, step)
+            texts = [
+                propose(
+                    job, RewriteInstruction, self._asked(job, board, current, name, errors), self.temperature
+                )
+                for name in names
+            ]
+            proposals = [
+                {name: text for name, text in zip(names, drawn, strict=True) if text}
+                for drawn in zip_longest(*texts)
+            ]
+            fresh = candidate_filter.enter_all(current, proposals, step, "jointly" if len(names) > 1 else "")
             for candidate in fresh:
                 board.score(candidate, job.dev)
                 job.note(f"round {step}: {candidate.id}", board.value(candidate, job.dev), kind="candidate")
@@ -90,13 +103,40 @@ class CFaith:
             job.note(f"round {step}: {current.id} goes on", board.value(current, job.dev), kind="step")
         return board.best(job.dev) or start
 
-    def _asked(self, job: Job, current: Candidate, name: str, found: Sequence[str]) -> list[dict[str, str]]:
-        instruction = current.state.predictors[name].instructions
+    def _sample(self, job: Job) -> list[Case]:
+        """Return the train cases of some documents in random order: what has one group belongs together."""
+        drawn = dict.fromkeys(case.group for case in job.train_sample(len(job.train)))
+        order = {group: place for place, group in enumerate(islice(drawn, self.sample))}
+        return sorted((case for case in job.train if case.group in order), key=lambda case: order[case.group])
+
+    def _asked(
+        self, job: Job, board: Board, current: Candidate, name: str, errors: Mapping[str, Sequence[str]]
+    ) -> list[dict[str, str]]:
+        best = [(one, board.value(one, job.dev)) for one in board.ranking(job.dev)[: self.shown]]
+        # Causes take turns, so that a frequent one does not crowd out the others.
+        mixed = [
+            (cause, text)
+            for texts in zip_longest(*([(cause, text) for text in found] for cause, found in errors.items()))
+            for cause, text in filter(None, texts)
+        ]
         return [
             {
                 "task": task(job, name),
-                "current_instruction": instruction,
-                "errors": "\n\n".join(rotated(found, self.errors, number)),
+                "current_instruction": current.state.predictors[name].instructions,
+                "scored_instructions": scored(name, best),
+                "errors": _told(errors, rotated(mixed, self.errors, number)),
             }
             for number in range(self.rewrites)
         ]
+
+
+def _told(errors: Mapping[str, Sequence[str]], shown: Sequence[tuple[str, str]]) -> str:
+    """Return the shown errors under their causes, the most frequent cause first."""
+    parts = []
+    for cause, found in errors.items():
+        texts = [text for one, text in shown if one == cause]
+        if texts:
+            parts.append(
+                "\n\n".join([f"{cause}, {len(found)} of {sum(map(len, errors.values()))} errors:", *texts])
+            )
+    return "\n\n".join(parts)

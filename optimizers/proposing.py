@@ -9,8 +9,10 @@ not copied from training cases.
 from __future__ import annotations
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError
@@ -24,8 +26,19 @@ from .base import Job
 from .board import Board, Candidate
 from .copying import CopyGuard
 
-__all__ = ["CandidateFilter", "exemplar", "propose", "propose_fields", "rotated", "scored", "task", "wrong"]
+__all__ = [
+    "CandidateFilter",
+    "by_cause",
+    "exemplar",
+    "propose",
+    "propose_fields",
+    "rotated",
+    "scored",
+    "task",
+    "wrong",
+]
 
+Told = TypeVar("Told")
 _SHOWN = 600  # characters of an input that an exemplar quotes
 
 
@@ -193,7 +206,22 @@ def wrong(board: Board, candidate: Candidate, cases: Sequence[Case]) -> list[str
     ]
 
 
-def rotated(errors: Sequence[str], count: int, turn: int) -> list[str]:
+def by_cause(board: Board, candidate: Candidate, cases: Sequence[Case]) -> dict[str, list[str]]:
+    """Return the exemplars of :func:`wrong` by their cause, in words, the most frequent first."""
+    answer, found = board.judge.answer, defaultdict[str, list[str]](list)
+    for case, outcome in zip(cases, board.score(candidate, cases), strict=True):
+        pairs = zip(outcome.row.gold, outcome.row.predicted, strict=True)
+        causes = {
+            f"wanted {answer.category(gold)}, got {'no answer' if said is None else answer.category(said)}"
+            for gold, said in pairs
+            if gold is not None and answer.credit(gold, said) < 1
+        }
+        if outcome.feedback:
+            found[" and ".join(sorted(causes))].append(exemplar(case, outcome.feedback))
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def rotated(errors: Sequence[Told], count: int, turn: int) -> list[Told]:
     """Return the ``turn``-th few errors: each proposal sees others, so that none is fitted for ever."""
     offset = (turn * count) % max(1, len(errors))
     return [*errors[offset:], *errors[:offset]][:count]

@@ -62,6 +62,8 @@ class Judge:
         demonstrations: what gold says as a demonstration of each predictor, by its path; a predictor that gold says
             nothing about is absent. Needed where predictors do not all give the answer. See :meth:`demos`.
         positive: for a closed label: those that count as found (hallucinated, non-factual, ...); kept in ``answer``.
+        shares: of groups (conversations, documents) in train, dev and test, where a compilation names no others.
+        most_groups: how many groups of train and of dev a compilation uses at most; default: all.
         labels: for a closed label: other names for its values, in their order; kept in ``answer``.
         unit: the input field whose text gets the answer, default the last input; kept in ``answer``.
     """
@@ -82,6 +84,8 @@ class Judge:
         default=None, repr=False
     )
     demonstrations: Callable[[Case], Mapping[str, Demo]] | None = field(default=None, repr=False)
+    shares: tuple[float, float, float] = (0.5, 0.2, 0.3)
+    most_groups: tuple[int, int] | None = None
     positive: InitVar[Collection[Label]] = ()
     labels: InitVar[Sequence[Label]] = ()
     unit: InitVar[str] = ""

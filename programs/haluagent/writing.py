@@ -181,6 +181,8 @@ def haluagent(*, words: int = WORDS, prompts: Prompts = ENGLISH, name: str = "ha
         document="knowledge",
         expand=expand,
         to_row=_row,
+        shares=(0.6, 0.2, 0.2),
+        most_groups=(60, 20),
         bundled="haluagent-docs",
     )
 

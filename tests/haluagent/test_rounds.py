@@ -1,46 +1,51 @@
-"""``jurist table haluagent-3``: the rounds of a compiled version, on the documents that were sealed."""
+"""``jurist compile haluagent``: the rounds of a search (Table 3), the prompts' diff, how many documents it takes."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from small import cli
 
-from jurist.papers.haluagent.rounds import best_after
+from jurist.gold.goldset import Gold
+from jurist.programs.haluagent.writing import HALUAGENT
 
 
-def row(name, step, value, cases=4):
-    return {"candidate": name, "step": step, "dev": {"cases": cases, "value": value}}
-
-
-@pytest.mark.parametrize(
-    ("history", "best"),
-    [
-        ([row("a", 0, 0.5)], ["a"]),
-        ([row("a", 0, 0.5), row("b", 1, 0.4)], ["a", "a"]),
-        ([row("a", 0, 0.1), row("b", 1, 0.4), row("c", 1, 0.6), row("d", 3, 0.9)], ["a", "c", "c", "d"]),
-        ([row("a", 0, 0.1), row("b", 1, 0.9, cases=1), row("c", 1, None, cases=0)], ["a"]),
-    ],
-)
-def test_the_best_on_dev_after_each_round(history, best):
-    assert [one["candidate"] for one in best_after(history)] == best
-
-
-def test_a_compiled_version_has_a_table_and_a_diff(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("JURIST_STORE", raising=False)
-    few = ("--split", "20/20/60", "--set", "rewrites=2", "--set", "rounds=2", "--max-calls", "3000")
-    compile_it = ("compile", "haluagent", "--gold", "haluagent-docs", "--optimizer", "cfaith", "--force")
-    made = cli(*compile_it, *few, "--json")
+
+
+def test_all_three_prompts_are_rewritten_and_the_command_prints_the_table_and_the_diff():
+    few = ("--set", "rewrites=3", "--set", "rounds=2", "--max-calls", "3000", "--force", "--json")
+    made = cli("compile", "haluagent", "--optimizer", "cfaith", *few)
     assert made.code == 0, made.err
-    scores = made.json["scores"]
-    done = cli("table", "haluagent-3", "haluagent@1", "--gold", "haluagent-docs", "--json")
-    assert done.code == 0, done.err
-    rounds = done.json["rounds"]
-    assert [one["round"] for one in rounds] == list(range(len(rounds)))
-    assert rounds[0]["rates"]["overall"] == pytest.approx(scores["basic"]["validation_rate"]["value"])
-    assert rounds[-1]["dev"] >= rounds[0]["dev"]
-    assert "+++ haluagent@1" in done.json["diff"]
-    assert json.dumps(done.json["spend"])
-    refused = cli("table", "haluagent-3", "haluagent:basic", "--gold", "haluagent-docs")
-    assert refused.code == 2
-    assert "has no rounds" in refused.err
+    rounds = made.json["rounds"]
+    assert [one["number"] for one in rounds] == list(range(len(rounds)))
+    names = ["validation_rate", *(f"{name}_rate" for name in ("answer", "hallucination", "label", "form"))]
+    assert all(list(one["rates"]) == names for one in rounds)
+    assert rounds[-1]["rates"]["validation_rate"] > rounds[0]["rates"]["validation_rate"]
+    (history,) = Path("compiled").glob("haluagent/1/history.jsonl")
+    rows = {row["candidate"]: row for row in map(json.loads, history.read_text().splitlines())}
+    for one in rounds:
+        assert rows[one["candidate"]]["dev"]["value"] == pytest.approx(
+            one["rates"]["validation_rate"], abs=1e-6
+        )
+    changed = [row["params"]["predictors"] for row in rows.values() if row["step"] == 1]
+    assert ["hallucinations", "label", "question"] in changed
+    assert "+++ haluagent@1" in made.json["diff"]
+    assert all(f"## {name}: instruction" in made.json["diff"] for name in ("label", "question"))
+
+
+def test_at_most_sixty_documents_are_learned_from_and_twenty_selected_on():
+    rows = [{"id": f"d{n}", "text": f"Ada {n} was born in Dinant in 18{n:02}."} for n in range(200)]
+    Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judge = HALUAGENT
+    split = Gold.load("docs.jsonl", judge).split(3, judge.shares)
+    parts = [{case.group for case in part} for part in (split.train, split.dev, split.test)]
+    assert [len(part) for part in parts[:2]] == [60, 20]
+    assert not parts[0] & parts[1] | parts[2] & (parts[0] | parts[1])
+    whole = Gold.load("docs.jsonl", replace(judge, most_groups=None)).split(3, judge.shares)
+    assert whole.test == split.test
+    assert {case.id for case in split.train} < {case.id for case in whole.train}
