@@ -166,7 +166,6 @@ def evaluate(
     *,
     model: str | Model = "offline",
     budget: Budget | None = None,
-    seed: int = 0,
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     fresh: bool = False,
@@ -180,7 +179,6 @@ def evaluate(
             on are left out, and counted.
         model: who answers; a loaded judge has its own.
         budget: hard limits.
-        seed: of the bootstrap.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume: continue an interrupted run of the same evaluation; nothing is paid twice.
         fresh: forget an interrupted run of the same evaluation.
@@ -200,7 +198,7 @@ def evaluate(
     work = Evaluating(contenders=(loaded,), gold=given, budget=budget or Budget())
     with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
         (answers,) = work.ask(job)
-    return evaluation_of(work, answers, seed=seed)
+    return evaluation_of(work, answers)
 
 
 def compare(
@@ -227,7 +225,7 @@ def compare(
         repeats: times everything is asked, with other draws each (FECT section 3.1: 10).
         pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
         budget: hard limits for everything together.
-        seed: of the bootstrap and the permutation test.
+        seed: of the permutation test.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume: continue an interrupted run of the same comparison; nothing is paid twice.
         fresh: forget an interrupted run of the same comparison.

@@ -61,10 +61,8 @@ class SplitGoldOptions(CheckOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgreementOptions(SeedOptions, JudgedGold):
+class AgreementOptions(JudgedGold):
     """Of ``jurist gold agreement``."""
-
-    helps: ClassVar[Mapping[str, str]] = {"seed": "of the bootstrap (default: 0)"}
 
     merge: Literal["unanimous", "majority", "adjudicated"] | None = option(
         "--merge", choices=_RULES, help="list the units that this rule leaves ambiguous"
@@ -128,12 +126,11 @@ class ReviewOptions(SheetFormat, Printed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DynamicsOptions(GoldOptions, StrictnessOptions, SeedOptions, Form):
+class DynamicsOptions(GoldOptions, StrictnessOptions, Form):
     """Of ``jurist gold dynamics``."""
 
     helps: ClassVar[Mapping[str, str]] = {
-        "gold": "labelled rows of the cognibench judge, or a dataset folder",
-        "seed": "of the bootstrap (default: 0)",
+        "gold": "labelled rows of the cognibench judge, or a dataset folder"
     }
 
     parts: int = option(

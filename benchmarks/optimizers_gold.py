@@ -139,9 +139,7 @@ def _rows(row: Mapping[str, Any]) -> list[Row]:
 def table(judge: Judge, rows: Sequence[Mapping[str, Any]], calls: int) -> str:
     """Return the Markdown table."""
     compared = proofs(judge, rows)
-    adjusted = holm(
-        {f"{name}/{seed}": proof.decision.uncorrected_p for (name, seed), proof in compared.items()}
-    )
+    adjusted = holm({f"{name}/{seed}": proof.decision.p for (name, seed), proof in compared.items()})
     at = [calls // 4, calls // 2, calls]
     head = [
         "optimizer",

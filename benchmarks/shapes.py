@@ -161,7 +161,7 @@ def _costs(one: Asked, sentences: int, ratio: float, counted: bool) -> tuple[flo
 def _line(
     adapter: str, name: str, one: Asked, sentences: int, arguments: argparse.Namespace, *, counted: bool
 ) -> str:
-    found = measure(one.rows, "f1", one.judge.comparison, seed=arguments.seed)
+    found = measure(one.rows, "f1", one.judge.comparison)
     between = found["f1"].interval
     asked, said, cost = _costs(one, sentences, arguments.ratio, counted)
     return (

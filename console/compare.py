@@ -41,7 +41,7 @@ def run(options: CompareOptions) -> Result:
             pairs=options.pairs,
             seed=options.seed,
         )
-        people = People.of(experiment, answers, options.seed)
+        people = People.of(experiment, answers)
         found = {**comparison.to_json(), **people.to_json(), "forecast": forecast.to_json()}
         if options.output:
             write_text(json.dumps(found, ensure_ascii=False, indent=2), options.output)

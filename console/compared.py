@@ -10,7 +10,7 @@ from ..jobs.comparing import Comparison, Contender
 from ..report.scores import spend_line
 from ..report.table import Table, table
 
-__all__ = ["cost_line", "sheets"]
+__all__ = ["cost_line", "difference_cell", "sheets"]
 
 
 def sheets(comparison: Comparison) -> list[Table]:
@@ -49,7 +49,7 @@ def _scores(comparison: Comparison, metric: str) -> Table:
 
 
 def _intervals(comparison: Comparison) -> Table:
-    columns = ["judge", "metric", "mean", "95 % over cases (bootstrap by group)"]
+    columns = ["judge", "metric", "mean", "95 % over cases (by group)"]
     if comparison.repeats > 1:
         columns.append(f"95 % over {comparison.repeats} repeats (t)")
     missing = any(one.counts.units.coverage < 1.0 for one in comparison.contenders)
@@ -99,7 +99,7 @@ def _answer_row(one: Contender) -> list[str]:
 
 def _decisions(comparison: Comparison) -> Table:
     counted = comparison.tests[0].mcnemar is not None
-    columns = ["first", "against", "decision", f"{comparison.metric}", "difference", "95 %"]
+    columns = ["first", "against", "decision", f"{comparison.metric}", "difference [interval]"]
     rows = []
     for one in comparison.tests:
         row = [
@@ -107,8 +107,7 @@ def _decisions(comparison: Comparison) -> Table:
             one.second,
             one.verdict,
             f"{one.values[0]:.3f}, {one.values[1]:.3f}",
-            f"{one.difference:+.3f}",
-            _range(one.interval.low, one.interval.high, "+.3f"),
+            difference_cell(one),
         ]
         if one.mcnemar:
             row.append(f"{one.mcnemar.c} / {one.mcnemar.b}")
@@ -119,6 +118,12 @@ def _decisions(comparison: Comparison) -> Table:
         [*columns, *(["units only one has right"] if counted else []), "p", "p after Holm"],
         rows,
     )
+
+
+def difference_cell(one: Contrast) -> str:
+    """Return a difference with its interval, and the level of that."""
+    ends = _range(one.interval.low, one.interval.high, "+.3f")
+    return f"{one.difference:+.3f} {ends} at {100.0 * (1.0 - one.tested):.4g} %"
 
 
 def _smallest(comparison: Comparison) -> Table:

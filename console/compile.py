@@ -143,7 +143,7 @@ class _Raters:
     @classmethod
     def of(cls, plan: Plan) -> _Raters:
         test = {case.id for case in plan.split.test}
-        ceiling = ceiling_of(plan.gold, only=test, seed=plan.seed)
+        ceiling = ceiling_of(plan.gold, only=test)
         return cls(strata=strata(plan.gold, only=test), ceiling=ceiling)
 
     def to_json(self) -> dict[str, Any]:

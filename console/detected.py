@@ -9,6 +9,7 @@ from ..papers.cognibench.detection import Detection, Kind, Statistic, Weighting
 from ..papers.cognibench.result import Line
 from ..papers.cognibench.result import Table as Detectors
 from ..report.table import Table, table
+from .compared import difference_cell
 
 __all__ = ["sheets"]
 
@@ -21,7 +22,7 @@ def sheets(result: Detectors) -> list[Table]:
     """Return the sheets of a table in the order in which they are read: the paper's shape first."""
     lines = {line.name: line.detection for line in result.lines}
     found = [_paper(_title(result, weighting), "method", lines, weighting) for weighting in _EACH]
-    found.append(_intervals("95 % intervals (bootstrap by group)", "method", lines))
+    found.append(_intervals("95 % intervals (by group)", "method", lines))
     for name, curve in result.thresholds.items():
         votes = {f"{number} of {len(curve)}": one for number, one in curve.items()}
         found += [
@@ -95,14 +96,13 @@ def _tests(result: Detectors) -> Table:
     rows: list[Sequence[str]] = []
     for one in result.tests:
         units = f"{one.mcnemar.c} / {one.mcnemar.b}" if one.mcnemar else "-"
-        interval = f"[{one.interval.low:+.3f}, {one.interval.high:+.3f}]"
         rows.append(
             [
                 one.first,
                 one.second,
                 one.verdict,
                 f"{one.values[0]:.3f}, {one.values[1]:.3f}",
-                f"{one.difference:+.3f} {interval}",
+                difference_cell(one),
                 units,
                 f"{one.p:.3g}",
                 f"{one.p_holm:.3g}",
@@ -116,7 +116,7 @@ def _tests(result: Detectors) -> Table:
             "against",
             "decision",
             "macro F1",
-            "difference [95 %]",
+            "difference [interval]",
             "only one right",
             "p",
             "p after Holm",

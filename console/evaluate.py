@@ -43,7 +43,7 @@ def run(options: EvaluateOptions) -> Result:
     with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
         forecast = foresee(work)
         (answers,) = asked(work, job, forecast, yes=options.yes)
-        found = evaluation_of(work, answers, seed=options.seed)
+        found = evaluation_of(work, answers)
         data = {**found.to_json(), "forecast": forecast.to_json()}
         if options.output:
             write_text(json.dumps(data, ensure_ascii=False, indent=2), options.output)

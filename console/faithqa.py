@@ -129,7 +129,7 @@ def assess_models(options: AssessOptions) -> Result:
         "benchmark": options.benchmark,
         "queries": len(work.questions),
         "judge": work.judge.stamp(),
-        "models": [_model_json(one, options.seed) for one in found],
+        "models": [_model_json(one) for one in found],
         "pairs": [asdict(pair) for pair in compare(found, options.seed)],
         "spend": spend,
     }
@@ -208,14 +208,14 @@ _TABLES: tuple[tuple[str, str, Callable[[Response], tuple[str, ...] | None]], ..
 )
 
 
-def _model_json(one: Assessed, seed: int) -> dict[str, Any]:
+def _model_json(one: Assessed) -> dict[str, Any]:
     tables = {
-        name: {" ".join(key): cell.to_json() for key, cell in cells(one, by, seed).items()}
+        name: {" ".join(key): cell.to_json() for key, cell in cells(one, by).items()}
         for name, _, by in _TABLES
     }
     missing = {
         row: {column: share.to_json() for column, share in columns.items()}
-        for row, columns in missing_rates(one, seed).items()
+        for row, columns in missing_rates(one).items()
     }
     return {"model": one.model, **tables, "missing": missing, "violations": violations(one)}
 
@@ -225,9 +225,7 @@ def _results(work: Assessment, found: Sequence[Assessed], spend: Any, seed: int)
     parts: list[Part] = []
     for _, title, by in _TABLES:
         rows = [
-            [one.model, " ".join(key), *_cell(cell)]
-            for one in found
-            for key, cell in cells(one, by, seed).items()
+            [one.model, " ".join(key), *_cell(cell)] for one in found for key, cell in cells(one, by).items()
         ]
         if rows:
             columns = (
@@ -239,7 +237,7 @@ def _results(work: Assessment, found: Sequence[Assessed], spend: Any, seed: int)
                 "factual [95 %]",
             )
             parts.append(table(title, columns, rows))
-    parts += [_missing(found, seed), _violations(found), *_pairs(found, seed)]
+    parts += [_missing(found), _violations(found), *_pairs(found, seed)]
     return [
         *parts,
         "Perfect: no constraint violated; factual: hallucinated responses whose facts are accurate",
@@ -253,11 +251,11 @@ def _cell(cell: Cell) -> list[str]:
     return [str(cell.responses), str(cell.perfect), str(cell.score), str(cell.factual)]
 
 
-def _missing(found: Sequence[Assessed], seed: int) -> Table:
+def _missing(found: Sequence[Assessed]) -> Table:
     rows = [
         [one.model, row, column, str(share), f"{share.of:.0f}"]
         for one in found
-        for row, columns in missing_rates(one, seed).items()
+        for row, columns in missing_rates(one).items()
         for column, share in columns.items()
     ]
     return table(

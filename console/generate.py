@@ -128,8 +128,8 @@ def dynamics(options: DynamicsOptions) -> Result:
     gold = gold_of(options.gold, COGNIBENCH, options)
     labelled = labelled_gold(gold)
     positive = BELOW[options.strictness or DEFAULT]
-    described = describe_labelled(labelled, positive=positive, seed=options.seed)
-    found = dynamics_of(labelled, parts=options.parts, positive=positive, seed=options.seed)
+    described = describe_labelled(labelled, positive=positive)
+    found = dynamics_of(labelled, parts=options.parts, positive=positive)
     if options.csv:
         write_text(found.to_csv(), options.csv)
     if options.plots:

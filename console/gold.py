@@ -139,10 +139,8 @@ def agreement(options: AgreementOptions) -> Result:
     # rows that raters labelled and nobody merged yet have no gold label
     gold = gold_of(gold_name(options), judge, options, labelled=False)
     ratings, groups = _ratings(gold)
-    found = rater_agreement(
-        ratings, judge.comparison, groups=groups, ordered=options.ordinal, seed=options.seed
-    )
-    ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups, seed=options.seed)
+    found = rater_agreement(ratings, judge.comparison, groups=groups, ordered=options.ordinal)
+    ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
     merged = {rule: merge_gold(gold, rule)[1] for rule in RULES}
     chosen = None if options.merge is None else merged[options.merge]
     data = {

@@ -70,7 +70,7 @@ class People:
     ceiling: Ceiling | None
 
     @classmethod
-    def of(cls, experiment: Experiment, answers: Sequence[Answers], seed: int) -> People:
+    def of(cls, experiment: Experiment, answers: Sequence[Answers]) -> People:
         """Sort the rows of an experiment."""
         only = {case.id for case in (*experiment.cases, *experiment.gold.ambiguous)}
         return cls(
@@ -78,7 +78,7 @@ class People:
                 one.name: strata(experiment.gold, [*one.repeats[0], *one.ambiguous], only=only)
                 for one in answers
             },
-            ceiling=ceiling_of(experiment.gold, only=only, seed=seed),
+            ceiling=ceiling_of(experiment.gold, only=only),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ ratings of a unit, alpha weighs a difference by the square of 1 - similarity (fo
 and there is no kappa and nothing by label.
 
 By label, the coefficients are those of the label against all others; specific agreement is the share of pairs
-of ratings with that label that agree on it. Intervals are percentile bootstraps over groups, as for metrics.
+of ratings with that label that agree on it. Intervals are clustered by group, as for metrics.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .chance import (
 )
 from .comparisons import Comparison
 from .intervals import Estimate, Sums, estimated, summed
-from .metrics import mean
+from .metrics import mean, quotient
 from .raters import Ratings, encode_ratings
 from .units import MISSING, Floats, Ints
 
@@ -141,7 +141,6 @@ def rater_agreement(
     *,
     groups: Sequence[str] | None = None,
     ordered: bool = False,
-    seed: int = 0,
 ) -> Agreement:
     """Compare raters, unit by unit.
 
@@ -150,7 +149,6 @@ def rater_agreement(
         comparison: the kind of answer, with its closed label set; ``None`` takes the labels that occur, sorted.
         groups: the cluster of each unit; ``None`` takes every unit as its own.
         ordered: the labels are in their order from one end of a scale to the other: give the ordinal alpha too.
-        seed: of the bootstrap.
 
     Raises:
         UsageError: fewer than two raters, or unequal lengths.
@@ -158,16 +156,16 @@ def rater_agreement(
     """
     found = encode_ratings(ratings, comparison, groups=groups)
     if comparison is not None and not comparison.domain:
-        return _graded(found, comparison, seed)
+        return _graded(found, comparison)
     used = found.compared
     counts, group = found.counts[used], found.group[used]
-    pairs = summed(pair_table(counts), group, seed=seed)
-    together = summed(coincidences(counts), group, seed=seed)
-    fleiss_sums, overall = _fleiss(found, seed)
+    pairs = summed(pair_table(counts), group)
+    together = summed(coincidences(counts), group)
+    fleiss_sums, overall = _fleiss(found)
     return Agreement(
         raters=found.raters,
         raw=estimated(pairs, raw),
-        pairs=_pairs(found, seed),
+        pairs=_pairs(found),
         fleiss=overall,
         alpha=estimated(together, krippendorff_nominal, low=-1.0),
         ordinal=estimated(together, krippendorff_ordinal, low=-1.0) if ordered else None,
@@ -187,13 +185,13 @@ def rater_agreement(
     )
 
 
-def _graded(found: Ratings, comparison: Comparison, seed: int) -> Agreement:
+def _graded(found: Ratings, comparison: Comparison) -> Agreement:
     table = np.array([[comparison.similarity(one, two) for two in found.labels] for one in found.labels])
     used = found.compared
 
     def similar(codes: Ints, group: Ints) -> Estimate:
         """The mean similarity of two ratings of a unit."""
-        sums = summed(_similarities(codes, table), group, seed=seed)
+        sums = summed(_similarities(codes, table), group)
         return estimated(sums, mean)
 
     both = [
@@ -201,7 +199,7 @@ def _graded(found: Ratings, comparison: Comparison, seed: int) -> Agreement:
         for one, two in combinations(range(len(found.raters)), 2)
     ]
     counts, group = found.counts[used], found.group[used]
-    sums = summed(value_table(counts, (1.0 - table) ** 2), group, seed=seed)
+    sums = summed(value_table(counts, (1.0 - table) ** 2), group)
     return Agreement(
         raters=found.raters,
         raw=similar(found.codes[used], group),
@@ -237,14 +235,14 @@ def _similarities(codes: Ints, table: Floats) -> Floats:
     return totals
 
 
-def _pairs(found: Ratings, seed: int) -> tuple[PairAgreement, ...]:
+def _pairs(found: Ratings) -> tuple[PairAgreement, ...]:
     result = []
     for one, two in combinations(range(len(found.raters)), 2):
         both = (found.codes[:, [one, two]] >= 0).all(axis=1)
         if not both.any():
             continue
         table = confusions(found.codes[both, one], found.codes[both, two], len(found.labels))
-        sums = summed(table, found.group[both], seed=seed)
+        sums = summed(table, found.group[both])
         result.append(
             PairAgreement(
                 first=found.raters[one],
@@ -261,12 +259,12 @@ def _pairs(found: Ratings, seed: int) -> tuple[PairAgreement, ...]:
     return tuple(result)
 
 
-def _fleiss(found: Ratings, seed: int) -> tuple[Sums, FleissAgreement]:
+def _fleiss(found: Ratings) -> tuple[Sums, FleissAgreement]:
     numbers = found.counts.sum(axis=1)
     sizes, units = np.unique(numbers[found.compared], return_counts=True)
     n, most = max(zip(sizes.tolist(), units.tolist(), strict=True), key=lambda entry: (entry[1], entry[0]))
     chosen = numbers == n
-    sums = summed(fleiss_table(found.counts[chosen]), found.group[chosen], seed=seed)
+    sums = summed(fleiss_table(found.counts[chosen]), found.group[chosen])
     kappa = estimated(sums, partial(fleiss, ratings=n), low=-1.0)
     return sums, FleissAgreement(kappa=kappa, ratings=n, units=most, left_out=int(units.sum()) - most)
 
@@ -277,7 +275,7 @@ def _given(found: Ratings, code: int) -> dict[str, int]:
 
 
 def _same(table: Floats) -> Floats:
-    return np.asarray(np.trace(table, axis1=-2, axis2=-1) / table.sum(axis=(-2, -1)))
+    return quotient(np.trace(table, axis1=-2, axis2=-1), table.sum(axis=(-2, -1)))
 
 
 def _cohen_of(table: Floats, code: int) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..cases import Value
 from .comparisons import Comparison, MetricLike, shown_metrics
-from .intervals import Estimate, group_weights, percentiles
+from .intervals import Estimate, Jackknife, leaving_out
 from .measured import Measured, measure
 from .metrics import Metric
 from .raters import encode_ratings
@@ -49,8 +49,8 @@ class Ceiling:
     Args:
         metric: the name of the judge's own metric.
         raters: one entry per rater with a unit to compare, in the order given.
-        mean: metric -> the plain mean over those raters, with its interval: the groups are drawn once for all
-            raters, and a rater without a unit in a resample is left out of its mean.
+        mean: metric -> the plain mean over those raters, with its interval: a group is left out for all raters at
+            once, and a rater who has no unit then is left out too.
     """
 
     metric: str
@@ -64,7 +64,6 @@ def human_ceiling(
     comparison: Comparison,
     *,
     groups: Sequence[str] | None = None,
-    seed: int = 0,
 ) -> Ceiling | None:
     """Score each rater against what the others agree on.
 
@@ -73,7 +72,6 @@ def human_ceiling(
         metric: the judge's metric: a name, or a function (gold, predicted) -> float.
         comparison: the kind of answer; its ``consensus`` is what the others agree on.
         groups: the cluster of each unit; ``None`` takes every unit as its own.
-        seed: of the bootstrap.
 
     Returns:
         ``None`` where no rater has a unit on which the others agree.
@@ -92,7 +90,7 @@ def human_ceiling(
         if not rows:
             continue
         labelled = sum(value is not None for value in given)
-        measured = measure(rows, metric, comparison, seed=seed)
+        measured = measure(rows, metric, comparison)
         found.append(
             RaterScore(rater=rater, measured=measured, units=len(rows), left_out=labelled - len(rows))
         )
@@ -104,7 +102,7 @@ def human_ceiling(
     return Ceiling(
         metric=found[0].measured.metric,
         raters=tuple(found),
-        mean=_means(_shared(encoded, every), metrics, seed),
+        mean=_means(_shared(encoded, every), metrics),
     )
 
 
@@ -132,22 +130,21 @@ def _shared(encoded: Sequence[Units], names: Sequence[Sequence[str]]) -> list[Un
     ]
 
 
-def _means(shared: Sequence[Units], metrics: Sequence[Metric], seed: int) -> dict[str, Estimate]:
-    """The mean of each metric over raters, on resamples of the groups of all of them together."""
+def _means(shared: Sequence[Units], metrics: Sequence[Metric]) -> dict[str, Estimate]:
+    """The mean of each metric over raters, each group left out for all of them together."""
     groups = shared[0].groups
-    weights = group_weights(groups, seed=seed)
+    weights, sizes = leaving_out(groups), np.sum([units.sizes for units in shared], axis=0)
     result = {}
     for metric in metrics:
         value = float(np.mean([metric.of(units) for units in shared]))
-        drawn = _mean_drawn(shared, metric, weights)
-        interval = percentiles(drawn, groups=groups, low=metric.low, high=metric.high)
-        result[metric.name] = Estimate(value=value, interval=interval)
+        found = Jackknife.of(value, _mean_left(shared, metric, weights), sizes)
+        result[metric.name] = Estimate(value=value, interval=found.within(metric.low, metric.high))
     return result
 
 
-def _mean_drawn(shared: Sequence[Units], metric: Metric, weights: Ints) -> Floats:
+def _mean_left(shared: Sequence[Units], metric: Metric, weights: Ints) -> Floats:
     present = np.array(
         [weights @ np.bincount(units.group, minlength=units.groups) > 0 for units in shared], dtype=np.float64
     )
     values = np.array([metric.resampled(units, weights) for units in shared]) * present
-    return np.asarray(values.sum(axis=0) / present.sum(axis=0))
+    return np.asarray(values.sum(axis=0) / np.maximum(present.sum(axis=0), 1.0))

@@ -10,7 +10,6 @@ import numpy as np
 
 from .closed_labels import ClosedLabels
 from .comparisons import Comparison
-from .intervals import group_weights
 from .measured import Score, score
 from .rows import Row
 from .units import encode
@@ -40,7 +39,7 @@ class ClassScores:
         return {"label": self.label, "gold": self.gold, **scores}
 
 
-def class_scores(rows: Sequence[Row], comparison: Comparison, *, seed: int = 0) -> tuple[ClassScores, ...]:
+def class_scores(rows: Sequence[Row], comparison: Comparison) -> tuple[ClassScores, ...]:
     """Score every class against the rest; empty for kinds of answers without classes.
 
     Raises:
@@ -49,13 +48,12 @@ def class_scores(rows: Sequence[Row], comparison: Comparison, *, seed: int = 0) 
     if not comparison.classes:
         return ()
     units = encode(comparison, rows)
-    weights = group_weights(units.groups, seed=seed)
     golds = [value for row in rows for value in row.gold if value is not None]
     return tuple(
         ClassScores(
             label=label,
             gold=sum(value == label if isinstance(value, str) else label in value for value in golds),
-            **{name: score(units, metric, weights) for name, metric in metrics.items()},
+            **{name: score(units, metric) for name, metric in metrics.items()},
         )
         for label, metrics in comparison.classes.items()
     )
@@ -92,16 +90,13 @@ class Confusion:
         }
 
 
-def confusion(
-    rows: Sequence[Row], comparison: ClosedLabels, *, shown: Sequence[str] = (), seed: int = 0
-) -> Confusion:
+def confusion(rows: Sequence[Row], comparison: ClosedLabels, *, shown: Sequence[str] = ()) -> Confusion:
     """Return what units of the gold labels ``shown`` (all of them by default) were taken for.
 
     Raises:
         JuristError: nothing is labelled, or a label is outside the set.
     """
     units = encode(comparison, rows)
-    weights = group_weights(units.groups, seed=seed)
     labels = comparison.domain
     table = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
     np.add.at(table, (units.gold, units.predicted[0]), 1)  # the last column is that of code -1, no answer
@@ -114,7 +109,7 @@ def confusion(
         counts=tuple(tuple(table[place, :-1].tolist()) for place in places),
         missing=tuple(int(table[place, -1]) for place in places),
         right=tuple(
-            score(units, recalls[label], weights) if table[place].any() and label in recalls else None
+            score(units, recalls[label]) if table[place].any() and label in recalls else None
             for label, place in zip(chosen, places, strict=True)
         ),
     )

@@ -1,8 +1,8 @@
 """Two contenders on the same cases, with one repeat or several; several contrasts corrected together (Holm).
 
 The tests are those of :mod:`.paired`: for one repeat as in the proof; with several, all repeats of a group are
-exchanged between the two at once, and the mean of the metric over the repeats is compared. Missing answers count as
-wrong throughout.
+exchanged between the two at once, and the mean of the metric over the repeats is compared. Holm's correction goes over
+the deciding p of all of them, and each interval is of the level of its step. Missing answers count as wrong throughout.
 """
 
 from __future__ import annotations
@@ -11,16 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
-
 from ..errors import UsageError
 from .comparisons import Comparison, MetricLike, resolve
-from .intervals import group_weights
-from .metrics import Metric
 from .paired import Paired, compare_pair, holm
-from .power import POWER, Smallest, clustered_error, detectable, one_way, smallest_net
+from .power import Smallest, detectable, one_way, smallest_net, smallest_of
 from .rows import Row
-from .units import Ints, Units, encode
+from .units import encode
 
 __all__ = ["Contrast", "Shown", "contrast", "corrected"]
 
@@ -34,8 +30,8 @@ class Contrast(Paired):
     Args:
         first, second: their names; ``difference`` is first minus second.
         smallest: what this many rows can show.
-        p_holm: the deciding test's p after Holm's correction.
-        alpha: the level.
+        p_holm: the deciding p after Holm's correction.
+        alpha: the level of all tests together.
     """
 
     first: str
@@ -50,11 +46,6 @@ class Contrast(Paired):
         return self.after, self.before
 
     @property
-    def p(self) -> float:
-        """The deciding test's p, not corrected."""
-        return self.uncorrected_p
-
-    @property
     def verdict(self) -> Shown:
         """What is shown of the first."""
         return self.direction(self.p_holm, self.alpha) or "not shown to differ"
@@ -65,8 +56,8 @@ class Contrast(Paired):
         units = f"; {self.mcnemar.c} units to {self.mcnemar.b}" if self.mcnemar else ""
         return (
             f"{self.first} against {self.second}: {self.verdict}: {self.metric} {self.values[0]:.3f} and "
-            f"{self.values[1]:.3f} ({self.difference:+.3f}, 95 % interval {self.interval.low:+.3f} to "
-            f"{self.interval.high:+.3f}){units}; {self.test} p = {self.p:.3g}, after Holm {self.p_holm:.3g}"
+            f"{self.values[1]:.3f} ({self.difference:+.3f}, {self.interval_words}){units}; p = {self.p:.3g}, "
+            f"after Holm {self.p_holm:.3g}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -82,6 +73,7 @@ class Contrast(Paired):
             "difference": self.difference,
             "low": self.interval.low,
             "high": self.interval.high,
+            "level": 1.0 - self.tested,
             "missing": "counted as wrong",
             "test": self.test,
             "p": self.p,
@@ -115,14 +107,13 @@ def contrast(
             hint="ask both equally often, at least once",
         )
     units, found = encode(comparison, *second[1], *first[1]), resolve(metric, comparison)
-    weights = group_weights(units.groups, seed=seed)
-    paired = compare_pair(units, found, weights, seed=seed)
+    paired = compare_pair(units, found, seed=seed, tested=alpha)
     return Contrast(
         **vars(paired),
         first=first[0],
         second=second[0],
-        smallest=_smallest(units, found, weights, alpha),
-        p_holm=paired.uncorrected_p,
+        smallest=smallest_of(units, found, paired.gap.error, alpha),
+        p_holm=paired.p,
         alpha=alpha,
     )
 
@@ -133,8 +124,14 @@ def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
     The smallest effects are then those of Holm's first step, at alpha divided by the number of tests.
     """
     adjusted = holm({str(number): one.p for number, one in enumerate(contrasts)})
+    steps = sorted(range(len(contrasts)), key=lambda number: contrasts[number].p)
     return tuple(
-        replace(one, p_holm=adjusted[str(number)], smallest=_at(one, len(contrasts)))
+        replace(
+            one,
+            p_holm=adjusted[str(number)],
+            tested=one.alpha / (len(contrasts) - steps.index(number)),
+            smallest=_at(one, len(contrasts)),
+        )
         for number, one in enumerate(contrasts)
     )
 
@@ -150,25 +147,4 @@ def _at(one: Contrast, tests: int) -> Smallest:
         net=smallest_net(kept.discordant, alpha) if one.mcnemar else None,
         correct=None if kept.correct is None else kept.correct * per_error,
         metric=None if kept.metric is None else kept.metric * per_error,
-    )
-
-
-def _smallest(units: Units, metric: Metric, weights: Ints, alpha: float) -> Smallest:
-    half, filled = len(units.predicted) // 2, metric.worst(units)
-    second, first = filled.sets(slice(half)), filled.sets(slice(half, None))
-    drawn = metric.resampled(first, weights) - metric.resampled(second, weights)
-    right = units.right
-    # where nothing is right or wrong, units differ if the answers do
-    shares = None if right is None else right[half:].mean(axis=0) - right[:half].mean(axis=0)
-    differ = (first.predicted != second.predicted).any(axis=0) if shares is None else shares != 0.0
-    differing = int(differ.sum())
-    return Smallest(
-        alpha=alpha,
-        power=POWER,
-        units=len(units.gold),
-        discordant=differing,
-        one_way=one_way(alpha),
-        net=smallest_net(differing, alpha) if half == 1 and right is not None else None,
-        correct=None if shares is None else detectable(clustered_error(shares, units.group), alpha),
-        metric=detectable(float(np.std(drawn, ddof=1)), alpha),
     )

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .comparisons import Comparison, MetricLike, resolve, shown_metrics
-from .intervals import Interval, group_weights, metric_interval
+from .intervals import Interval, metric_interval
 from .metrics import Metric
 from .rows import Row, Tally, tally
-from .units import Ints, Units, encode
+from .units import Units, encode
 
 __all__ = ["Measured", "Score", "measure", "measure_units", "objective_score", "score"]
 
@@ -88,38 +88,34 @@ class Measured:
         return {**asdict(self.counts), "coverage": self.coverage}
 
 
-def score(units: Units, metric: Metric, weights: Ints) -> Score:
-    """Score units on one metric, with resamples that are already drawn."""
+def score(units: Units, metric: Metric) -> Score:
+    """Score units on one metric."""
     worst, best = metric.bounds(units)
-    interval = metric_interval(units, metric, weights)
+    interval = metric_interval(units, metric)
     return Score(value=metric.of(units), worst=worst, best=best, interval=interval)
 
 
-def measure(rows: Sequence[Row], metric: MetricLike, comparison: Comparison, *, seed: int = 0) -> Measured:
+def measure(rows: Sequence[Row], metric: MetricLike, comparison: Comparison) -> Measured:
     """Score rows on every metric that is shown, and on ``metric``.
 
     Args:
         rows: gold and predicted values.
         metric: the judge's metric: a name, or a function (gold, predicted) -> float.
         comparison: the kind of answer.
-        seed: of the bootstrap.
 
     Raises:
         JuristError: nothing is labelled, or a value is not of this kind. UsageError: an unknown metric.
     """
     units = encode(comparison, rows)
-    weights = group_weights(units.groups, seed=seed)
-    return measure_units(units, tally(rows), metric, comparison, weights)
+    return measure_units(units, tally(rows), metric, comparison)
 
 
-def measure_units(
-    units: Units, counts: Tally, metric: MetricLike, comparison: Comparison, weights: Ints
-) -> Measured:
-    """Do the same for encoded rows, of several repeats if there are, and resamples that are already drawn."""
+def measure_units(units: Units, counts: Tally, metric: MetricLike, comparison: Comparison) -> Measured:
+    """Do the same for encoded rows, of several repeats if there are."""
     wanted: Iterable[Metric] = shown_metrics(comparison, metric)
     return Measured(
         metric=resolve(metric, comparison).name,
-        scores={one.name: score(units, one, weights) for one in wanted},
+        scores={one.name: score(units, one) for one in wanted},
         counts=counts,
     )
 

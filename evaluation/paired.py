@@ -1,9 +1,9 @@
 """Two systems on the same rows: exact McNemar, a clustered permutation test, Holm's correction, and the verdict.
 
-Where answers are right or wrong the deciding test is exact McNemar on units, else (and for several repeats, whose
-answers of one case are not independent) the permutation test that exchanges whole groups. In both, a difference is
-shown only if p is below the level and the clustered interval of the metric's difference excludes 0. McNemar takes
-units as independent, the interval does not; the metric may weigh units unequally, McNemar does not.
+The permutation test exchanges whole groups, and so holds its level however errors cluster; exact McNemar takes units as
+independent, and asks for more of them corrected than broken. The larger of the two p decides; where nothing is right
+or wrong, and for several repeats, whose answers of one case are not independent, there is no McNemar. A difference is
+shown only if that p is below the level and the clustered interval of the same level excludes 0.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Literal
 import numpy as np
 
 from ..errors import UsageError
-from .intervals import Interval, difference_interval
+from .intervals import Interval, Jackknife, difference_of
 from .metrics import Metric
-from .units import Bools, Ints, Units
+from .units import Bools, Units
 
 __all__ = [
     "EXACT_GROUPS",
@@ -29,12 +29,13 @@ __all__ = [
     "Permutation",
     "compare_pair",
     "holm",
+    "limits",
     "mcnemar",
     "permute",
 ]
 
 EXACT_GROUPS = 14
-FEW_GROUPS = 10
+FEW_GROUPS = 20
 SLICE = 1024  # swaps held in memory at once
 
 
@@ -46,13 +47,11 @@ class McNemar:
         b: units that only the first system has right (broken by the second).
         c: units that only the second has right (corrected by it).
         p: in (0, 1]; 1 when no unit is discordant.
-        mid_p: the mid-p value, less conservative, at most ``p``.
     """
 
     b: int
     c: int
     p: float
-    mid_p: float
 
 
 def mcnemar(b: int, c: int) -> McNemar:
@@ -71,9 +70,7 @@ def mcnemar(b: int, c: int) -> McNemar:
         term = term * (units - successes + 1) // successes
         below += term
     ways = 1 << units
-    exact = min(2 * below, ways)
-    smallest = sys.float_info.min
-    return McNemar(b=b, c=c, p=max(exact / ways, smallest), mid_p=max((2 * below - term) / ways, smallest))
+    return McNemar(b=b, c=c, p=max(min(2 * below, ways) / ways, sys.float_info.min))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,19 +140,23 @@ class Paired:
         metric: the name of what is compared.
         higher_is_better: false for an error.
         before, after: the metric of the first and of the second, missing answers counted as wrong.
-        interval: the clustered 95 % interval of ``difference``.
+        gap: the difference, second minus first, with its standard error over groups.
+        limit: the largest difference there can be.
         mcnemar: the unit test: ``b`` only the first has right, ``c`` only the second; ``None`` where nothing is right
             or wrong, and for several repeats.
         permutation: the clustered permutation test of the same difference.
+        tested: the level of the test, and of the interval.
     """
 
     metric: str
     higher_is_better: bool
     before: float
     after: float
-    interval: Interval
+    gap: Jackknife
+    limit: float
     mcnemar: McNemar | None
     permutation: Permutation
+    tested: float
 
     @property
     def difference(self) -> float:
@@ -165,24 +166,36 @@ class Paired:
     @property
     def groups(self) -> int:
         """Groups with a labelled unit."""
-        return self.interval.groups
+        return self.gap.groups
 
     @property
-    def uncorrected_p(self) -> float:
-        """The deciding test's p, not corrected."""
-        return self.mcnemar.p if self.mcnemar else self.permutation.p
+    def interval(self) -> Interval:
+        """The clustered interval of ``difference``, at the level of the test."""
+        return self.gap.around(self.limit, 1.0 - self.tested)
+
+    @property
+    def interval_words(self) -> str:
+        """The interval with its level."""
+        ends = self.interval
+        return f"{100.0 * (1.0 - self.tested):.4g} % interval {ends.low:+.3f} to {ends.high:+.3f}"
+
+    @property
+    def p(self) -> float:
+        """The deciding p, the larger of the two tests', not corrected for how many there are."""
+        return max(self.permutation.p, self.mcnemar.p if self.mcnemar else 0.0)
 
     @property
     def test(self) -> str:
-        """The deciding test in words."""
-        return "exact McNemar" if self.mcnemar else "clustered permutation"
+        """What decides, in words."""
+        swaps = "the permutation of whole groups"
+        return f"the larger p of exact McNemar and {swaps}" if self.mcnemar else swaps
 
     def direction(self, p: float, alpha: float) -> Literal["better", "worse"] | None:
         """What is shown of the second system, if anything is.
 
         Args:
-            p: the deciding test's, corrected where it must be.
-            alpha: the level.
+            p: the deciding one, corrected where it must be.
+            alpha: the level for that.
         """
         if p >= alpha:
             return None
@@ -198,21 +211,33 @@ class Paired:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What limits a decision, in words; empty if nothing is known to."""
-        if self.groups == 1:
-            return ("all rows belong to one group: no interval can be given, so nothing can be shown",)
-        if self.groups < FEW_GROUPS:
-            return (f"only {self.groups} groups: the clustered interval is too narrow to trust",)
-        return ()
+        return tuple(said for said in (limits(self.groups, self.tested),) if said)
 
 
-def compare_pair(units: Units, metric: Metric, weights: Ints, *, seed: int) -> Paired:
+def limits(groups: int, alpha: float) -> str:
+    """What so few groups cannot show at a level, in words; empty from ``FEW_GROUPS`` groups on."""
+    if groups == 1:
+        return "all rows belong to one group: no interval can be given, so nothing can be shown"
+    said = f"only {groups} groups"
+    if 2.0 ** (1 - groups) >= alpha:
+        needed = math.floor(1.0 - math.log2(alpha)) + 1
+        return (
+            f"{said}: nothing can be shown at the level {alpha:.3g}, as the permutation of whole groups has no p below "
+            f"{2.0 ** (1 - groups):.3g}; it takes {needed} groups or more"
+        )
+    if groups < FEW_GROUPS:
+        return f"{said}: intervals are wide, and a difference is shown only if nearly all groups have it"
+    return ""
+
+
+def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> Paired:
     """Compare two systems.
 
     Args:
         units: 2R answer sets, those of the first system before those of the second.
         metric: what is compared.
-        weights: of :func:`~jurist.evaluation.intervals.group_weights`.
         seed: of the permutation test's swaps.
+        tested: the level of test and interval.
     """
     filled, half = metric.worst(units), len(units.predicted) // 2
     right = units.right if half == 1 else None
@@ -224,9 +249,11 @@ def compare_pair(units: Units, metric: Metric, weights: Ints, *, seed: int) -> P
         higher_is_better=bool(metric.higher_is_better),
         before=metric.of(filled.sets(slice(half))),
         after=metric.of(filled.sets(slice(half, None))),
-        interval=difference_interval(units, metric, weights),
+        gap=difference_of(units, metric),
+        limit=metric.high - metric.low,
         mcnemar=test,
         permutation=permute(units, metric, seed=seed),
+        tested=tested,
     )
 
 

@@ -15,10 +15,20 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..errors import UsageError
+from .metrics import Metric
 from .paired import mcnemar
-from .units import Floats, Ints
+from .units import Floats, Ints, Units
 
-__all__ = ["POWER", "Smallest", "clustered_error", "detectable", "noncentrality", "one_way", "smallest_net"]
+__all__ = [
+    "POWER",
+    "Smallest",
+    "clustered_error",
+    "detectable",
+    "noncentrality",
+    "one_way",
+    "smallest_net",
+    "smallest_of",
+]
 
 POWER = 0.8
 
@@ -39,7 +49,7 @@ class Smallest:
         correct: the true difference in the share of correct units that is found with ``power``, by the normal
             approximation with the clustered standard error seen here; ``None`` without any discordant unit, and where
             nothing is right or wrong.
-        metric: the same in the metric, with the bootstrap's standard error.
+        metric: the same in the metric, with the standard error of its difference.
     """
 
     alpha: float
@@ -54,6 +64,34 @@ class Smallest:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain JSON types."""
         return dict(self.__dict__)
+
+
+def smallest_of(units: Units, metric: Metric, error: float, alpha: float) -> Smallest:
+    """Return what a comparison can show.
+
+    Args:
+        units: 2R answer sets, those of the first system before those of the second.
+        metric: what is compared.
+        error: the standard error of its difference, infinite for one group.
+        alpha: the level.
+    """
+    half, filled, right = len(units.predicted) // 2, metric.worst(units), units.right
+    # where nothing is right or wrong, units differ if the answers do
+    shares = None if right is None else right[:half].mean(axis=0) - right[half:].mean(axis=0)
+    apart = (
+        (filled.predicted[:half] != filled.predicted[half:]).any(axis=0) if shares is None else shares != 0.0
+    )
+    differing = int(apart.sum())
+    return Smallest(
+        alpha=alpha,
+        power=POWER,
+        units=len(units.gold),
+        discordant=differing,
+        one_way=one_way(alpha),
+        net=smallest_net(differing, alpha) if half == 1 and right is not None else None,
+        correct=None if shares is None else detectable(clustered_error(shares, units.group), alpha),
+        metric=detectable(error, alpha),
+    )
 
 
 def one_way(alpha: float) -> int:
@@ -111,12 +149,12 @@ def noncentrality(alpha: float, power: float = POWER) -> float:
 def detectable(error: float, alpha: float, power: float = POWER) -> float | None:
     """Return the true difference that is found with ``power``, given the standard error of the difference.
 
-    ``None`` for an error of 0: two judges that never differ say nothing about differences.
+    ``None`` for an error of 0, as two judges that never differ say nothing about differences, and for an infinite one.
 
     Raises:
         UsageError: as :func:`noncentrality`.
     """
-    return noncentrality(alpha, power) * error if error > 0.0 else None
+    return noncentrality(alpha, power) * error if 0.0 < error < math.inf else None
 
 
 def clustered_error(values: Floats, group: Ints) -> float:

@@ -21,8 +21,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from .intervals import LEVEL
-from .repeats import t_quantile
+from .intervals import LEVEL, t_quantile
 
 __all__ = ["Prevalence", "Tallies", "prevalence", "tallies"]
 

@@ -1,8 +1,9 @@
 """The proof: did compiling help, on rows that nobody tuned on? Basic against compiled, paired, in words.
 
-Three things must agree before "better" is said: the metric is better, the deciding test is significant (exact
-McNemar: more units corrected than broken; or the permutation test where nothing is right or wrong), and the clustered
-interval of the metric's difference excludes 0.
+Three things must agree before "better" is said: the metric is better, the larger p of exact McNemar (more units
+corrected than broken) and of the permutation of whole groups is below the level, and the clustered interval of that
+level excludes 0. The k-th time that a test is opened the level is alpha / (k (k + 1)): over any number of openings
+these add up to alpha, so the best of many looks is not taken for more than luck.
 """
 
 from __future__ import annotations
@@ -13,15 +14,25 @@ from typing import Any, Literal
 
 from ..errors import UsageError
 from .comparisons import Comparison, MetricLike, resolve
-from .intervals import group_weights
 from .measured import Measured, measure_units
 from .paired import Paired, compare_pair
 from .rows import Row, Tally, tally
 from .units import encode
 
-__all__ = ["Decision", "Proof", "Verdict", "prove"]
+__all__ = ["Decision", "Proof", "Verdict", "level_of", "prove"]
 
 Verdict = Literal["better", "worse", "not shown to be better"]
+
+
+def level_of(alpha: float, openings: int) -> float:
+    """Return the level of the k-th opening of a test; those of all openings, however many, add up to ``alpha``.
+
+    Raises:
+        UsageError: ``openings`` is below 1.
+    """
+    if openings < 1:
+        raise UsageError(f"{openings} openings of a test that is open", hint="count this one: 1 or more")
+    return alpha / (openings * (openings + 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +40,7 @@ class Decision(Paired):
     """What was decided on basic (``before``) against compiled (``after``), and on which evidence.
 
     Args:
-        alpha: the level of the deciding test.
+        alpha: the level of all openings together.
         right_means: what McNemar counts as right; empty where nothing is right or wrong.
         counts: units and cases compared.
         openings: how often this test has been opened, this time included.
@@ -43,36 +54,31 @@ class Decision(Paired):
     @property
     def verdict(self) -> Verdict:
         """The decision."""
-        # p against alpha / openings, not p times openings against alpha: the same, without a rounding
-        return self.direction(self.uncorrected_p, self.alpha / self.openings) or "not shown to be better"
-
-    @property
-    def p(self) -> float:
-        """The deciding test's p, corrected (Bonferroni) for how often this test has been opened."""
-        return min(1.0, self.uncorrected_p * self.openings)
+        return self.direction(self.p, self.tested) or "not shown to be better"
 
     @property
     def words(self) -> str:
         """One sentence for people: the verdict, the metric, and every number it rests on."""
         return (
             f"compiled is {self.verdict}: {self.metric} {self.before:.3f} -> {self.after:.3f} "
-            f"({self.difference:+.3f}, 95 % interval {self.interval.low:+.3f} to {self.interval.high:+.3f}); "
-            f"{self._test_words}; {self.counts.units.labelled} units, {self.counts.cases.labelled} cases, "
+            f"({self.difference:+.3f}, {self.interval_words}); {self._test_words}; "
+            f"{self.counts.units.labelled} units, {self.counts.cases.labelled} cases, "
             f"{self.groups} groups"
         )
 
     @property
     def _test_words(self) -> str:
-        p = f"p = {self.p:.3g}"
-        if self.openings > 1:
-            p += f" (corrected: this test has been opened {self.openings} times)"
+        opening = f", opening {self.openings} of this test" if self.openings > 1 else ""
+        level = f"(level {self.tested:.3g}{opening})"
         if self.mcnemar is None:
-            return f"clustered permutation {p}"
-        return f"{self.mcnemar.c} units corrected, {self.mcnemar.b} broken, McNemar {p}"
+            return f"p = {self.p:.3g} by groups {level}"
+        by = "units" if self.mcnemar.p > self.permutation.p else "groups"
+        counts = f"{self.mcnemar.c} units corrected, {self.mcnemar.b} broken"
+        return f"{counts}, p = {self.p:.3g} by {by} {level}"
 
     def to_card(self) -> dict[str, Any]:
         """Plain types, ready for JSON."""
-        test = f"exact McNemar on units (right: {self.right_means}), two-sided"
+        right = f" (right: {self.right_means})" if self.mcnemar else ""
         return {
             "verdict": self.verdict,
             "words": self.words,
@@ -83,14 +89,15 @@ class Decision(Paired):
             "difference": self.difference,
             "low": self.interval.low,
             "high": self.interval.high,
+            "level": 1.0 - self.tested,
             "missing": "counted as wrong",
             "p": self.p,
-            "p_uncorrected": self.uncorrected_p,
             "openings": self.openings,
-            "mid_p": self.mcnemar.mid_p if self.mcnemar else None,
+            "mcnemar_p": self.mcnemar.p if self.mcnemar else None,
             "clustered_p": self.permutation.p,
             "alpha": self.alpha,
-            "test": test if self.mcnemar else "permutation of whole groups, two-sided",
+            "tested": self.tested,
+            "test": f"{self.test}{right}, two-sided",
             "b": self.mcnemar.b if self.mcnemar else None,
             "c": self.mcnemar.c if self.mcnemar else None,
             "units": self.counts.units.labelled,
@@ -139,30 +146,27 @@ def prove(
         basic, compiled: their rows, each in any order.
         metric: the judge's metric: a name, or a function (gold, predicted) -> float.
         comparison: the kind of answer; what it calls right is what McNemar counts.
-        seed: of the resamples and of the permutation test's swaps.
-        alpha: the level of the deciding test; intervals are always of 95 %.
-        openings: how often these rows have been opened for such a test, this time included; p is multiplied by
-            it (Bonferroni), so that the best of many looks is not taken for more than luck.
+        seed: of the permutation test's swaps.
+        alpha: the level of all openings together; the intervals of scores are always of 95 %.
+        openings: how often these rows have been opened for such a test, this time included: see :func:`level_of`.
 
     Raises:
         JuristError: ids, gold or groups differ, nothing is labelled, or a value is not of this kind.
         UsageError: the metric or alpha are wrong.
     """
-    if openings < 1:
-        raise UsageError(f"{openings} openings of a test that is open", hint="count this one: 1 or more")
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha!r}", hint="give a level between 0 and 1, usually 0.05")
+    tested = level_of(alpha, openings)
     units = encode(comparison, basic, compiled)
-    weights = group_weights(units.groups, seed=seed)
     before, after = (
-        measure_units(units.sets(slice(place, place + 1)), tally(rows), metric, comparison, weights)
+        measure_units(units.sets(slice(place, place + 1)), tally(rows), metric, comparison)
         for place, rows in enumerate((basic, compiled))
     )
     return Proof(
         basic=before,
         compiled=after,
         decision=Decision(
-            **vars(compare_pair(units, resolve(metric, comparison), weights, seed=seed)),
+            **vars(compare_pair(units, resolve(metric, comparison), seed=seed, tested=tested)),
             alpha=alpha,
             right_means=comparison.right_means,
             counts=before.counts,

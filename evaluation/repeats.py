@@ -1,9 +1,9 @@
 """The mean over repeats of one experiment, with its sample standard deviation and t-interval.
 
 Two kinds of uncertainty are kept apart. The t-interval over repeats (FECT section 3.2: ten runs) says how far the
-mean would move if the same rows were asked again. The clustered bootstrap over cases says how far it would move
-with other rows; for it, and for paired tests, all repeats of a unit are drawn and exchanged together, and a metric is
-the mean of its values on the repeats.
+mean would move if the same rows were asked again. The clustered interval over cases says how far it would move
+with other rows; for it, and for paired tests, all repeats of a unit are left out and exchanged together, and a
+metric is the mean of its values on the repeats.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.special import stdtrit
-
 from ..errors import UsageError
-from .intervals import LEVEL
+from .intervals import LEVEL, t_quantile
 
-__all__ = ["Spread", "spread", "t_quantile"]
+__all__ = ["Spread", "spread"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,18 +56,3 @@ def spread(values: Sequence[float]) -> Spread:
     sd = statistics.stdev(values)
     half = t_quantile(0.5 + LEVEL / 2, len(values) - 1) * sd / math.sqrt(len(values))
     return Spread(values=tuple(values), mean=mean, sd=sd, low=mean - half, high=mean + half)
-
-
-def t_quantile(p: float, degrees: int) -> float:
-    """Return the quantile of Student's t.
-
-    Args:
-        p: in (0, 1).
-        degrees: at least 1.
-
-    Raises:
-        UsageError: out of range.
-    """
-    if degrees < 1 or not 0.0 < p < 1.0:
-        raise UsageError(f"no quantile {p!r} of t with {degrees} degrees of freedom", hint="give 0 < p < 1")
-    return float(stdtrit(degrees, p))

@@ -1,18 +1,19 @@
 """Ratios of counts with clustered 95 % intervals: shares, rates, and means per response.
 
-Every ratio is a sum over a sum, and both are resampled together by whole groups, as all intervals here are: a
-share of sentences varies with the documents that were drawn, and so does the number of sentences.
+Every ratio is a sum over a sum, and both are taken without each whole group, as in all intervals here: a share of
+sentences varies with the documents there are, and so does the number of sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from .intervals import LEVEL, RESAMPLES, group_weights
+from .intervals import Jackknife, leaving_out
 
 __all__ = ["Counted", "Share", "shares"]
 
@@ -51,34 +52,29 @@ class Share:
         return text if self.low is None else f"{text} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def shares(tables: Mapping[str, Counted], *, seed: int = 0, resamples: int = RESAMPLES) -> dict[str, Share]:
-    """Return every ratio with its interval, all on the same resamples of groups.
+def shares(tables: Mapping[str, Counted]) -> dict[str, Share]:
+    """Return every ratio with its interval.
 
     Args:
-        tables: name -> what is counted. Groups that occur in any of them are drawn for all of them.
-        seed: of the bootstrap.
-        resamples: how many; those in which a ratio has nothing to divide by are left out of its interval.
+        tables: name -> what is counted. A ratio whose every part is from 0 to its whole has an interval from 0 to 1.
     """
-    sums: dict[str, dict[str, tuple[float, float]]] = {}
-    for name, items in tables.items():
-        mine = sums.setdefault(name, {})
-        for group, part, whole in items:
-            before = mine.get(group, (0.0, 0.0))
-            mine[group] = before[0] + part, before[1] + whole
-    groups = sorted({group for mine in sums.values() for group in mine})
-    weights = group_weights(len(groups), seed=seed, resamples=resamples) if len(groups) > 1 else None
-    return {name: _share(mine, groups, weights) for name, mine in sums.items()}
+    return {name: _share(list(items)) for name, items in tables.items()}
 
 
-def _share(mine: Mapping[str, tuple[float, float]], groups: list[str], weights: Any) -> Share:
-    table = np.array([mine.get(group, (0.0, 0.0)) for group in groups], dtype=np.float64).reshape(-1, 2)
+def _share(items: Sequence[tuple[str, float, float]]) -> Share:
+    sums: dict[str, tuple[float, float]] = {}
+    for group, part, whole in items:
+        if whole:
+            before = sums.get(group, (0.0, 0.0))
+            sums[group] = before[0] + part, before[1] + whole
+    table = np.array([sums[group] for group in sorted(sums)], dtype=np.float64).reshape(-1, 2)
     count, of = (float(total) for total in table.sum(axis=0))
-    held = int((table[:, 1] > 0).sum())
     value = count / of if of else None
     low = high = None
-    if value is not None and weights is not None and held > 1:
-        drawn = weights @ table
-        drawn = drawn[drawn[:, 1] > 0]
-        tail = (1.0 - LEVEL) / 2.0
-        low, high = (float(end) for end in np.quantile(drawn[:, 0] / drawn[:, 1], [tail, 1.0 - tail]))
-    return Share(value=value, low=low, high=high, count=count, of=of, groups=held)
+    if value is not None and len(table) > 1:
+        left = leaving_out(len(table)) @ table
+        found = Jackknife.of(value, left[:, 0] / left[:, 1], table[:, 1])
+        proportion = all(0.0 <= part <= whole for _, part, whole in items)
+        ends = found.within(0.0, 1.0) if proportion else found.around(math.inf)
+        low, high = ends.low, ends.high
+    return Share(value=value, low=low, high=high, count=count, of=of, groups=len(table))

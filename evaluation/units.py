@@ -68,6 +68,11 @@ class Units:
     case: Ints
 
     @property
+    def sizes(self) -> Ints:
+        """Shape (G,): how many labelled units each group holds."""
+        return np.bincount(self.group, minlength=self.groups)
+
+    @property
     def answered(self) -> Bools:
         """Shape (R, N): which units have an answer."""
         return np.asarray(self.predicted != MISSING)

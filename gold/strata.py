@@ -235,15 +235,12 @@ def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]]
     return {name: [labels.get(name) for _, labels in units] for name in raters}, [group for group, _ in units]
 
 
-def ceiling_of(
-    gold: Gold, *, only: Collection[str] | None = None, seed: int = 0, labelled: bool = True
-) -> Ceiling | None:
+def ceiling_of(gold: Gold, *, only: Collection[str] | None = None, labelled: bool = True) -> Ceiling | None:
     """Return how well each rater does against the rest, on the cases of a score.
 
     Args:
         gold: the set.
         only: the ids of the cases, such as those of a test part.
-        seed: of the bootstrap.
         labelled: units with a gold label only, as a judge's score has them; the ceiling is then as much too high
             as the score is, because what people cannot agree on is in neither.
 
@@ -265,7 +262,7 @@ def ceiling_of(
     if len(columns) < 2 or not both:
         return None
     judge = gold.judge
-    return human_ceiling(columns, judge.metric, judge.comparison, groups=groups, seed=seed)
+    return human_ceiling(columns, judge.metric, judge.comparison, groups=groups)
 
 
 def _kept(values: Sequence[Any], known: Sequence[bool]) -> list[Any]:

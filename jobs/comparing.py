@@ -1,7 +1,7 @@
 """From the answers of an experiment to its result: scores with both kinds of interval, consistency, and tests.
 
 Per contender every metric is the mean over the repeats, with the t-interval over repeats (FECT Tables 2, 4, 5) and
-the bootstrap interval clustered by conversation or document. Contenders are tested in pairs on the same cases, the
+the interval clustered by conversation or document. Contenders are tested in pairs on the same cases, the
 first against each other one or all against all, and corrected together (Holm).
 """
 
@@ -16,7 +16,6 @@ from ..errors import UsageError
 from ..evaluation.comparisons import resolve, shown_metrics
 from ..evaluation.consistency import Consistency, consistency
 from ..evaluation.contrasts import Contrast, contrast, corrected
-from ..evaluation.intervals import group_weights
 from ..evaluation.measured import Score, measure_units
 from ..evaluation.repeats import Spread, spread
 from ..evaluation.rows import Tally, tally
@@ -137,7 +136,7 @@ def compare(
         gold: the gold's name, for reports.
         left_out: rows left out before, for reports.
         pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
-        seed: of the bootstrap and of the permutation test.
+        seed: of the permutation test.
         alpha: the level of all tests together.
 
     Raises:
@@ -148,7 +147,7 @@ def compare(
         raise UsageError("there is nothing to compare", hint="give the answers of one contender or more")
     judge = answers[0].judge.judge
     tested = resolve(judge.metric, judge.comparison).name
-    contenders = tuple(_contender(one, judge, seed) for one in answers)
+    contenders = tuple(_contender(one, judge) for one in answers)
     every = itertools.combinations(answers, 2)
     chosen = [(one, two) for one, two in every if pairs == "all" or one is answers[0]]
     return Comparison(
@@ -173,11 +172,10 @@ def _contrast(one: Answers, two: Answers, seed: int, alpha: float) -> Contrast:
     return contrast(first, second, judge.metric, judge.comparison, seed=seed, alpha=alpha)
 
 
-def _contender(answers: Answers, judge: Judge, seed: int) -> Contender:
+def _contender(answers: Answers, judge: Judge) -> Contender:
     kind, repeats = judge.comparison, answers.repeats
     units = encode(kind, *repeats)
-    weights = group_weights(units.groups, seed=seed)
-    measured = measure_units(units, tally(list(itertools.chain(*repeats))), judge.metric, kind, weights)
+    measured = measure_units(units, tally(list(itertools.chain(*repeats))), judge.metric, kind)
     return Contender(
         name=answers.name,
         judge=answers.judge.name,

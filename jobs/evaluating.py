@@ -134,13 +134,12 @@ class Evaluation:
         }
 
 
-def evaluation_of(work: Evaluating, answers: Answers, *, seed: int = 0) -> Evaluation:
+def evaluation_of(work: Evaluating, answers: Answers) -> Evaluation:
     """Score what the judge of an evaluation said.
 
     Args:
         work: what was asked.
         answers: what its one judge said.
-        seed: of the bootstrap.
 
     Raises:
         JuristError: nothing is labelled.
@@ -152,8 +151,8 @@ def evaluation_of(work: Evaluating, answers: Answers, *, seed: int = 0) -> Evalu
         gold=work.gold.name,
         cases=len(rows),
         left_out=work.left_out,
-        measured=measure(rows, judge.metric, judge.comparison, seed=seed),
-        classes=class_scores(rows, judge.comparison, seed=seed),
+        measured=measure(rows, judge.metric, judge.comparison),
+        classes=class_scores(rows, judge.comparison),
         confusion=_confusion(judge.answer, [(row.gold, row.predicted) for row in rows]),
         disagreements=_disagreements(Objective(judge=judge), work.cases, answers.verdicts),
         spend=answers.spend.to_json(),

@@ -1,7 +1,7 @@
 """Where a running search stands: its best candidates, and how long it may still take.
 
 Reads a board that other threads are writing to, one pair at a time, and keeps
-what it computed: a candidate's value and its bootstrap are computed again only
+what it computed: a candidate's value and its interval are computed again only
 when it was scored on more cases. Draws nothing.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ..cases import Case
 from ..engines.meter import Meter
 from ..evaluation.comparisons import resolve
-from ..evaluation.intervals import group_weights, metric_interval
+from ..evaluation.intervals import metric_interval
 from ..evaluation.units import encode
 from .base import Job
 from .board import Board, Candidate
@@ -26,7 +26,6 @@ _WINDOW = 60.0
 """Seconds over which the pace is measured."""
 _LEAST = 2.0
 """Seconds of work before a pace is said."""
-_RESAMPLES = 400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +141,7 @@ class Standings:
             if not rows:
                 return None
             units = encode(judge.comparison, rows)
-            weights = group_weights(units.groups, seed=0, resamples=_RESAMPLES)
-            found = metric_interval(units, resolve(judge.metric, judge.comparison), weights)
+            found = metric_interval(units, resolve(judge.metric, judge.comparison))
             self._intervals[name] = found.low, found.high
         return self._intervals[name]
 

@@ -43,10 +43,10 @@ def test_the_house_rule_is_learned_and_proven(tmp_path: Path) -> None:
     """A policy that no basic prompt can know: the paired test shows it, on rows that were not tuned on."""
     judge = jurist.judge(f"{ROOT / 'docs' / 'may_send.py'}:judge")
     gold = jurist.Gold.load("house-rule", judge)
-    compiled = jurist.compile(judge, gold=gold, optimizer="fewshot", seed=0, store=tmp_path)
+    compiled = jurist.compile(judge, gold=gold, optimizer="fewshot", shares=(0.4, 0.2, 0.4), store=tmp_path)
     decision = compiled.proof.decision
     assert decision.verdict == "better"
-    assert decision.mcnemar.p < 0.05
+    assert decision.p < 0.025
     assert decision.mcnemar.c > decision.mcnemar.b
     assert compiled.latest
 

@@ -278,14 +278,13 @@ class Ablation:
                 closed(self.judge.answer).positive,
                 tiers=True,
                 spend=contexts[context].ledger.spend(),
-                seed=self.seed,
             )
             for name, asked, votes, context in found
         ]
 
     def _scored(self, asked: Asked, votes: int) -> Detection:
         rows = rows_at(asked, votes, LABELS, closed(self.judge.answer).positive)
-        return scored(rows, self.split.test, closed(self.judge.answer).positive, self.seed)
+        return scored(rows, self.split.test, closed(self.judge.answer).positive)
 
     def _named(self, name: str, model: Model) -> str:
         return f"{name} / {model.name}" if len(self.models) > 1 else name

@@ -77,7 +77,7 @@ class Assessment(AssessedModels):
         calibration: gold the judge is measured on; rows its artifact has seen are left out.
         benchmark: the prompts' name.
         length: how long an answer should be, as prompts say it.
-        seed: of draws and of the bootstrap.
+        seed: of draws.
     """
 
     prompts: tuple[AssistantTurn, ...]
@@ -133,7 +133,7 @@ class Measure:
     """One share: as the judge found it, and corrected.
 
     Attributes:
-        raw: with its clustered bootstrap interval.
+        raw: with its clustered interval.
         corrected: by the judge's sensitivity and specificity.
     """
 
@@ -269,7 +269,7 @@ def _one(
         answers=kept,
         empty=len(given) - len(labelled) - failed,
         failed=failed + lost,
-        measures=_measures(judge, kept, known, work.seed),
+        measures=_measures(judge, kept, known),
     )
 
 
@@ -277,18 +277,12 @@ def _draw(prompt: AssistantTurn, seed: int) -> int:
     return int(job_id({"prompt": prompt.id, "seed": seed})[:7], 16)
 
 
-def _measures(
-    judge: LoadedJudge, answers: Sequence[Labelled], known: Calibrated, seed: int
-) -> dict[str, Measure]:
+def _measures(judge: LoadedJudge, answers: Sequence[Labelled], known: Calibrated) -> dict[str, Measure]:
     known_tests = label_tests(closed(judge.judge.answer).positive)
     tests = {name: known_tests[name] for name in MEASURES}
     said = [(one.answer.group, label) for one in answers for label in one.labels if label is not None]
     raw = shares(
-        {
-            name: [(g, float(hit(x)), 1.0) for g, x in said if among(x)]
-            for name, (hit, among) in tests.items()
-        },
-        seed=seed,
+        {name: [(g, float(hit(x)), 1.0) for g, x in said if among(x)] for name, (hit, among) in tests.items()}
     )
     return {
         name: Measure(

@@ -98,7 +98,6 @@ def write_dataset(
     *,
     about: Mapping[str, Any],
     positive: Collection[str] = HALLUCINATED,
-    seed: int = 0,
 ) -> tuple[dict[str, Any], Dynamics]:
     """Write the folder, file by file, each whole; return its statistics and dynamics.
 
@@ -109,13 +108,12 @@ def write_dataset(
             ``samples``, ``threshold`` and more.
         positive: the labels that statistics and dynamics count as hallucinations. The lists of ``labels.json`` are
             the authors' own, with everything below ``grounded``, whatever is given here.
-        seed: of the bootstrap.
 
     Raises:
         GoldError: a file cannot be written.
     """
-    described = {**describe_labelled(found, positive=positive, seed=seed), "made": dict(about)}
-    moving = dynamics(found, positive=positive, seed=seed)
+    described = {**describe_labelled(found, positive=positive), "made": dict(about)}
+    moving = dynamics(found, positive=positive)
     write_jsonl(response_rows(found), folder / "responses.jsonl")
     write_whole(_json(dialogue_rows(found)), folder / "dialogues.json")
     write_whole(_json(label_entries(found)), folder / "labels.json")

@@ -46,18 +46,15 @@ def label_tests(positive: Collection[str]) -> dict[str, tuple[Test, Test]]:
     return {**kinds, "hallucinated": (bad, _any), **rates, **tiers}
 
 
-def label_shares(
-    found: Sequence[Labelled], *, positive: Collection[str] = HALLUCINATED, seed: int = 0
-) -> dict[str, Share]:
+def label_shares(found: Sequence[Labelled], *, positive: Collection[str] = HALLUCINATED) -> dict[str, Share]:
     """Return the shares of statement types and the rates of hallucination, each with its clustered interval.
 
     Args:
         found: labelled answers; sentences without a label count nowhere.
         positive: the labels that are hallucinations.
-        seed: of the bootstrap.
     """
     tests = label_tests(positive)
-    return shares({name: list(_counted(found, *pair)) for name, pair in tests.items()}, seed=seed)
+    return shares({name: list(_counted(found, *pair)) for name, pair in tests.items()})
 
 
 def _counted(found: Sequence[Labelled], part: Test, whole: Test) -> Iterator[tuple[str, float, float]]:
@@ -67,7 +64,7 @@ def _counted(found: Sequence[Labelled], part: Test, whole: Test) -> Iterator[tup
 
 
 def describe_labelled(
-    found: Sequence[Labelled], *, positive: Collection[str] = HALLUCINATED, seed: int = 0
+    found: Sequence[Labelled], *, positive: Collection[str] = HALLUCINATED
 ) -> dict[str, Any]:
     """Return the statistics as JSON values; ``positive`` are the labels that are hallucinations.
 
@@ -90,9 +87,7 @@ def describe_labelled(
         "words_per_response": _spread([count_words(one.answer.text) for one in found]),
         "turns": _spread(list(conversations.values())),
         "labels": {label: labels[label] for label in LABELS},
-        "shares": {
-            name: share.to_json() for name, share in label_shares(found, positive=positive, seed=seed).items()
-        },
+        "shares": {name: share.to_json() for name, share in label_shares(found, positive=positive).items()},
     }
 
 

@@ -30,7 +30,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ...evaluation.closed_labels import ClosedLabels, OfConfusion, confusion_metric, f1, precision, recall
-from ...evaluation.intervals import group_weights
 from ...evaluation.measured import Score, score
 from ...evaluation.metrics import Metric
 from ...evaluation.rows import Row, Tally, tally
@@ -130,8 +129,6 @@ def detection(
     texts: Mapping[str, Sequence[str]],
     comparison: ClosedLabels,
     kinds: Mapping[str, str],
-    *,
-    seed: int = 0,
 ) -> Detection:
     """Score a detector by kind, by sentences and by words.
 
@@ -140,18 +137,16 @@ def detection(
         texts: case id -> its sentences, for their words.
         comparison: the closed label set, with the hallucinated labels as positive ones.
         kinds: label -> ``factual`` or ``cognitive``; other labels (irrelevant) are in ``overall`` only.
-        seed: of the bootstrap; both weightings and all kinds share its resamples.
 
     Raises:
         JuristError: nothing is labelled, a label is not in the set, or texts and sentences do not fit.
     """
     units = {"sentence": encode(comparison, rows), "word": encode(comparison, by_words(rows, texts))}
-    weights = group_weights(units["sentence"].groups, seed=seed)
     cells: dict[Weighting, dict[Kind, dict[Statistic, Score]]] = {}
     for weighting in get_args(Weighting):
         cells[weighting] = {
             kind: {
-                name: score(units[weighting], kind_metric(kind, name, comparison, kinds), weights)
+                name: score(units[weighting], kind_metric(kind, name, comparison, kinds))
                 for name in STATISTICS
             }
             for kind in KINDS

@@ -39,7 +39,7 @@ class Detectors:
         gold: labelled responses, loaded for the judge ``cognibench``.
         strictness: below it a cognitive sentence is hallucinated (the paper's: grounded).
         budget: hard limits for all detectors together.
-        seed: of the bootstrap and of the permutation test.
+        seed: of the permutation test.
 
     Raises:
         UsageError: there is no detector, one is not of responses or looks for something else than hallucinations,
@@ -154,9 +154,7 @@ class Detectors:
 
     def _line(self, name: str, one: LoadedJudge, rows: Sequence[Any], spend: Any) -> Line:
         tiers = set(one.judge.answer.choices) == set(LABELS)
-        return line_of(
-            name, one.model.name, rows, self.cases, self.positive, tiers=tiers, spend=spend, seed=self.seed
-        )
+        return line_of(name, one.model.name, rows, self.cases, self.positive, tiers=tiers, spend=spend)
 
     def _notes(self) -> list[str]:
         notes = [one.note for one in self.contenders if one.note]

@@ -126,7 +126,6 @@ def dynamics(
     *,
     parts: int = PARTS,
     positive: Collection[str] = HALLUCINATED,
-    seed: int = 0,
 ) -> Dynamics:
     """Return the dynamics of labelled answers.
 
@@ -134,7 +133,6 @@ def dynamics(
         found: labelled answers; sentences without a label count nowhere.
         positive: the labels that are hallucinations.
         parts: into how many equal parts an answer is cut.
-        seed: of the bootstrap.
     """
     turns = sorted({one.answer.turn + 1 for one in found})
     tables: dict[str, Counted] = {}
@@ -144,7 +142,7 @@ def dynamics(
     for part in range(1, parts + 1):
         cut = _of_part(found, part, parts, positive)
         tables |= {f"part {part} {name}": list(items) for name, items in cut}
-    ratios = shares(tables, seed=seed)
+    ratios = shares(tables)
     return Dynamics(
         by_turn={turn: {name: ratios[f"turn {turn} {name}"] for name in _BY_TURN} for turn in turns},
         by_place={

@@ -111,7 +111,7 @@ def make_dataset(
         lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
         about = {**_about(dialogues, judge, written), "answers_failed": lost, "job": job_id(fingerprint)}
         described, moving = write_dataset(
-            folder, labelled, about=about, positive=closed(judge.judge.answer).positive, seed=dialogues.seed
+            folder, labelled, about=about, positive=closed(judge.judge.answer).positive
         )
         result = Dataset(
             made=replace(made, written=replace(written, spend=work.ledger.to_json())),

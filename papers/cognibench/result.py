@@ -110,7 +110,6 @@ def line_of(
     *,
     tiers: bool,
     spend: Spend,
-    seed: int,
 ) -> Line:
     """Score the answers of one detector.
 
@@ -122,7 +121,6 @@ def line_of(
         positive: the hallucinated labels.
         tiers: whether the detector says tiers.
         spend: what the answers took.
-        seed: of the bootstrap.
 
     Raises:
         JuristError: nothing is labelled.
@@ -131,16 +129,16 @@ def line_of(
         name=name,
         model=model,
         rows=tuple(rows),
-        detection=scored(rows, cases, positive, seed),
-        tiers=confusion(rows, ClosedLabels(LABELS, positive), shown=_TIERS, seed=seed) if tiers else None,
+        detection=scored(rows, cases, positive),
+        tiers=confusion(rows, ClosedLabels(LABELS, positive), shown=_TIERS) if tiers else None,
         spend=spend,
     )
 
 
-def scored(rows: Sequence[Row], cases: Sequence[Case], positive: frozenset[Label], seed: int) -> Detection:
+def scored(rows: Sequence[Row], cases: Sequence[Case], positive: frozenset[Label]) -> Detection:
     """Return the numbers of some answers, by kind and by weighting."""
     texts = {case.id: sentences_of(case) for case in cases}
-    return detection(rows, texts, ClosedLabels(LABELS, positive), _KINDS, seed=seed)
+    return detection(rows, texts, ClosedLabels(LABELS, positive), _KINDS)
 
 
 def table_of(

@@ -66,24 +66,23 @@ class Pair:
     p: float | None
 
 
-def cells(model: Assessed, key: Key, seed: int = 0) -> dict[tuple[str, ...], Cell]:
+def cells(model: Assessed, key: Key) -> dict[tuple[str, ...], Cell]:
     """Return a model's cells of a table, in order; responses without a score are in none."""
     groups: dict[tuple[str, ...], list[Response]] = defaultdict(list)
     for one in model.responses:
         name = key(one)
         if name is not None and one.score is not None:
             groups[name].append(one)
-    return {name: _cell(groups[name], seed) for name in sorted(groups)}
+    return {name: _cell(groups[name]) for name in sorted(groups)}
 
 
-def _cell(given: Sequence[Response], seed: int) -> Cell:
+def _cell(given: Sequence[Response]) -> Cell:
     found = shares(
         {
             "perfect": [(_group(one), float(one.score == 10), 1.0) for one in given],
             "score": [(_group(one), one.score or 0.0, 1.0) for one in given],
             "factual": [(_group(one), float(one.facts == "accurate"), 1.0) for one in given if one.facts],
-        },
-        seed=seed,
+        }
     )
     return Cell(responses=len(given), **found)
 
@@ -92,7 +91,7 @@ def _group(one: Response) -> str:
     return one.question.group or one.question.id
 
 
-def missing_rates(model: Assessed, seed: int = 0) -> dict[str, dict[str, Share]]:
+def missing_rates(model: Assessed) -> dict[str, dict[str, Share]]:
     """Return how models fail on missing material, as shares of responses with a score.
 
     Returns:
@@ -112,7 +111,7 @@ def missing_rates(model: Assessed, seed: int = 0) -> dict[str, dict[str, Share]]
             for name in ("T1", "T2", "other"):
                 tables[f"{row}\t{name}"].append((_group(one), float(_kind(one) == name), 1.0))
     found: dict[str, dict[str, Share]] = defaultdict(dict)
-    for place, share in shares({key: tables[key] for key in sorted(tables)}, seed=seed).items():
+    for place, share in shares({key: tables[key] for key in sorted(tables)}).items():
         row, _, column = place.partition("\t")
         found[row][column] = share
     return dict(found)
@@ -165,7 +164,7 @@ def _pair(one: Assessed, other: Assessed, seed: int) -> Pair:
         first=one.model,
         second=other.model,
         queries=len(both),
-        difference=shares({"difference": gaps}, seed=seed)["difference"],
+        difference=shares({"difference": gaps})["difference"],
         p=_test(scores, seed),
     )
 

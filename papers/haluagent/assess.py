@@ -56,7 +56,7 @@ class ItemAssessment(AssessedModels):
         items: the benchmark.
         calibration: the judge's gold; rows that its artifact has seen are left out.
         benchmark: the benchmark's name.
-        seed: of draws and of the bootstrap.
+        seed: of draws.
     """
 
     items: tuple[Item, ...]
@@ -204,7 +204,7 @@ def _one(
         model=model.name,
         replies=tuple(text for text, _ in replies),
         found=found,
-        rates=rates(found, calibration=_known(known), seed=work.seed),
+        rates=rates(found, calibration=_known(known)),
     )
 
 

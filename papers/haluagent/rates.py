@@ -2,7 +2,7 @@
 
 The rate of a format is the share of its answered items on which the model hallucinated; overall is the mean of the
 formats, as in Table 5. A reply without an answer is counted apart and is in no rate. A false negative takes a
-hallucinated answer for correct, a false positive the correct one for hallucinated. Intervals resample documents.
+hallucinated answer for correct, a false positive the correct one for hallucinated. Intervals leave out documents.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...evaluation.intervals import LEVEL, RESAMPLES, group_weights
+from ...evaluation.intervals import Jackknife, leaving_out
+from ...evaluation.metrics import quotient
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
 from ...evaluation.shares import Share, shares
 from ...signatures.haluagent import TYPES
@@ -66,16 +67,13 @@ class Rates:
         }
 
 
-def rates(
-    found: Sequence[Found], *, calibration: tuple[Tallies, Tallies] | None = None, seed: int = 0
-) -> Rates:
+def rates(found: Sequence[Found], *, calibration: tuple[Tallies, Tallies] | None = None) -> Rates:
     """Return the rates of one model.
 
     Args:
         found: what it did with each item.
         calibration: how often the judge of generative items was right on gold, by group: of those in conflict, and of
             those that are not.
-        seed: of the bootstrap.
     """
     answered = [one for one in found if one.hallucinated is not None]
     by_format = {name: [one for one in answered if one.item.format == name] for name in FORMATS}
@@ -88,7 +86,7 @@ def rates(
         "error/false_negative": _counted(one for one in judged if not _correct(one)),
         "error/false_positive": _counted(one for one in judged if _correct(one)),
     }
-    measured = shares(tables, seed=seed)
+    measured = shares(tables)
 
     def part(head: str) -> dict[str, Share]:
         return {
@@ -99,7 +97,7 @@ def rates(
 
     return Rates(
         formats=part("format/"),
-        overall=_overall(list(present.values()), seed),
+        overall=_overall(list(present.values())),
         types=part("type/"),
         errors=part("error/"),
         corrected=_corrected(generative, calibration),
@@ -133,8 +131,8 @@ def _group(one: Found) -> str:
     return one.item.group or one.item.id
 
 
-def _overall(formats: Sequence[Sequence[Found]], seed: int) -> tuple[float, float, float] | None:
-    """Return the mean of the formats' rates with its interval, on the same resamples of documents."""
+def _overall(formats: Sequence[Sequence[Found]]) -> tuple[float, float, float] | None:
+    """Return the mean of the formats' rates with its interval, without the same documents each time."""
     if not formats:
         return None
     groups = sorted({_group(one) for ones in formats for one in ones})
@@ -147,12 +145,11 @@ def _overall(formats: Sequence[Sequence[Found]], seed: int) -> tuple[float, floa
     value = float((sums[:, 0] / sums[:, 1]).mean())
     if len(groups) < 2:
         return value, 0.0, 1.0
-    drawn = np.einsum("rg,fgk->rfk", group_weights(len(groups), seed=seed, resamples=RESAMPLES), table)
-    usable = drawn[(drawn[:, :, 1] > 0).all(axis=1)]
-    means = (usable[:, :, 0] / usable[:, :, 1]).mean(axis=1)
-    tail = (1.0 - LEVEL) / 2.0
-    low, high = (float(end) for end in np.quantile(means, [tail, 1.0 - tail]))
-    return value, low, high
+    left = np.einsum("bg,fgk->bfk", leaving_out(len(groups)), table)
+    # a format that only one document has is kept as it is where that is left out
+    rates_left = np.where(left[:, :, 1] > 0, quotient(left[:, :, 0], left[:, :, 1]), sums[:, 0] / sums[:, 1])
+    found = Jackknife.of(value, rates_left.mean(axis=1), table[:, :, 1].sum(axis=0)).within(0.0, 1.0)
+    return value, found.low, found.high
 
 
 def _corrected(found: Sequence[Found], calibration: tuple[Tallies, Tallies] | None) -> Prevalence | None:

@@ -103,7 +103,11 @@ def test_a_better_judge_is_said_to_be_better_and_holm_corrects(serve: Callable[.
         assert one["spend"]["calls"] == 2 * 42
     assert [test["second"] for test in done.json["tests"]] == ["fect:basic", "fect@2"]
     for test in done.json["tests"]:
-        assert (test["verdict"], test["test"], test["mcnemar"]) == ("better", "clustered permutation", None)
+        assert (test["verdict"], test["test"], test["mcnemar"]) == (
+            "better",
+            "the permutation of whole groups",
+            None,
+        )
         assert test["permutation"]["exact"]
         assert test["p"] == pytest.approx(2 / 2**14)  # 14 groups differ, all in one direction
         assert test["p_holm"] == pytest.approx(2 * test["p"])

@@ -171,7 +171,7 @@ def test_groups_are_the_unit_of_resampling() -> None:
         assert two.interval.high - two.interval.low > 2 * (one.interval.high - one.interval.low)
         assert (one.interval.groups, two.interval.groups) == (100, 10)
     alone = rater_agreement(data, groups=["g"] * 100)
-    assert (alone.alpha.interval.low, alone.alpha.interval.high, alone.alpha.interval.resamples) == (-1, 1, 0)
+    assert (alone.alpha.interval.low, alone.alpha.interval.high, alone.alpha.interval.groups) == (-1, 1, 1)
     assert (alone.raw.interval.low, alone.raw.interval.high) == (0.0, 1.0)
 
 

@@ -137,5 +137,5 @@ def test_repeats_and_the_proof_take_them(name: str) -> None:
     assert metric.of(units) == pytest.approx(
         np.mean([objective_score(some, name, KIND) for some in (rows, good)])
     )
-    weights = group_weights(units.groups, seed=0)
+    weights = group_weights(units.groups, seed=0, resamples=9)
     assert len(metric.resampled(units, weights)) == len(weights)

@@ -11,7 +11,7 @@ from measures import difference as difference_of
 
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.proof import Proof, Verdict, prove
+from jurist.evaluation.proof import Proof, Verdict, level_of, prove
 from jurist.evaluation.rows import Row
 
 SIDED = ClosedLabels("ab", {"a"})
@@ -128,15 +128,15 @@ def test_the_card_is_plain_json_with_every_metric(proof: Proof) -> None:
 def test_the_decision_is_made_of_the_public_tests(proof: Proof) -> None:
     basic, compiled = rows_of(["+x+-", "!!", "x"] * 5), rows_of(["+x++", "+x", "+"] * 5)
     decision = proof.to_card()["decision"]
-    difference = difference_of(basic, compiled, "f1", SIDED, seed=3)
+    difference = difference_of(basic, compiled, "f1", SIDED, 0.975)
     unit_test = mcnemar_of(basic, compiled, SIDED)
     swaps = permutation(basic, compiled, "f1", SIDED, seed=3)
     expected = {
         "metric": "f1",
         "low": difference.low,
         "high": difference.high,
-        "p": unit_test.p,
-        "mid_p": unit_test.mid_p,
+        "p": max(unit_test.p, swaps.p),
+        "mcnemar_p": unit_test.p,
         "clustered_p": swaps.p,
         "b": 0,
         "c": 15,
@@ -144,16 +144,36 @@ def test_the_decision_is_made_of_the_public_tests(proof: Proof) -> None:
         "cases": 15,
         "groups": 15,
         "alpha": 0.05,
-        "warnings": [],
+        "tested": 0.025,
+        "level": 0.975,
         "verdict": "better",
     }
     assert {key: decision[key] for key in expected} == expected
     assert decision["difference"] == pytest.approx(decision["compiled"] - decision["basic"])
     assert decision["difference"] == pytest.approx(swaps.difference)
-    assert decision["test"].startswith("exact McNemar")
-    own = interval(basic, "kappa", SIDED, seed=3)
+    assert decision["test"].startswith("the larger p of exact McNemar")
+    own = interval(basic, "kappa", SIDED)
     card = proof.to_card()["scores"]["basic"]["kappa"]
     assert (card["low"], card["high"]) == (own.low, own.high)
+
+
+def test_clustered_errors_cannot_pass_for_many(proof: Proof) -> None:
+    """One group in six is lost: 40 units corrected and 8 broken are six groups to McNemar's 48 units."""
+    basic, compiled = rows_of(["x" * 8] * 5 + ["+" * 8]), rows_of(["+" * 8] * 5 + ["x" * 8])
+    found = prove(basic, compiled, "accuracy", SIDED).decision
+    assert found.mcnemar.p < 1e-5
+    assert (found.p, found.verdict) == (found.permutation.p, "not shown to be better")
+
+
+def test_the_levels_of_all_openings_add_up_to_alpha() -> None:
+    levels = [level_of(0.05, k) for k in range(1, 2000)]
+    assert levels[:3] == pytest.approx([0.025, 0.05 / 6, 0.05 / 12])
+    assert 0.04995 < sum(levels) < 0.05
+    basic, compiled = rows_of(["+x"] * 7 + ["++"] * 5), rows_of(["++"] * 12)
+    verdicts = [prove(basic, compiled, "accuracy", SIDED, openings=k).decision.verdict for k in (1, 2)]
+    assert verdicts == ["better", "not shown to be better"]
+    with pytest.raises(UsageError, match="0 openings"):
+        level_of(0.05, 0)
 
 
 def test_the_seed_reaches_the_drawn_swaps() -> None:
@@ -166,7 +186,8 @@ def test_the_seed_reaches_the_drawn_swaps() -> None:
 def test_the_words_hold_the_numbers(proof: Proof) -> None:
     words = proof.decision.words
     assert words.startswith("compiled is better: f1 ")
-    assert "15 units corrected, 0 broken, McNemar p = 6.1e-05" in words
+    assert "97.5 % interval +" in words
+    assert "15 units corrected, 0 broken, p = 0.0001 by groups (level 0.025)" in words
     assert words.endswith("35 units, 15 cases, 15 groups")
 
 
@@ -176,7 +197,10 @@ def test_the_proof_depends_on_rows_and_seed_only(proof: Proof) -> None:
     assert json.dumps(again.to_card()) == json.dumps(proof.to_card())
 
 
-@pytest.mark.parametrize(("groups", "warned"), [(1, "one group"), (5, "only 5 groups"), (10, "")])
+@pytest.mark.parametrize(
+    ("groups", "warned"),
+    [(1, "one group"), (6, "it takes 7 groups"), (7, "only 7 groups: intervals"), (20, "")],
+)
 def test_few_groups_are_warned_about(groups: int, warned: str) -> None:
     rows = rows_of(["++x"] * groups)
     found = prove(rows, rows, "f1", SIDED).decision.warnings

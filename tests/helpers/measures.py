@@ -7,13 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jurist.evaluation.comparisons import ClosedLabels, Comparison, MetricLike, resolve
-from jurist.evaluation.intervals import (
-    RESAMPLES,
-    Interval,
-    difference_interval,
-    group_weights,
-    metric_interval,
-)
+from jurist.evaluation.intervals import Interval, difference_of, metric_interval
 from jurist.evaluation.paired import McNemar, Permutation, compare_pair, permute
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
@@ -57,13 +51,8 @@ def interval(
     rows: Sequence[Row],
     metric: MetricLike,
     comparison: Comparison,
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
 ) -> Interval:
-    units = encode(comparison, rows)
-    weights = group_weights(units.groups, seed=seed, resamples=resamples)
-    return metric_interval(units, resolve(metric, comparison), weights)
+    return metric_interval(encode(comparison, rows), resolve(metric, comparison))
 
 
 def difference(
@@ -71,13 +60,10 @@ def difference(
     second: Sequence[Row],
     metric: MetricLike,
     comparison: Comparison,
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    level: float = 0.95,
 ) -> Interval:
-    units = encode(comparison, first, second)
-    weights = group_weights(units.groups, seed=seed, resamples=resamples)
-    return difference_interval(units, resolve(metric, comparison), weights)
+    found = resolve(metric, comparison)
+    return difference_of(encode(comparison, first, second), found).around(found.high - found.low, level)
 
 
 def permutation(
@@ -97,5 +83,4 @@ def permutation(
 
 def mcnemar_of(first: Sequence[Row], second: Sequence[Row], comparison: Comparison) -> McNemar | None:
     units = encode(comparison, first, second)
-    weights = group_weights(units.groups, seed=0, resamples=2)
-    return compare_pair(units, resolve(comparison.default, comparison), weights, seed=0).mcnemar
+    return compare_pair(units, resolve(comparison.default, comparison), seed=0, tested=0.05).mcnemar

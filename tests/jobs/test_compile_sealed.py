@@ -107,8 +107,8 @@ def test_compiling_again_on_an_opened_test_is_corrected() -> None:
         assert done.code == 0, done.err
         decision = done.json["decision"]
         assert done.json["test_openings"] == decision["openings"] == opened
-        assert decision["p"] == pytest.approx(min(1, opened * decision["p_uncorrected"]))
-        assert (f"opened {opened} times" in decision["words"]) == (opened > 1)
+        assert decision["tested"] == pytest.approx(0.05 / (opened * (opened + 1)))
+        assert (f"opening {opened} of this test" in decision["words"]) == (opened > 1)
     other = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--seed", 1, "--json")
     assert other.json["decision"]["openings"] == 1  # another seed, another test
 
