@@ -15,14 +15,14 @@ from typing import Any, Final
 from xml.etree import ElementTree
 
 import dspy
-from dspy.adapters.chat_adapter import field_header_pattern
 from dspy.adapters.utils import apply_output_field_defaults
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import UsageError
+from ..text.replies import chat_fields, json_fields, said_once, without_drafts
 from .failures import redact
-from .replies import decode, pieces, said_once, value_of, without_drafts
+from .replies import value_of
 
 __all__ = ["ADAPTERS", "ChatAdapter", "JsonAdapter", "TypedRequest", "XmlAdapter", "adapter", "typed_request"]
 
@@ -106,15 +106,7 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
         super().__init__(**{"use_json_adapter_fallback": False, **settings})
 
     def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
-        sections: list[tuple[str, list[str]]] = [("", [])]
-        for line in text.splitlines():
-            if header := field_header_pattern.match(line.strip()):
-                sections.append((header.group(1), [line.strip()[header.end() :]]))
-            else:
-                sections[-1][1].append(line)
-        return [
-            (name, "\n".join(lines).strip()) for name, lines in sections if name in signature.output_fields
-        ]
+        return chat_fields(text, signature.output_fields)
 
 
 class JsonAdapter(_Typed, dspy.JSONAdapter):
@@ -124,14 +116,7 @@ class JsonAdapter(_Typed, dspy.JSONAdapter):
         """Leave it to the channel, which finds out what the endpoint takes."""
 
     def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
-        objects = map(decode, pieces(text, "{"))
-        return [
-            pair
-            for one in objects
-            if isinstance(one, dict)
-            for pair in one.items()
-            if pair[0] in signature.output_fields
-        ]
+        return json_fields(text, signature.output_fields)
 
 
 class XmlAdapter(_Typed, dspy.XMLAdapter):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import ArtifactError, UsageError, choices
 from ..keeping.artifacts import Artifact
 from ..programs.plugins import Registry
+from .dspy_module import DSPyModule
 from .jinja import Jinja
 from .langchain import LangChain
 from .langfuse import Langfuse
@@ -20,6 +21,7 @@ from .mlflow import MLflow
 from .openai_batch import OpenAIBatch
 from .parity import variables
 from .prompt import Prompt, prompt_of
+from .python_file import PythonFile
 from .target import Exporter, Row, Subject, Target
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ _ALL: tuple[Exporter, ...] = (
     MLflow(),
     Langfuse(),
     Jinja(),
+    PythonFile(),
+    DSPyModule(),
 )
 
 EXPORTERS: Registry[Exporter] = Registry(

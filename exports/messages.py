@@ -35,6 +35,7 @@ class MessagesExporter(Target):
 
     name = "messages"
     suffix = ".json"
+    prepares = True
 
     def render(self, subject: Subject) -> str:
         """Return the JSON text.

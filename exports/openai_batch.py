@@ -21,6 +21,7 @@ class OpenAIBatch(Target):
 
     name = "openai-batch"
     suffix = ".jsonl"
+    prepares = True
     limits = (
         "the file asks and does not read: the answers come back by custom_id, in any order; "
         "jurist export --to messages says how a reply is read and samples are counted",

@@ -39,7 +39,7 @@ class Parity:
         equal: the same messages.
         guarded: equal but for what the target would obey in a value, which was taken out of it.
         different: ids of the others.
-        raw: rows that are the same too when the row's own values go in as they are.
+        raw: rows that are the same too when the row's own values are given to it as they are.
     """
 
     rows: int
@@ -126,7 +126,7 @@ def parity(target: Target, subject: Subject) -> Parity:
     for row, mild, got in zip(rows, guarded, target.replay(text, guarded), strict=True):
         if list(got) == list(row.messages):
             equal += 1
-            raw += _is_raw(row)
+            raw += target.prepares or _is_raw(row)
         elif list(got) == prompt.sent(mild.variables):
             safe += 1
         else:

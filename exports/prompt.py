@@ -13,7 +13,7 @@ from .target import Subject
 if TYPE_CHECKING:
     import dspy
 
-__all__ = ["Prompt", "prompt_of"]
+__all__ = ["Prompt", "only_predictor", "prompt_of"]
 
 _ENDINGS = ("", *(f"_{number}" for number in range(1, 100)))
 
@@ -78,7 +78,7 @@ def prompt_of(subject: Subject, mark: Callable[[str], str] = "⟦{}⟧".format) 
     """
     from ..engines.models import adapter as adapter_named
 
-    judge, predictor = subject.judge, _only_predictor(subject)
+    judge, predictor = subject.judge, only_predictor(subject)
     name = str(subject.card.get("adapter") or "chat")
     adapter = adapter_named(name)
     for ending in _ENDINGS if _takes_text(predictor) else ():
@@ -111,7 +111,12 @@ def _takes_text(predictor: dspy.Predict) -> bool:
     )
 
 
-def _only_predictor(subject: Subject) -> dspy.Predict:
+def only_predictor(subject: Subject) -> dspy.Predict:
+    """Return the one predictor of a judge that asks once.
+
+    Raises:
+        UsageError: it asks more than once, or for other inputs than its own.
+    """
     judge, predictors = subject.judge, dict(subject.program.named_predictors())
     first = next(iter(predictors.values()), None)
     if len(predictors) > 1:

@@ -121,11 +121,13 @@ class Target(ABC):
         name: the word after ``--to``.
         suffix: the usual end of the file's name, with its dot.
         limits: what it cannot hold of any judge, in words.
+        prepares: whether the file itself defuses and renders a row's values.
     """
 
     name: ClassVar[str]
     suffix: ClassVar[str]
     limits: ClassVar[tuple[str, ...]] = ()
+    prepares: ClassVar[bool] = False
 
     @abstractmethod
     def render(self, subject: Subject) -> str:

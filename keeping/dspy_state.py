@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..programs.judge import Judge
 
-__all__ = ["compiled", "dump", "settle", "state_of"]
+__all__ = ["compiled", "dump", "plain_state", "settle", "state_of"]
 
 _BARE = "self"  # DSPy's name for the predictor of a program that is one bare Predict
 _ENTRY_KEYS = {"traces", "train", "demos", "signature", "lm", "fields"}
@@ -72,7 +72,7 @@ def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
     state = settle(judge, state)
     program = state.apply(judge.basic())
     for _, predictor in program.named_predictors():
-        predictor.lm, predictor.traces, predictor.train = None, [], []
+        _bare(predictor)
     unkept = ArtifactError(
         f"the prompt of judge {judge.name} holds a value that JSON cannot keep",
         hint="give demonstrations made of text, numbers, lists and objects",
@@ -89,6 +89,17 @@ def dump(judge: Judge, state: PromptState) -> dict[str, Any]:
         raise unkept
     ordered: dict[str, Any] = _ordered(data)
     return ordered
+
+
+def plain_state(predictor: dspy.Predict) -> dict[str, Any]:
+    """Return what DSPy's own ``save`` writes for one predictor, without model and traces."""
+    state: dict[str, Any] = _bare(predictor.deepcopy()).dump_state(json_mode=True)
+    return state
+
+
+def _bare(predictor: dspy.Predict) -> dspy.Predict:
+    predictor.lm, predictor.traces, predictor.train = None, [], []
+    return predictor
 
 
 def state_of(data: Mapping[str, Any]) -> PromptState:

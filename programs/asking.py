@@ -22,8 +22,8 @@ from ..engines.channel import CallContext
 from ..engines.draws import current_draw, drawing
 from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
-from ..engines.replies import ContradictionError
 from ..errors import JudgeError, UsageError
+from ..text.replies import ContradictionError
 from .answers.reading import Reading
 from .frozen import frozen_steps_by
 from .judge import Judge

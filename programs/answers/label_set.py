@@ -14,6 +14,7 @@ from ...errors import JudgeError
 from ...evaluation.label_sets import LabelSets
 from ..votes import Sampling
 from .base import BaseAnswer, reasoning_of, upper_half
+from .portable import named_vote
 from .reading import Reading
 
 __all__ = ["LabelSet"]
@@ -75,14 +76,7 @@ class LabelSet(BaseAnswer):
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         """Return the labels that enough samples name, nothing if unusable samples leave one open."""
-        sides = [self._sides(label, votes) for label in self.labels]
-        if not all(
-            inside >= sampling.needed or outside > sampling.samples - sampling.needed
-            for inside, outside in sides
-        ):
-            return None
-        named = zip(self.labels, sides, strict=True)
-        return _value(label for label, (inside, _) in named if inside >= sampling.needed)
+        return named_vote(votes, labels=self.labels, samples=sampling.samples, threshold=sampling.needed)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Return whether every label is decided, or one of them can no more be."""
@@ -177,7 +171,9 @@ class LabelSet(BaseAnswer):
 
     def parser_rule(self) -> dict[str, Any]:
         """Return that the list holds the labels."""
-        return {"field": self.field, "labels": "the list holds every label that applies, in any order"}
+        words = "the list holds every label that applies, in any order"
+        reader = {"reader": "label set", "set": list(self.labels)} if type(self) is LabelSet else {}
+        return {"field": self.field, "labels": words, **reader}
 
     @property
     def voting_rule(self) -> str:

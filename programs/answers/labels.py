@@ -68,7 +68,8 @@ class OneLabel(ClosedLabel):
 
     def parser_rule(self) -> dict[str, Any]:
         """Return which value of the field is which label."""
-        return {"field": self.field, "label_of_value": dict(self.values)}
+        reader = {"reader": "label"} if type(self) is OneLabel else {}  # others read by their own code
+        return {"field": self.field, "label_of_value": dict(self.values), **reader}
 
     def _label(self, reply: Mapping[str, Any]) -> Label | None:
         said = reply.get(self.field)

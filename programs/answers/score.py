@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, median_low, quantiles
+from statistics import fmean, quantiles
 from typing import Annotated, Any, ClassVar
 
 import pydantic
@@ -17,6 +17,7 @@ from ...errors import JudgeError
 from ...evaluation.scores import Scores
 from ..votes import Sampling, majority
 from .base import SHOWN, BaseAnswer, reasoning_of, upper_half
+from .portable import median_vote
 from .reading import Reading
 
 __all__ = ["Score"]
@@ -87,8 +88,7 @@ class Score(BaseAnswer):
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         """Return the median of the scores, if more than half of the samples gave one."""
-        given = sorted(Counter(votes).elements())
-        return median_low(given) if len(given) >= majority(sampling.samples) else None
+        return median_vote(votes, sampling.samples)
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Return whether the median stays, wherever on the scale further scores lie."""
@@ -187,7 +187,8 @@ class Score(BaseAnswer):
 
     def parser_rule(self) -> dict[str, Any]:
         """Return the scale."""
-        return {"field": self.field, "score": {"low": self.low, "high": self.high, "whole": self.whole}}
+        scale = {"low": self.low, "high": self.high, "whole": self.whole}
+        return {"field": self.field, "score": scale, **({"reader": "score"} if type(self) is Score else {})}
 
     def _number(self, given: Any) -> int | float | None:
         """Return what is given as a number on the scale."""

@@ -88,7 +88,8 @@ class Sentences(PerSentence):
     def parser_rule(self) -> dict[str, Any]:
         """Return what the numbers mean."""
         meaning = "each item's label belongs to the sentence with its number n; numbers start at 1"
-        return {"field": self.field, "label_of_value": None, "labels": meaning}
+        reader = {"reader": "numbered", "set": list(self.labels)} if type(self) is Sentences else {}
+        return {"field": self.field, "label_of_value": None, "labels": meaning, **reader}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from jurist.engines.adapters import ADAPTERS, adapter
-from jurist.engines.replies import without_drafts
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
+from jurist.text.replies import without_drafts
 
 FECT = find("fect")
 TEXT = st.text(

@@ -24,7 +24,7 @@ from jurist.programs.state import PromptState
 
 DOCS = Path(__file__).parents[2] / "docs"
 FECT, COGNIBENCH, SCORE = find("fect"), find("cognibench"), find(f"{DOCS}/reply_score.py:judge")
-HERE = ("messages", "jinja2", "openai-batch")
+HERE = ("messages", "jinja2", "openai-batch", "python", "dspy")
 ELSEWHERE = ("langchain", "mlflow")
 
 
@@ -64,6 +64,10 @@ GRID = [(FECT, "chat"), (FECT, "json"), (FECT, "xml"), (COGNIBENCH, "json"), (SC
 def test_every_row_is_sent_as_the_judge_sends_it(
     target: str, judge: Judge, adapter: str, tmp_path: Path
 ) -> None:
+    if (target, adapter) == ("python", "xml"):
+        with pytest.raises(UsageError, match="own code"):
+            parity(EXPORTERS[target], subject(judge, tmp_path, adapter))
+        return
     found = parity(EXPORTERS[target], subject(judge, tmp_path, adapter))
     assert (found.equal, found.different) == (found.rows, ())
 

@@ -1,0 +1,110 @@
+"""A judge from its exported description alone: the messages it sends, how it reads a reply, and how samples count.
+
+Only the standard library, because exports carry this source along (:mod:`jurist.exports.bundle`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..programs.answers.portable import COMBINERS, READERS
+from ..programs.answers.sentences import numbered
+from ..text.escaping import defuse
+from ..text.replies import chat_fields, json_fields, said_once, without_drafts
+
+__all__ = ["PortableJudge"]
+
+
+class PortableJudge:
+    """What an exported file asks and reads with.
+
+    Args:
+        spec: the export, as :func:`jurist.exports.contents.contents` makes it, with ``messages``, ``outputs`` (the
+            names of all output fields), ``samples``, ``threshold`` and ``settings`` (for the request).
+    """
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        self.spec = spec
+
+    def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, str]]:
+        """Return the chat messages for one row, given by the names of the judge's inputs.
+
+        Raises:
+            KeyError: an input is missing.
+        """
+        values = self.values(inputs)
+        texts = {one["placeholder"]: _text(values[one["name"]]) for one in self.spec["inputs"]}
+        pattern = re.compile("|".join(map(re.escape, texts)))
+        return [
+            {"role": one["role"], "content": pattern.sub(lambda mark: texts[mark[0]], one["content"])}
+            for one in self.spec["messages"]
+        ]
+
+    def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the inputs as the prompt shows them: defused, and rendered."""
+        safe = {one["name"]: defuse(inputs[one["name"]], self.spec["fields"]) for one in self.spec["inputs"]}
+        listed = {one["name"] for one in self.spec["inputs"] if one["render"] == "numbered"}
+        return {name: numbered(value) if name in listed else value for name, value in safe.items()}
+
+    def read(self, reply: str, inputs: Mapping[str, Any]) -> list[Any]:
+        """Return a value for each unit of the row, ``None`` for each one on which the reply is unusable.
+
+        Raises:
+            ValueError: the whole reply is unusable, and why.
+        """
+        answer, outputs = self.spec["output_field"], self.spec["outputs"]
+        fields = json_fields if self.spec["adapter"] == "json" else chat_fields
+        said = fields(without_drafts(reply, outputs), outputs)
+        found = said_once(
+            (name, self.values_of(value, inputs) if name == answer else value) for name, value in said
+        )
+        missing = [name for name in outputs if name not in found]
+        if missing:
+            raise ValueError(f"no {', '.join(missing)} in the reply")
+        values: list[Any] = found[answer]
+        return values
+
+    def values_of(self, given: Any, inputs: Mapping[str, Any]) -> list[Any]:
+        """Return the same for the answer's field alone, as text or as JSON values. Raises what :meth:`read` raises."""
+        rule = self.spec["parser"]["answer"]
+        return READERS[rule["reader"]](rule, given, self.units(inputs))
+
+    def units(self, inputs: Mapping[str, Any]) -> int:
+        """Return how many values a row gets."""
+        listed = [one["name"] for one in self.spec["inputs"] if one["render"] == "numbered"]
+        return len(inputs[listed[0]]) if listed else 1
+
+    def ask(
+        self, client: Any, model: str, inputs: Mapping[str, Any], settings: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Ask an OpenAI-compatible client as often as the judge does, and return the verdict."""
+        messages, samples, errors, kept = self.messages(inputs), [], [], {**self.spec["settings"], **settings}
+        request = {name: value for name, value in kept.items() if value is not None}
+        for _ in range(self.spec["samples"]):
+            reply = client.chat.completions.create(model=model, messages=messages, **request)
+            try:
+                samples.append(self.read(reply.choices[0].message.content or "", inputs))
+            except ValueError as error:
+                errors.append(str(error))
+        return self.verdict(samples, errors, self.units(inputs))
+
+    def verdict(self, samples: Sequence[Sequence[Any]], errors: Sequence[str], units: int) -> dict[str, Any]:
+        """Return what usable samples (a value a unit each) and unusable ones (why) give together."""
+        combine = COMBINERS[self.spec["parser"]["answer"]["reader"]]
+        votes = [Counter(one[unit] for one in samples if one[unit] is not None) for unit in range(units)]
+        values = [combine(vote, self.spec, self.spec["samples"], self.spec["threshold"]) for vote in votes]
+        return {
+            "status": "abstained" if None in values else "verdict",
+            "value": values[0] if units == 1 else values,
+            "votes": [dict(vote) for vote in votes],
+            "errors": list(errors),
+            "artifact": self.spec["artifact"],
+        }
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)

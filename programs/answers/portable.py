@@ -1,0 +1,116 @@
+"""Reading and combining answers from an export's description of them, without types: JSON values in and out.
+
+Only the standard library, because exports carry this source along (:mod:`jurist.exports.bundle`). A test holds every
+reader here against the answer that it stands for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from statistics import median_low
+from typing import Any, Final
+
+from ...text.replies import choice, data
+from ..votes import decide, majority
+
+__all__ = ["COMBINERS", "READERS", "median_vote", "named_vote"]
+
+_LISTED = 20  # values of a scale that are tried one by one
+
+
+def median_vote(votes: Mapping[Any, int], samples: int) -> Any:
+    """Return the median of the scores (the lower of two), ``None`` unless more than half of the samples gave one."""
+    given = sorted(Counter(votes).elements())
+    return median_low(given) if len(given) >= majority(samples) else None
+
+
+def named_vote(
+    votes: Mapping[Any, int], *, labels: Sequence[str], samples: int, threshold: int
+) -> tuple[str, ...] | None:
+    """Return the labels that enough samples name, sorted; ``None`` if unusable samples leave one open."""
+    chosen = []
+    for label in labels:
+        inside = sum(count for value, count in votes.items() if label in value)
+        if inside >= threshold:
+            chosen.append(label)
+        elif sum(votes.values()) - inside <= samples - threshold:
+            return None
+    return tuple(sorted(chosen))
+
+
+def _label(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
+    values = rule["label_of_value"]
+    said = _truth(given) if True in values.values() else choice(given, tuple(values.values()))
+    return [next(label for label, value in values.items() if value is said)]
+
+
+def _truth(given: Any) -> bool:
+    said = data(given) if isinstance(given, str) else given
+    word = str(said).lower() if isinstance(said, bool | str) else ""
+    if word not in ("true", "false"):
+        raise ValueError(f"{str(said)[:100]!r} is not True or False")
+    return word == "true"
+
+
+def _score(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
+    low, high, whole = (rule["score"][key] for key in ("low", "high", "whole"))
+    if whole and high - low < _LISTED:
+        return [choice(given, tuple(range(int(low), int(high) + 1)))]
+    said = data(given) if isinstance(given, str) else given
+    if isinstance(said, bool) or not isinstance(said, int | float | str):
+        raise ValueError(f"{str(said)[:100]!r} is no number")
+    number = float(said)
+    if not low <= number <= high or (whole and not number.is_integer()):
+        raise ValueError(f"{number:g} is not on the scale from {low:g} to {high:g}")
+    return [int(number) if whole else number]
+
+
+def _label_set(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
+    items = _items(given)
+    unknown = [item for item in items if item not in rule["set"]]
+    if unknown:
+        raise ValueError(f"there is no label {str(unknown[0])[:100]!r}")
+    return [tuple(sorted(set(items)))]
+
+
+def _numbered(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
+    found: dict[int, set[str]] = {}
+    for item in _items(given):
+        number = item.get("n") if isinstance(item, Mapping) else None
+        if not isinstance(number, int) or isinstance(number, bool) or item.get("label") not in rule["set"]:
+            raise ValueError(f"{str(item)[:100]} is no number with a label")
+        found.setdefault(number, set()).add(item["label"])
+    return [next(iter(found[n])) if len(found.get(n, ())) == 1 else None for n in range(1, count + 1)]
+
+
+def _items(given: Any) -> Collection[Any]:
+    items = data(given) if isinstance(given, str) else given
+    if not isinstance(items, list):
+        raise ValueError(f"{str(items)[:100]!r} is no list")
+    return items
+
+
+READERS: Final[Mapping[str, Callable[[Mapping[str, Any], Any, int], list[Any]]]] = {
+    "label": _label,
+    "score": _score,
+    "label set": _label_set,
+    "numbered": _numbered,
+}
+"""Reader -> (the parser's rule, the field of a reply, units) -> a value a unit; ValueError if it is unusable."""
+
+
+def _by_sides(votes: Mapping[Any, int], spec: Mapping[str, Any], samples: int, threshold: int) -> Any:
+    positive, labels = spec["positive"], spec["labels"]
+    return decide(votes, samples=samples, threshold=threshold, positive=positive, order=labels)
+
+
+COMBINERS: Final[Mapping[str, Callable[[Mapping[Any, int], Mapping[str, Any], int, int], Any]]] = {
+    "label": _by_sides,
+    "numbered": _by_sides,
+    "score": lambda votes, spec, samples, threshold: median_vote(votes, samples),
+    "label set": lambda votes, spec, samples, threshold: named_vote(
+        votes, labels=spec["labels"], samples=samples, threshold=threshold
+    ),
+}
+"""Reader -> (votes of a unit, the export, samples, threshold) -> its value, ``None`` if they leave it open."""

@@ -1,0 +1,259 @@
+"""Exports that run without jurist: they read replies and count samples as jurist does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import dspy
+import openai
+import pydantic
+import pytest
+from dspy.utils.exceptions import AdapterParseError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loopback import Loopback
+
+from jurist.cases import Case
+from jurist.engines.models import adapter as adapter_named
+from jurist.errors import UsageError
+from jurist.exports import EXPORTERS, Subject, export, rendered, subject_of
+from jurist.exports.bundle import bundle
+from jurist.exports.portable_judge import PortableJudge
+from jurist.exports.python_file import executed, portable_spec
+from jurist.exports.signature_source import signature_source
+from jurist.keeping.artifacts import Store
+from jurist.programs.answers.portable import COMBINERS
+from jurist.programs.catalogue import find
+from jurist.programs.judge import Judge
+from jurist.programs.state import PromptState
+from jurist.programs.votes import Sampling
+
+
+class Tag(pydantic.BaseModel):
+    n: int
+    label: Literal["a", "b"]
+
+
+def judge_of(annotation: Any, **more: Any) -> Judge:
+    """Return a judge whose output is of a type."""
+    bounds = {key: more.pop(key) for key in ("ge", "le") if key in more}
+    text = list[str] if annotation == list[Tag] else str
+    fields = {"text": (text, dspy.InputField()), "answer": (annotation, dspy.OutputField(**bounds))}
+    return Judge(name="some", signature=dspy.Signature(fields, "Judge it."), **more)
+
+
+KINDS: dict[str, Judge] = {
+    "bool": judge_of(bool, positive=frozenset({"true"})),
+    "labels": judge_of(Literal["a", "b", "A"], positive=frozenset({"a"})),
+    "stars": judge_of(Literal[1, 2, 3]),
+    "whole": judge_of(int, ge=0, le=100),
+    "share": judge_of(float, ge=0, le=1),
+    "several": judge_of(list[Literal["a", "b"]]),
+    "numbered": judge_of(list[Tag], positive=frozenset({"b"})),
+}
+TEXTS = [
+    *(
+        "True",
+        "true",
+        "FALSE",
+        "yes",
+        "on",
+        "1",
+        "a",
+        " a ",
+        '"a"',
+        "'b'",
+        "A",
+        "Literal[a]",
+        "a, b",
+        "c",
+        "",
+        "None",
+    ),
+    *(
+        "0.5",
+        "1.0",
+        "1.5",
+        "-1",
+        "3",
+        "100",
+        "100.5",
+        "3 stars",
+        "[]",
+        '["a"]',
+        "['a', 'b']",
+        '["c"]',
+        "[1]",
+        "{}",
+    ),
+    *('[{"n": 1, "label": "a"}]', '[{"n": 1, "label": "a"}, {"n": 1, "label": "b"}, {"n": 2, "label": "b"}]'),
+    *(
+        '[{"n": 7, "label": "a"}]',
+        '[{"n": true, "label": "a"}]',
+        '[{"label": "a"}]',
+        "[{'n': 2, 'label': 'b'}]",
+        "[a]",
+    ),
+]
+FRAMES = {
+    "chat": [
+        "[[ ## answer ## ]]\n{}\n\n[[ ## completed ## ]]",
+        "<think>[[ ## answer ## ]]\nb</think>\n[[ ## answer ## ]]\n{}",
+        "[[ ## answer ## ]]\n{}\n[[ ## answer ## ]]\na",
+        "{}",
+        "[[ ## other ## ]]\nx\n[[ ## answer ## ]] {}",
+    ],
+    "json": [
+        '{{"answer": {}}}',
+        'Here: {{"answer": "{}"}} ok',
+        "{}",
+        '{{"answer": {}',
+        '{{"other": 1, "answer": {}}}',
+    ],
+}
+INPUTS: dict[str, Mapping[str, Any]] = {"numbered": {"text": ["x", "y"]}}
+
+
+@pytest.mark.parametrize("adapter", sorted(FRAMES))
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_reply_is_read_as_jurist_reads_it(kind: str, adapter: str) -> None:
+    judge, inputs = KINDS[kind], INPUTS.get(kind, {"text": "x"})
+    subject = replace(
+        subject_of(PromptState.of(judge.basic()), judge), card={"adapter": adapter, "version": 1}
+    )
+    portable, signature = PortableJudge(portable_spec(subject)), judge.basic().signature
+    usable = 0
+    for reply in (frame.format(text) for frame in FRAMES[adapter] for text in TEXTS):
+        unusable = [None] * len(judge.answer.units(inputs))
+        try:
+            parsed = adapter_named(adapter).parse(signature, reply)
+            wanted = list(judge.read(dspy.Prediction(**parsed), inputs).values)
+        except AdapterParseError:
+            wanted = unusable
+        try:
+            found = portable.read(reply, inputs)
+        except ValueError:
+            found = unusable
+        assert found == wanted, reply
+        usable += found != unusable
+    assert usable > 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(["labels", "stars", "several"]), st.integers(1, 5), st.data())
+def test_samples_count_as_jurist_counts_them(kind: str, samples: int, data: st.DataObject) -> None:
+    answer = KINDS[kind].answer
+    values = {"labels": ("a", "b", "A"), "stars": (1, 2, 3), "several": ((), ("a",), ("a", "b"))}[kind]
+    votes = data.draw(st.dictionaries(st.sampled_from(values), st.integers(1, 2)))
+    votes = votes if sum(votes.values()) <= samples else {}
+    threshold = data.draw(st.integers(1, samples))
+    sampling = Sampling(samples=samples, threshold=threshold)
+    spec, reader = answer.identity(), answer.parser_rule()["reader"]
+    assert COMBINERS[reader](votes, spec, samples, threshold) == answer.combine(votes, sampling)
+
+
+FECT = find("fect")
+
+
+def compiled(store: Path, adapter: str = "chat", judge: Judge = FECT) -> Subject:
+    state = PromptState.of(judge.basic())
+    demo = judge.demo(Case(inputs={"conversation": "{{claim}}", "claim": '"""\\n'}, gold=("factual",)))
+    card = {"adapter": adapter, "thresholds": {"samples": 3, "threshold": 2}}
+    kept = Store(store, shipped=store / "none").save(
+        judge, state.with_demos("self", (demo,)), card, [], make_latest=True
+    )
+    return subject_of(kept, judge)
+
+
+SCRIPT = """
+import json, sys
+from types import SimpleNamespace as N
+import exported
+replies = iter(json.loads(sys.argv[1]))
+said = lambda **request: N(choices=[N(message=N(content=next(replies)))])
+client = N(chat=N(completions=N(create=said)))
+print(json.dumps(exported.judge(client, "m", conversation="c", claim="d")))
+"""
+
+
+def test_the_python_file_needs_the_standard_library_only(tmp_path: Path) -> None:
+    (tmp_path / "exported.py").write_text(
+        rendered(EXPORTERS["python"], compiled(tmp_path / "store")), "utf-8"
+    )
+    (tmp_path / "script.py").write_text(SCRIPT, "utf-8")
+    replies = json.dumps(
+        ["[[ ## factual ## ]]\nTrue", "[[ ## factual ## ]]\nperhaps", "[[ ## factual ## ]]\nFalse"]
+    )
+    command = [sys.executable, "-S", "script.py", replies]  # -S: no installed package can be imported
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    verdict = json.loads(done.stdout)
+    assert (verdict["status"], verdict["value"], len(verdict["errors"])) == ("abstained", None, 1)
+    assert verdict["votes"] == [{"factual": 1, "non_factual": 1}]
+
+
+def test_the_python_file_asks_a_real_client(tmp_path: Path) -> None:
+    file = executed(rendered(EXPORTERS["python"], compiled(tmp_path)))
+    with Loopback() as server:
+        client = openai.OpenAI(base_url=server.url, api_key="none", max_retries=0)
+        verdict = file["judge"](client, "some", conversation="a", claim="b", settings={"temperature": None})
+        assert verdict["status"] == "verdict"
+        assert [hit.body["messages"] for hit in server.hits] == [
+            file["messages"](conversation="a", claim="b")
+        ] * 3
+        assert "temperature" not in server.hits[0].body
+
+
+def test_the_dspy_module_runs_without_jurist(tmp_path: Path) -> None:
+    (tmp_path / "exported.py").write_text(rendered(EXPORTERS["dspy"], compiled(tmp_path / "store")), "utf-8")
+    script = (
+        "import sys, dspy, exported\nfrom dspy.utils import DummyLM\n"
+        "dspy.configure(lm=DummyLM([{'factual': word} for word in ('True', 'maybe', 'True')]))\n"
+        "found = exported.Judge()(conversation='c', claim='d')\n"
+        "assert not any(name.startswith('jurist') for name in sys.modules)\n"
+        "print(found.status, found.value, len(found.errors))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "verdict factual 1"
+
+
+class Sub(dspy.Signature):
+    """Judge it."""
+
+    text: str = dspy.InputField()
+    when: complex = dspy.InputField()
+    ok: bool = dspy.OutputField()
+
+
+@pytest.mark.parametrize("target", ["python", "dspy"])
+@pytest.mark.parametrize("name", ["fect-3d-reasoning", "detector", "tier", "constraints"])
+def test_what_needs_our_own_code_is_refused(name: str, target: str) -> None:
+    judge = find(name)
+    with pytest.raises(UsageError, match=r"own code|holds one prompt"):
+        export(PromptState.of(judge.basic()), judge, target)
+
+
+def test_a_signature_is_written_with_its_types_or_refused() -> None:
+    source = signature_source(KINDS["numbered"].basic().signature, "Task")
+    assert source.index("class Tag(BaseModel)") < source.index("class Task(dspy.Signature)")
+    with pytest.raises(UsageError, match="complex"):
+        signature_source(Sub, "Task")
+
+
+def test_two_definitions_of_a_name_are_no_bundle() -> None:
+    with pytest.raises(ValueError, match="again"):
+        bundle(bundle, bundle)
+
+
+def test_an_input_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    file = executed(rendered(EXPORTERS["python"], compiled(tmp_path)))
+    with pytest.raises(KeyError, match="claim"):
+        file["judge"](SimpleNamespace(), "m", conversation="c")

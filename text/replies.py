@@ -1,0 +1,178 @@
+"""What the text of a reply says, and nothing that it does not say: drafts, halves and contradictions are no answer.
+
+Knows no types and no signatures; only the standard library, because exports carry this source along
+(:mod:`jurist.exports.bundle`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Final
+
+__all__ = [
+    "ContradictionError",
+    "chat_fields",
+    "choice",
+    "data",
+    "decode",
+    "json_fields",
+    "pieces",
+    "said_once",
+    "same",
+    "without_drafts",
+]
+
+_TAG = re.compile(r"<(/?)(think|thinking)>", re.IGNORECASE)
+_MARK = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
+_CHOICE = re.compile(r"(?:Literal|str)\[(.*)\]|([\"'])(.*)\2", re.DOTALL)
+_LITERALS = re.compile(
+    r"""'(?P<quoted>(?:[^'\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|\b(?:True|False|None)\b|,(?=\s*[}\]])""", re.DOTALL
+)
+_WORDS: Final = {"True": "true", "False": "false", "None": "null"}
+_HEADER_LINE = re.compile(r"\[\[ ## (\w+) ## \]\]")
+
+
+class ContradictionError(ValueError):
+    """Something was said twice, with different values."""
+
+
+def without_drafts(text: str, fields: Collection[str] = ()) -> str:
+    """Return what a reply says outside ``<think>...</think>``.
+
+    What follows a ``<think>`` without end is a draft, and what comes before an end without beginning.
+
+    Args:
+        text: the reply.
+        fields: names that are output fields, and so are no drafts.
+    """
+    kept: list[str] = []
+    depth = end = 0
+    for tag in _TAG.finditer(text):
+        if tag[2].lower() in fields:
+            continue
+        if depth == 0:
+            kept.append(text[end : tag.start()])
+        if not tag[1]:
+            depth += 1
+        elif depth:
+            depth -= 1
+        else:
+            kept.clear()
+        end = tag.end()
+    return "".join(kept) + (text[end:] if depth == 0 else "")
+
+
+def pieces(text: str, opening: str) -> Iterator[str]:
+    """Return each outermost JSON structure of a text that begins with one of the brackets in ``opening``.
+
+    Raises:
+        ValueError: the last one has no end.
+    """
+    depth = start = 0
+    quoted = False
+    for found in _MARK.finditer(text):
+        mark = found.group()
+        if quoted:
+            quoted = mark != '"'
+        elif mark == '"':
+            quoted = depth > 0
+        elif mark in "{[" and (depth or mark in opening):
+            start, depth = start if depth else found.start(), depth + 1
+        elif mark in "}]" and depth:
+            depth -= 1
+            if not depth:
+                yield text[start : found.end()]
+    if depth:
+        raise ValueError("its JSON has no end")
+
+
+def decode(text: str) -> Any:
+    """Return what a whole text is as JSON, or as a Python literal, which prompts of DSPy ask for.
+
+    Raises:
+        ContradictionError: an object has a key twice, with different values.
+        ValueError: it is neither.
+    """
+    try:
+        return json.loads(text, strict=False, object_pairs_hook=said_once)
+    except json.JSONDecodeError:
+        pass
+    try:
+        return json.loads(_LITERALS.sub(_as_json, text), strict=False, object_pairs_hook=said_once)
+    except json.JSONDecodeError as error:
+        raise ValueError("its JSON cannot be read") from error
+
+
+def said_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return name -> value.
+
+    Raises:
+        ContradictionError: a name has several values.
+    """
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found and not same(found[name], value):
+            raise ContradictionError(f"{name!r} is given twice, with different values")
+        found[name] = value
+    return found
+
+
+def chat_fields(text: str, names: Collection[str]) -> list[tuple[str, str]]:
+    """Return name and text of each ``[[ ## name ## ]]`` section of a reply, in order, of the names that count."""
+    sections: list[tuple[str, list[str]]] = [("", [])]
+    for line in text.splitlines():
+        if header := _HEADER_LINE.match(line.strip()):
+            sections.append((header.group(1), [line.strip()[header.end() :]]))
+        else:
+            sections[-1][1].append(line)
+    return [(name, "\n".join(lines).strip()) for name, lines in sections if name in names]
+
+
+def json_fields(text: str, names: Collection[str]) -> list[tuple[str, Any]]:
+    """Return name and value of each key of the JSON objects in a reply, in order, of the names that count."""
+    objects = map(decode, pieces(text, "{"))
+    return [pair for one in objects if isinstance(one, dict) for pair in one.items() if pair[0] in names]
+
+
+def choice(given: Any, allowed: Collection[Any]) -> Any:
+    """Return the one of the allowed values that a reply says.
+
+    Raises:
+        ValueError: it says none of them.
+    """
+    if isinstance(given, str):
+        text = given.strip()
+        if quoted := _CHOICE.fullmatch(text):
+            text = quoted[1] or quoted[3] or ""
+            text = text.strip("\"'") if quoted[1] else text
+        given = text if text in allowed else data(text)
+    for one in allowed:
+        if same(one, given):
+            return one
+    raise ValueError(f"{str(given)[:100]!r} is none of {', '.join(map(str, allowed))}")
+
+
+def data(text: str) -> Any:
+    """Return the data in a text: all of it, or the one structure that it holds; else the text itself."""
+    try:
+        return decode(text)
+    except ContradictionError:
+        raise
+    except ValueError:
+        found = list(pieces(text, "{["))
+    if len(found) > 1:
+        raise ValueError("it holds several JSON values")
+    return decode(found[0]) if found else text.strip()
+
+
+def _as_json(token: re.Match[str]) -> str:
+    if token["quoted"] is not None:
+        return '"' + re.sub(r"\\'|\"", lambda mark: "'" if mark[0] == "\\'" else '\\"', token["quoted"]) + '"'
+    return _WORDS.get(token[0], "" if token[0] == "," else token[0])
+
+
+def same(one: Any, two: Any) -> bool:
+    """Whether two values are equal and of one type: 1 is not True."""
+    return bool(one == two) and isinstance(one, bool) == isinstance(two, bool)
