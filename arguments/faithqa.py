@@ -7,22 +7,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .command import Command
-from .groups import WritingOptions, whole
+from .generate import ItemsOptions
+from .groups import whole
 from .options import option
 
 __all__ = ["BENCHMARK", "BenchmarkOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchmarkOptions(WritingOptions):
+class BenchmarkOptions(ItemsOptions):
     """Of ``jurist generate faithqa``."""
 
     helps: ClassVar[Mapping[str, str]] = {
-        "model": 'who writes: "offline" (default) or a DSPy model string',
-        "temperature": "of the writer, 0 to 2 (default: 0.7)",
-        "max_calls": "never make one call more, all models together",
+        **ItemsOptions.helps,
         "input": "concepts and articles: rows with 'text' and 'topic', a folder of .txt and .md, or faithqa-documents",
-        "output": "the file to write, a query a line",
     }
 
     size: int = option("--size", 40, type=whole, metavar="N", help="how many queries (default: 40)")

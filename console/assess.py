@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..arguments.generate import AssessOptions
 from ..gold.goldset import Gold
-from ..gold.writing import write_jsonl
 from ..papers.cognibench.assess import (
     DIALOGUES,
     MEASURES,
@@ -24,7 +22,8 @@ from ..papers.faithqa.assess import is_benchmark
 from ..programs.dialogue_checks import range_of
 from ..report.table import Table, table
 from . import faithqa, haluagent_assess
-from .common import budget_of, target_of, write_text
+from .assessed import assessed
+from .common import budget_of, target_of
 from .generate import below, labeller, total_line
 from .printing import Part, Result, remark
 from .started import Started
@@ -48,15 +47,9 @@ def run(options: AssessOptions) -> Result:
     with Started(options, [work.judge.model, *work.targets], lambda: foresee_assessment(work)) as begun:
         start = begun.begin(steps, "calibrating, answering, labelling")
         found, spend = assess(work, start, on_step=begun.step)
-    forecast = begun.estimate.to_json() if begun.estimate else None
-    data = {**_json(work, found, spend), "forecast": forecast}
-    if options.answers:
-        rows = [{"model": one.model, **row} for one in found for row in _answer_rows(one)]
-        write_jsonl(rows, options.answers)
-    if options.output:
-        write_text(json.dumps(data, ensure_ascii=False, indent=2), options.output)
-    code, notes = _ended(options, found)
-    return Result(data=data, body=_body(work, found, spend), notes=notes, code=code)
+    return assessed(
+        options, begun, found, _json(work, found, spend), _answer_rows(found), _body(work, found, spend)
+    )
 
 
 def _assessment(options: AssessOptions) -> Assessment:
@@ -91,9 +84,11 @@ def _json(work: Assessment, found: Sequence[Assessed], spend: Any) -> dict[str, 
     }
 
 
-def _answer_rows(found: Assessed) -> list[dict[str, Any]]:
-    rows = response_rows(found.answers)
-    return [{**row, "response": one.answer.text} for row, one in zip(rows, found.answers, strict=True)]
+def _answer_rows(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
+    for model in found:
+        rows = response_rows(model.answers)
+        for row, one in zip(rows, model.answers, strict=True):
+            yield {"model": model.model, **row, "response": one.answer.text}
 
 
 def _body(work: Assessment, found: Sequence[Assessed], spend: Any) -> list[Part]:
@@ -153,16 +148,3 @@ def _calibration(one: Assessed) -> Table:
         ]
         rows.append([name.replace("_", " "), *cells])
     return table("the judge on its calibration", ("what", "sensitivity", "specificity"), rows)
-
-
-def _ended(options: AssessOptions, found: Sequence[Assessed]) -> tuple[int, list[str]]:
-    """Return the exit code, and what is left to do."""
-    worst = max(found, key=lambda one: one.unusable)
-    notes = ["--resume asks again for what failed"] if any(one.failed for one in found) else []
-    if worst.unusable <= options.max_unusable:
-        return 0, notes
-    share, allowed = f"{worst.unusable:.1%}", f"{options.max_unusable:.1%}"
-    line = (
-        f"{worst.model}: {share} of the prompts have no usable answer; {allowed} are allowed (--max-unusable)"
-    )
-    return 3, [*notes, line]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,18 @@ from .common import budget_of, gold_of, labelling, model_of, store_of, verifier_
 from .printing import Part, Result, remark
 from .started import Started
 
-__all__ = ["below", "cognibench_l", "dialogue", "dynamics", "ended", "items", "labeller", "total_line"]
+__all__ = [
+    "below",
+    "cognibench_l",
+    "dialogue",
+    "dynamics",
+    "ended",
+    "items",
+    "labeller",
+    "total_line",
+    "writer",
+    "written",
+]
 
 _TEMPERATURE = 0.7
 _OFFLINE = "engine: offline, which rearranges the document's sentences by rules and is not a language model"
@@ -48,6 +59,17 @@ _OFFLINE = "engine: offline, which rearranges the document's sentences by rules 
 
 def items(options: ItemsOptions) -> Result:
     """Write the items of any generator; exit code 3 if too many were rejected."""
+    loaded = writer(options)
+    cases, _ = read_rows(options.input, loaded.judge)
+    return written(options, Generation(loaded=loaded, cases=tuple(cases), budget=budget_of(options)))
+
+
+def writer(options: ItemsOptions) -> LoadedJudge:
+    """Return who writes, with the models of the options.
+
+    Raises:
+        JudgeError, ArtifactError: there is no such generator. UsageError: it writes nothing.
+    """
     loaded = load_judge(
         options.generator,
         store=store_of(options),
@@ -58,24 +80,36 @@ def items(options: ItemsOptions) -> Result:
     generator_of(loaded.judge)
     if loaded.note:
         remark(loaded.note)
-    cases, _ = read_rows(options.input, loaded.judge)
-    job, output = (
-        Generation(loaded=loaded, cases=tuple(cases), budget=budget_of(options)),
-        Path(options.output),
-    )
+    return loaded
+
+
+def written(
+    options: ItemsOptions,
+    job: Generation,
+    describe: Callable[[Path], tuple[dict[str, Any], list[Part]]] = lambda path: ({}, []),
+) -> Result:
+    """Write items into a file; exit code 3 if too many were rejected.
+
+    Args:
+        options: of the command.
+        job: what to write.
+        describe: what else is said of the finished file: JSON values, and what is printed first.
+    """
+    output, loaded = Path(options.output), job.loaded
     with Started(options, loaded.models, lambda: foresee_items(job)) as begun:
-        start = begun.begin(len(cases), f"writing with {loaded.name}")
+        start = begun.begin(len(job.cases), f"writing with {loaded.name}")
         made = generate(job, output, start, on_document=lambda case, verdict: begun.step())
     forecast = begun.estimate.to_json() if begun.estimate else None
-    data = {"output": options.output, "generator": loaded.name, **made.to_json(), "forecast": forecast}
+    more, parts = describe(output)
+    about = {"output": options.output, "generator": loaded.name, **more}
+    data = {**about, **made.to_json(), "forecast": forecast}
     if made.before:
-        return Result(data=data, body=[_before(options.output)])
+        return Result(data=data, body=[*parts, _before(options.output)])
     rejects = [f"the others are in {rejects_path(output)}, with reasons"] if made.unusable else []
     line = "; ".join([f"{output}: {'; '.join(made.words)}", *rejects, total_line(made.spend)])
     code, notes = ended(made, options.max_rejected, what="items")
-    return Result(
-        data=data, body=[line, *([OFFLINE] if loaded.model.offline else [])], notes=notes, code=code
-    )
+    body = [*parts, line, *([OFFLINE] if loaded.model.offline else [])]
+    return Result(data=data, body=body, notes=notes, code=code)
 
 
 def dialogue(options: DialogueOptions) -> Result:

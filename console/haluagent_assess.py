@@ -11,7 +11,6 @@ from typing import Any
 from ..arguments.generate import AssessOptions
 from ..evaluation.paired import holm, mcnemar
 from ..gold.goldset import Gold
-from ..gold.writing import write_jsonl
 from ..papers.haluagent.assess import Assessed, ItemAssessment, assess_items, foresee_items_assessment
 from ..papers.haluagent.authors import read_authors
 from ..papers.haluagent.items import FORMATS, Item, read_items
@@ -19,7 +18,8 @@ from ..papers.haluagent.rates import paired
 from ..programs.haluagent.judges import QA_CONFLICT
 from ..report.table import Table, table
 from ..signatures.haluagent import TYPES
-from .common import budget_of, labelling, target_of, write_text
+from .assessed import assessed
+from .common import budget_of, labelling, target_of
 from .generate import total_line
 from .printing import Part, Result, remark
 from .started import Started
@@ -70,14 +70,8 @@ def run(options: AssessOptions, items: tuple[Item, ...]) -> Result:
         "models": [one.to_json() for one in found],
         "paired": _pairs(found),
         "spend": spend,
-        "forecast": begun.estimate.to_json() if begun.estimate else None,
     }
-    if options.answers:
-        write_jsonl(_answers(found), options.answers)
-    if options.output:
-        write_text(json.dumps(data, ensure_ascii=False, indent=2), options.output)
-    code, notes = _ended(options, found)
-    return Result(data=data, body=_body(work, found, spend), notes=notes, code=code)
+    return assessed(options, begun, found, data, _answers(found), _body(work, found, spend))
 
 
 def _answers(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
@@ -163,15 +157,3 @@ def _formats(found: Sequence[Assessed]) -> Table:
 def _shares(title: str, names: Sequence[str], found: Sequence[Assessed], which: str) -> Table:
     rows = [[one.model, *(str(getattr(one.rates, which).get(name, "-")) for name in names)] for one in found]
     return table(title, ("model", *(name.replace("_", " ") for name in names)), rows)
-
-
-def _ended(options: AssessOptions, found: Sequence[Assessed]) -> tuple[int, list[str]]:
-    notes = ["--resume asks again for what failed"] if any(one.rates.failed for one in found) else []
-    worst = max(found, key=lambda one: one.unusable)
-    if worst.unusable <= options.max_unusable:
-        return 0, notes
-    share, allowed = f"{worst.unusable:.1%}", f"{options.max_unusable:.1%}"
-    return 3, [
-        *notes,
-        f"{worst.model}: {share} of the items have no answer; {allowed} are allowed (--max-unusable)",
-    ]

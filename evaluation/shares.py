@@ -7,9 +7,9 @@ sentences varies with the documents there are, and so does the number of sentenc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from .intervals import Jackknife, leaving_out
 
 __all__ = ["Counted", "Share", "shares"]
 
+K = TypeVar("K", bound=Hashable)
 Counted: TypeAlias = Iterable[tuple[str, float, float]]
 """(group, part, whole) of every item; the share is the sum of parts over the sum of wholes."""
 
@@ -52,7 +53,7 @@ class Share:
         return text if self.low is None else f"{text} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def shares(tables: Mapping[str, Counted]) -> dict[str, Share]:
+def shares(tables: Mapping[K, Counted]) -> dict[K, Share]:
     """Return every ratio with its interval.
 
     Args:

@@ -20,13 +20,14 @@ from ..cases import Case, Label
 from ..signatures.cognibench import TIERS, TagStatements, TierStatements
 from .cognibench import COGNIBENCH
 from .state import Demo
+from .stepwise import Steps, Stepwise
 
 __all__ = ["COGNIBENCH_STAGED", "TagThenTier"]
 
 _COGNITIVE = "cognitive"
 
 
-class TagThenTier(dspy.Module):
+class TagThenTier(Stepwise):
     """Tags all sentences (``tag``), then gives the cognitive ones their tier (``tier``): one or two calls.
 
     Its prediction has ``labels``: an item for each sentence that got one label, by its number.
@@ -37,17 +38,11 @@ class TagThenTier(dspy.Module):
         self.tag = dspy.Predict(TagStatements)
         self.tier = dspy.Predict(TierStatements)
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """Answer with blocking calls."""
-        given = _by_number(self.tag(**inputs))
+    def steps(self, **inputs: Any) -> Steps:
+        """Tag all, then ask for the tiers of some."""
+        given = _by_number((yield self.tag, inputs))
         again = _second(inputs, given)
-        return _joined(given, self.tier(**again) if again else None)
-
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """Answer without blocking."""
-        given = _by_number(await self.tag.acall(**inputs))
-        again = _second(inputs, given)
-        return _joined(given, await self.tier.acall(**again) if again else None)
+        return _joined(given, (yield self.tier, again) if again else None)
 
 
 def _by_number(prediction: Any) -> dict[int, Label]:

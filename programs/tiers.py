@@ -21,6 +21,7 @@ from .answers.labels import OneLabel
 from .judge import Judge
 from .state import Demo
 from .statements import BySentence, SentenceRow, case_of
+from .stepwise import Steps, Stepwise
 from .strictness import DEFAULT, below_tiers
 
 __all__ = ["STEPS", "TIER", "TierRow", "TierSteps", "decisions"]
@@ -42,7 +43,7 @@ def decisions(tier: Label) -> dict[str, bool]:
     return {step: place < failed for place, step in enumerate(STEPS[: failed + 1])}
 
 
-class TierSteps(dspy.Module):
+class TierSteps(Stepwise):
     """Asks ``rational``, ``grounded`` and ``irrefutable`` in turn and stops at the first no.
 
     Its prediction has ``tier`` (``None`` if a decision could not be read) and ``reasoning``: one line for
@@ -55,25 +56,14 @@ class TierSteps(dspy.Module):
         self.grounded = dspy.Predict(IsGrounded)
         self.irrefutable = dspy.Predict(IsIrrefutable)
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """Decide with blocking calls."""
+    def steps(self, **inputs: Any) -> Steps:
+        """Decide until something fails a test."""
         made: list[tuple[str, Any]] = []
-        while (step := _next(made)) is not None:
-            made.append((step, getattr(self, step)(**inputs)))
+        for step in STEPS:
+            made.append((step, (yield getattr(self, step), inputs)))
+            if _said(*made[-1]) is not True:
+                break
         return _result(made)
-
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """Decide without blocking."""
-        made: list[tuple[str, Any]] = []
-        while (step := _next(made)) is not None:
-            made.append((step, await getattr(self, step).acall(**inputs)))
-        return _result(made)
-
-
-def _next(made: Sequence[tuple[str, Any]]) -> str | None:
-    if len(made) == len(STEPS) or (made and _said(*made[-1]) is not True):
-        return None
-    return STEPS[len(made)]
 
 
 def _said(step: str, prediction: Any) -> bool | None:

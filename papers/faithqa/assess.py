@@ -7,26 +7,28 @@ against the same ones. Hallucinated responses to fact queries are checked for fa
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import pydantic
 
 from ...cases import Case
 from ...engines.channel import CallContext
-from ...errors import GoldError
+from ...engines.models import Model
 from ...gold.readers import read
-from ...jobs.assessing import AssessedModels, answer_parts, model_answers
+from ...gold.typed_rows import read_typed
+from ...jobs.assessing import AssessedModels, Calibrated, answer_parts, assess_models, model_answers
 from ...jobs.estimate import Estimate, Span
 from ...jobs.foresee import judging
 from ...jobs.measuring import some
 from ...keeping.loading import LoadedJudge
-from ...keeping.paying import Start, paying
+from ...keeping.paying import Start
+from ...programs.answering import answering
 from ...programs.asking import Verdict
-from ...programs.faithqa.answering import ANSWER
 from ...programs.faithqa.constraints import Item, constraints_of, line_of
 from ...programs.faithqa.scoring import DEFAULT_WEIGHTS, Category, Weights, constraint_score
+from ...signatures.faithqa import AnswerQuery
 
 __all__ = [
     "Assessed",
@@ -40,13 +42,17 @@ __all__ = [
 ]
 
 
+ANSWERING: Final = answering("faithqa-answer", AnswerQuery)
+"""Responses of the models."""
+
+
 class Question(pydantic.BaseModel, extra="ignore", frozen=True):
     """One query of a benchmark, as ``jurist generate faithqa`` writes it."""
 
     id: str
     task: str
     query: str
-    constraints: tuple[Item, ...]
+    constraints: tuple[Item, ...] = pydantic.Field(min_length=1)
     topic: str = ""
     difficulty: str = ""
     missing: str = ""
@@ -61,6 +67,9 @@ class Question(pydantic.BaseModel, extra="ignore", frozen=True):
     def categories(self) -> list[Category]:
         """The constraints' categories."""
         return [one.category for one in constraints_of(self.constraints)]
+
+
+_QUESTION: Final = pydantic.TypeAdapter(Question)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +111,11 @@ class Assessed:
         """The share of questions without a score, 0 to 1."""
         return sum(one.score is None for one in self.responses) / len(self.responses)
 
+    @property
+    def failed(self) -> int:
+        """On how many questions the machinery failed."""
+        return sum(one.failed for one in self.responses)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Assessment(AssessedModels):
@@ -128,7 +142,7 @@ class Assessment(AssessedModels):
         return {
             "job": "assess faithqa",
             "questions": hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest(),
-            **self.asked_print(ANSWER),
+            **self.asked_print(ANSWERING),
             "facts": self.facts.fingerprint(),
             "weights": [self.weights.mandatory, self.weights.important, self.weights.optional],
         }
@@ -146,25 +160,14 @@ def read_questions(source: str) -> tuple[Question, ...]:
     Raises:
         GoldError: the source or one of its rows cannot be used, with its place; or two have one id.
     """
-    reading, found = read(source), []
-    for line, row in reading.rows:
-        try:
-            found.append(Question.model_validate(row))
-        except pydantic.ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(map(str, first["loc"]))
-            hint = "give what jurist generate faithqa writes"
-            raise GoldError(first["msg"], path=reading.path, line=line, field=place, hint=hint) from error
-        if not found[-1].constraints:
-            raise GoldError("it has no constraints", path=reading.path, line=line, hint="map its query first")
-    if len({one.id for one in found}) < len(found):
-        raise GoldError("two queries have the same id", path=reading.path, hint="give every query an id")
-    return tuple(found)
+    return read_typed(
+        source, _QUESTION, hint="give what jurist generate faithqa writes, constraints included"
+    )
 
 
 def foresee(work: Assessment) -> Estimate:
     """Estimate what an assessment takes. Sends nothing: a few questions are answered offline."""
-    (models, said), number = answer_parts(work, ANSWER, work.asked), len(work.questions)
+    (models, said), number = answer_parts(work, ANSWERING, work.asked), len(work.questions)
     answered = _responses(some(work.questions), said)
     marking = judging(work.judge, number * len(models), [_mark_case(work, one) for one in answered])
     checked = sum(one.task == "fact" for one in work.questions) * len(models) * work.facts.judge.calls
@@ -181,14 +184,14 @@ def assess(
     Raises:
         CheckpointError, StoppedError, ModelError: as for every job that pays.
     """
-    with paying(work, start) as job:
-        context, found = job.contexts["judge"], []
-        for role, model in zip(work.roles[1:], work.targets, strict=True):
-            said = model_answers(work, ANSWER, model, job.contexts[role], work.asked, on_step)
-            marked = _marked(work, context, _responses(work.questions, said), on_step)
-            found.append(Assessed(model=model.name, responses=tuple(_checked(work, context, marked))))
-        job.unfinished = any(one.failed for model in found for one in model.responses)
-        return found, job.ledger.to_json()
+
+    def one(judge: LoadedJudge, model: Model, context: CallContext, _: Calibrated) -> Assessed:
+        said = model_answers(work, ANSWERING, model, context, work.asked, on_step)
+        marked = _marked(work, judge, _responses(work.questions, said), on_step)
+        facts = replace(work.facts, context=judge.context)
+        return Assessed(model=model.name, responses=tuple(_checked(facts, marked)))
+
+    return assess_models(work, start, one, on_step)
 
 
 def _responses(questions: Sequence[Question], said: Sequence[tuple[str, bool]]) -> list[Response]:
@@ -204,12 +207,12 @@ def _mark_case(work: Assessment, one: Response) -> Case:
 
 
 def _marked(
-    work: Assessment, context: CallContext, given: Sequence[Response], on_step: Callable[[], None]
+    work: Assessment, judge: LoadedJudge, given: Sequence[Response], on_step: Callable[[], None]
 ) -> list[Response]:
     """Return the responses with their marks and scores; one without a text gets neither."""
     asked = [one for one in given if one.text]
-    asker = replace(work.judge, context=context).asker()
-    verdicts = asker.ask_all([_mark_case(work, one) for one in asked], lambda index, verdict: on_step())
+    cases = [_mark_case(work, one) for one in asked]
+    verdicts = judge.asker().ask_all(cases, lambda index, verdict: on_step())
     found = {one.question.id: verdict for one, verdict in zip(asked, verdicts, strict=True)}
     return [_scored(work, one, found.get(one.question.id)) for one in given]
 
@@ -225,13 +228,14 @@ def _scored(work: Assessment, one: Response, verdict: Verdict | None) -> Respons
     return replace(one, marks=marks, score=score, failed=verdict.status == "failed")
 
 
-def _checked(work: Assessment, context: CallContext, given: Sequence[Response]) -> list[Response]:
+def _checked(facts: LoadedJudge, given: Sequence[Response]) -> list[Response]:
     """Return the responses with the facts of the hallucinated ones among those to fact queries."""
     asked = [one for one in given if one.question.task == "fact" and one.score is not None and one.score < 10]
     rows = [{"query": one.question.query, "response": one.text, "group": one.question.id} for one in asked]
-    asker = replace(work.facts, context=context).asker()
-    verdicts = asker.ask_all([work.facts.judge.case(row) for row in rows])
-    found: Mapping[str, Any] = {
-        one.question.id: verdict.value for one, verdict in zip(asked, verdicts, strict=True)
-    }
-    return [replace(one, facts=found.get(one.question.id)) for one in given]
+    verdicts = facts.asker().ask_all([facts.judge.case(row) for row in rows])
+    found = {one.question.id: verdict.value for one, verdict in zip(asked, verdicts, strict=True)}
+    return [replace(one, facts=_text(found.get(one.question.id))) for one in given]
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

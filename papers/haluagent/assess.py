@@ -30,10 +30,11 @@ from ...jobs.estimate import Estimate
 from ...jobs.foresee import judging
 from ...jobs.measuring import some
 from ...keeping.paying import Start
+from ...programs.answering import answering
 from ...programs.asking import Asker
-from ...programs.haluagent.answering import ANSWERING
 from ...programs.haluagent.judges import QA_CONFLICT
 from ...programs.verdicts import Verdict
+from ...signatures.haluagent import AnswerQuestion
 from .authors import choice_prompt
 from .items import Choice, Generative, Item, TrueFalse
 from .rates import Found, Rates, rates
@@ -41,6 +42,8 @@ from .replies import read_choice, read_truth
 
 __all__ = ["Assessed", "ItemAssessment", "assess_items", "foresee_items_assessment", "prompt_of"]
 
+ANSWERING: Final = answering("answering", AnswerQuestion)
+"""Replies of the models, zero-shot (section 4.2)."""
 _CONFLICT: Final = "conflict"
 _TRUTH: Final = {
     True: "问题：{question}\n答案：{answer}\n这个答案正确吗？只回答“正确”或“错误”。",

@@ -13,13 +13,12 @@ An item is a row of the benchmark file (JSON Lines). All have ``id``, ``format``
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import pydantic
 
-from ...errors import GoldError
+from ...gold.typed_rows import read_typed
 from ...signatures.haluagent import HallucinationType
 
 __all__ = [
@@ -136,35 +135,4 @@ def read_items(path: str | Path) -> tuple[Item, ...]:
     Raises:
         GoldError: the file or a line of it cannot be used, with its place.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise GoldError(f"it cannot be read: {error}", path=str(path), hint="check the path") from error
-    items = tuple(_items(text.split("\n"), str(path)))
-    if not items:
-        raise GoldError("there are no items", path=str(path), hint="name a benchmark with a line per item")
-    seen: set[str] = set()
-    for number, item in enumerate(items, 1):
-        if item.id in seen:
-            raise GoldError(
-                f"the id {item.id!r} occurs twice", path=str(path), line=number, hint="rename one"
-            )
-        seen.add(item.id)
-    return items
-
-
-def _items(lines: Iterable[str], path: str) -> Iterator[Item]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            yield _ITEM.validate_json(line)
-        except pydantic.ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise GoldError(
-                f"{place}: {first['msg']}" if place else first["msg"],
-                path=path,
-                line=number,
-                hint="see docs/haluagent.md for the rows of each format",
-            ) from error
+    return read_typed(path, _ITEM, hint="see docs/haluagent.md for the rows of each format")

@@ -14,9 +14,9 @@ import dspy
 from ...signatures.faithqa import CheckByEvidence, CheckFacts, FactVerdict
 from ...text.escaping import defuse
 from ..judge import Judge
+from ..stepwise import Steps, Stepwise
 from .passages import passages_of
 from .rows import FactRow, ForResponses, case_of
-from .steps import Steps, Stepwise
 
 __all__ = ["DRAWS", "FACT_CHECK", "CheckThenRetrieve", "fact_check"]
 

@@ -17,13 +17,13 @@ from ..answers.base import member
 from ..answers.score import Score
 from ..judge import Judge
 from ..state import Demo
+from ..stepwise import Steps, Stepwise
 from .constraints import Item, constraints_of, lines_of, missing_of
 from .facts import FACT_CHECK
 from .mapping import ConstraintSet, MapBySteps, demonstrations, items_of
 from .rows import ForResponses, MarkRow, QueryRow, ScoreRow, case_of
 from .satisfaction import Marks, Satisfaction
 from .scoring import DEFAULT_WEIGHTS, MARKS, PRIORITY, Weights, band, constraint_score
-from .steps import Steps, Stepwise
 
 __all__ = [
     "CONSTRAINTS",

@@ -21,8 +21,8 @@ from ..answers.base import reasoning_of
 from ..answers.object_set import ObjectSet
 from ..answers.reading import Reading
 from ..state import Demo
+from ..stepwise import Steps, Stepwise
 from .constraints import MISSING, Item, anchored, missing_of, similarity
-from .steps import Steps, Stepwise
 
 __all__ = ["ConstraintSet", "MapBySteps", "demonstrations", "items_of"]
 

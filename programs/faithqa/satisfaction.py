@@ -15,9 +15,9 @@ from ...signatures.faithqa import Constraint, Judgement, Mark, SatisfiedConstrai
 from ..answers.base import member
 from ..answers.reading import Reading
 from ..answers.sentences import Sentences
+from ..stepwise import Steps, Stepwise
 from .constraints import parse_lines
 from .reading import check_of
-from .steps import Steps, Stepwise
 
 __all__ = ["BY_CODE", "Marks", "Satisfaction", "checked"]
 

@@ -27,9 +27,9 @@ from ...text.wording import is_chinese
 from ..answers.checks import Check, CheckedItem
 from ..frozen import frozen
 from ..generator import Generator
+from ..stepwise import Steps, Stepwise
 from .constraints import MISSING, Item
 from .mapping import items_of
-from .steps import Steps, Stepwise
 
 __all__ = ["ARTICLES", "EVALUATED", "FAITHQA_QUERIES", "LIMIT", "OMISSION", "QueryPlan", "Task", "WriteQuery"]
 

@@ -1,0 +1,52 @@
+"""How a model that is assessed answers: zero-shot, by itself, without any advice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+
+from .answers.checks import Check
+from .generator import Generator
+from .stepwise import Steps, Stepwise
+
+__all__ = ["Answering", "answering"]
+
+
+class Answering(Stepwise):
+    """Asks once; the item is the text of the reply.
+
+    Args:
+        signature: with one output field, ``response``.
+    """
+
+    def __init__(self, signature: type[dspy.Signature]) -> None:
+        super().__init__()
+        self.reply = dspy.Predict(signature)
+
+    def steps(self, **inputs: Any) -> Steps:
+        """Return the reply, and whether there is one."""
+        text = str((yield self.reply, inputs).get("response") or "").strip()
+        return dspy.Prediction(items=[text], checks=[{"answered": Check(verdict="yes" if text else "no")}])
+
+
+@dataclass(frozen=True)
+class _Asks:
+    """Makes the program of a signature; a frozen value, so that equal generators are equal."""
+
+    signature: type[dspy.Signature]
+
+    def __call__(self) -> Answering:
+        return Answering(self.signature)
+
+
+def answering(name: str, signature: type[dspy.Signature]) -> Generator:
+    """Return the generator of one answer; what it is worth is for others to judge."""
+    return Generator(
+        name=name,
+        signature=signature,
+        program=_Asks(signature),
+        checks=("answered",),
+        description="a reply, as a model that is assessed gives it",
+    )
