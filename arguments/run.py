@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from .command import Command
 from .groups import Common, Limits, ModelOptions, SamplingOptions, StrictnessOptions, VerifierOptions, share
-from .options import flag, option, positional
+from .options import flag, option, positional, repeated
 
 __all__ = ["RUN", "RunOptions"]
 
@@ -23,24 +23,56 @@ class RunOptions(ModelOptions, VerifierOptions, SamplingOptions, StrictnessOptio
 
     judge: str = positional("JUDGE[@VERSION]", help="latest version, a certain one, or JUDGE:basic")
     input: str = option(
-        "--input", required=True, metavar="F", help="rows to judge; - is standard input (JSONL)"
+        "--input",
+        required=True,
+        metavar="F",
+        help="rows to judge: JSONL, CSV, Parquet, a folder of them, hf:org/name; - is standard input",
     )
     output: str = option(
-        "--output", required=True, metavar="F.jsonl", help="where the lines go; - is standard output"
+        "--output",
+        required=True,
+        metavar="F.jsonl",
+        help="where the lines go: .jsonl, .csv or .parquet; - is standard output (JSONL)",
     )
+    columns: tuple[str, ...] = repeated(
+        "--column", metavar="COLUMN=FIELD", help="the column of the input that is a field of the judge"
+    )
+    keep: str = option(
+        "--keep",
+        "all",
+        metavar="NAMES",
+        help="columns that travel into the output, with commas; all that are not judged (default), or none",
+    )
+    on_bad_row: Literal["reject", "stop"] = option(
+        "--on-bad-row",
+        "reject",
+        choices=("reject", "stop"),
+        help="write a row that cannot be used to OUTPUT.rejected.jsonl with the reason (default), or stop",
+    )
+    unordered: bool = flag("--unordered", help="write lines as they come, not in the order of the input")
     stopping: Literal["settled", "all"] = option(
         "--stopping",
         "settled",
         choices=("settled", "all"),
         help="draw samples until no outcome of the row can change (default), or all; the verdicts are the same",
     )
-    resume: bool = flag("--resume", help="continue the output file; failed rows are asked again")
+    resume: bool = flag(
+        "--resume", exclusive="unfinished", help="continue the output file; failed rows are asked again"
+    )
+    retry_failed: bool = flag(
+        "--retry-failed",
+        exclusive="unfinished",
+        help="ask the failed rows of the output file again, and no others",
+    )
+    fresh: bool = flag(
+        "--fresh", exclusive="unfinished", help="forget what an unfinished run of this output has paid for"
+    )
     max_unusable: float = option(
         "--max-unusable",
         0.05,
         type=share,
         metavar="SHARE",
-        help="share of failed and abstained rows above which the exit code is 3 (default: 0.05)",
+        help="share of failed, abstained and rejected rows above which the exit code is 3 (default: 0.05)",
     )
 
 
@@ -48,12 +80,13 @@ RUN = Command(
     name="run",
     does="run.run",
     options=RunOptions,
-    help="Judge new rows, one JSON line each: id, verdict, votes, reasoning, error, usage, artifact hash.",
+    help="Judge new rows, one line each: id, verdict, votes, reasoning, error, usage, artifact hash.",
     examples="""\
 examples:
   jurist run fect --input claims.jsonl --output verdicts.jsonl
   jurist run cognibench@2 --input rows.csv --output out.jsonl --samples 5 --threshold 3
   cat claims.jsonl | jurist run fect:basic --input - --output - > verdicts.jsonl
+  jurist run fect --input calls/ --output out.parquet --column transcript=conversation --column summary=claim
   jurist run fect --input claims.csv --output out.jsonl --model openai/gpt-4.1-mini --max-cost 2 --yes
 
 With a real model calls, tokens and cost are estimated first, and above 1000 calls or 1 USD you are asked, or have

@@ -259,7 +259,7 @@ class Bar:
     def __exit__(self, *raised: object) -> None:
         self._stack.close()
 
-    def begin(self, text: str, total: int, done: int = 0) -> None:
+    def begin(self, text: str, total: int | None, done: int = 0) -> None:
         """Draw the bar, or one more below."""
         if self._shown is None:
             self._shown = self._stack.enter_context(progress(total, text))

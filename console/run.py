@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ..arguments.run import RunOptions
-from ..cases import Case
 from ..engines.meter import Budget
 from ..errors import UsageError
-from ..gold.new_rows import read_rows
+from ..gold.columns import column_names
+from ..gold.new_rows import Source
 from ..jobs.estimate import Estimate, free
 from ..jobs.measuring import part_of
 from ..keeping.loading import LoadedJudge
-from ..runs.runner import Summary, run_judge
-from .approving import agree
+from ..runs.runner import Plan, RunSettings, Summary, run_judge
+from .approving import Bill, agree, approve
 from .common import Bar, budget_of, judge_of, model_of, store_of, verifier_model
 from .printing import Result, remark
 
@@ -25,14 +24,15 @@ __all__ = ["run"]
 
 def run(options: RunOptions) -> Result:
     """Judge rows; exit code 3 if too many are unusable, 1 if a limit left some."""
-    if options.output == "-" and options.resume:
+    going_on = options.resume or options.retry_failed
+    if options.output == "-" and going_on:
         raise UsageError(
-            "--resume needs an --output file: what standard output got cannot be read again",
+            f"--{'resume' if options.resume else 'retry-failed'} needs an --output file: what standard output got "
+            "cannot be read again",
             hint="name a file with --output",
         )
-    budget = budget_of(options)
+    settings, names = _settings(options), column_names(options.columns)
     loaded = _loaded(options)
-    cases, beside = read_rows(options.input, loaded.judge)
     if loaded.proven_for not in ("", loaded.judge.answer.strictness):
         remark(
             f"{loaded.name} was proven for strictness {loaded.proven_for} and runs with "
@@ -40,23 +40,37 @@ def run(options: RunOptions) -> Result:
         )
     if loaded.note:
         remark(loaded.note)
-    output = sys.stdout if options.output == "-" else Path(options.output)
     with Bar() as bar:
 
-        def begin(todo: Sequence[Case], spent: int) -> None:
-            _ask(loaded, todo, budget, spent, yes=options.yes)
-            bar.begin(f"judging with {loaded.name}", len(cases), len(cases) - len(todo))
+        def begin(plan: Plan) -> None:
+            for line in plan.changes.words:
+                remark(line)
+            _ask(loaded, plan, settings.budget, yes=options.yes)
+            done = (plan.rows or 0) - (plan.to_ask or 0)
+            bar.begin(f"judging with {loaded.name}", plan.rows, max(0, done) if going_on else 0)
 
         summary = run_judge(
             loaded,
-            cases,
-            output,
-            budget=budget,
-            resume=options.resume,
+            Source(name=options.input, judge=loaded.judge, names=names),
+            sys.stdout if options.output == "-" else Path(options.output),
+            settings=settings,
             on_begin=begin,
-            on_row=lambda verdict: bar.step(),
+            on_row=bar.step,
         )
-    return _result(options, loaded, summary, beside)
+    return _result(options, loaded, summary)
+
+
+def _settings(options: RunOptions) -> RunSettings:
+    named = tuple(name.strip() for name in options.keep.split(",") if name.strip())
+    return RunSettings(
+        budget=budget_of(options),
+        resume=options.resume,
+        retry_failed=options.retry_failed,
+        fresh=options.fresh,
+        on_bad_row=options.on_bad_row,
+        keep=None if named == ("all",) else () if named == ("none",) else named,
+        ordered=not options.unordered,
+    )
 
 
 def _loaded(options: RunOptions) -> LoadedJudge:
@@ -73,16 +87,21 @@ def _loaded(options: RunOptions) -> LoadedJudge:
     return replace(found.with_model(model), stopping=options.stopping)
 
 
-def _ask(loaded: LoadedJudge, todo: Sequence[Case], budget: Budget, spent: int, *, yes: bool) -> None:
+def _ask(loaded: LoadedJudge, plan: Plan, budget: Budget, *, yes: bool) -> None:
     """Say what is about to be spent on a real model, and ask above the limits."""
-    if all(map(free, loaded.models)) or not todo:
+    if all(map(free, loaded.models)) or plan.to_ask == 0:
+        return
+    if plan.to_ask is None:  # a pipe: nobody knows how much will come
+        approve(
+            Bill(calls=budget.calls, cost=budget.cost, capped=budget.cost is not None, about="up to"), yes=yes
+        )
         return
     sampling = loaded.sampling
     least = sampling.fewest if loaded.stopping == "settled" else sampling.samples
-    number = len(todo) * least, len(todo) * sampling.samples
-    part = part_of("judge", loaded.asker(), loaded.models, todo, number)
-    seen = Estimate(what=f"{len(todo)} rows", parts=(part,), budget=budget)
-    agree(seen, {}, yes=yes, spent=spent)
+    number = plan.to_ask * least, plan.to_ask * sampling.samples
+    part = part_of("judge", loaded.asker(), loaded.models, plan.shown, number)
+    seen = Estimate(what=f"{plan.to_ask} rows", parts=(part,), budget=budget)
+    agree(seen, {}, yes=yes, spent=plan.spent)
 
 
 def _ended(options: RunOptions, summary: Summary) -> tuple[int, list[str]]:
@@ -93,7 +112,10 @@ def _ended(options: RunOptions, summary: Summary) -> tuple[int, list[str]]:
         )
         why = summary.stopped if summary.signal else f"stopped: {summary.stopped}"
         code = 128 + summary.signal if summary.signal else 1
-        return code, [f"{why}; {summary.left} rows are left, {again}"]
+        left = f"{summary.left} rows are left, {again}"
+        return code, [
+            f"{why}; the input was not read to its end, {again}" if summary.unread else f"{why}; {left}"
+        ]
     if summary.unusable <= options.max_unusable:
         return 0, []
     failed = summary.verdicts.get("failed", 0) > 0 and options.output != "-"
@@ -104,14 +126,15 @@ def _ended(options: RunOptions, summary: Summary) -> tuple[int, list[str]]:
     ]
 
 
-def _result(options: RunOptions, loaded: LoadedJudge, summary: Summary, beside: int) -> Result:
+def _result(options: RunOptions, loaded: LoadedJudge, summary: Summary) -> Result:
     counts, spend = summary.to_json(), summary.spend
     abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
     parts = (
         f"{counts['rows']} rows ({counts['resumed']} done before{abstained})",
         f"{counts['verdict']} verdicts, {counts['abstained']} abstained, {counts['failed']} failed",
         *summary.total_words,
-        *([f"{beside} rows of the input hold nothing for this judge"] if beside else []),
+        *([f"{summary.beside} rows of the input hold nothing for this judge"] if summary.beside else []),
+        *([_rejected(summary)] if summary.rejected else []),
         *summary.lines,
         f"{spend['calls']} calls, {spend['input_tokens'] + spend['output_tokens']} tokens, {spend['cost']:.4f} USD",
     )
@@ -119,5 +142,10 @@ def _result(options: RunOptions, loaded: LoadedJudge, summary: Summary, beside: 
     if options.output == "-":  # standard output has the rows, and nothing else
         return Result(data={}, notes=[line, *notes], code=code)
     about = {"judge": loaded.name, "output": options.output, "note": loaded.note}
-    data = {**about, **counts, "beside": beside, "spend": spend}
+    data = {**about, **counts, "rejects": summary.rejects, "spend": spend}
     return Result(data=data, body=[line], notes=notes, code=code)
+
+
+def _rejected(summary: Summary) -> str:
+    where = f": see {summary.rejects}" if summary.rejects else ""
+    return f"{summary.rejected} rows of the input cannot be used{where}"

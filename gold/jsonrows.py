@@ -96,7 +96,7 @@ def _objects(lines: Iterable[tuple[int, str]], path: str) -> Iterator[Found]:
         found: Row | GoldError | None = unreadable(line, path, number)
         if found is None:
             try:
-                found = _object(parse_json(line, path, first_line=number), path, number)
+                found = _object(parse_json(line.removesuffix("\n"), path, first_line=number), path, number)
             except GoldError as error:
                 found = error
         yield number, found

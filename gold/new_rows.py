@@ -34,7 +34,7 @@ class NewRow:
         part: which of the cases that the row holds, from 1.
         case: what is judged.
         id: what the row calls itself; ``None`` without a column ``id``.
-        columns: the row's other columns, but for those that are judged.
+        columns: the row's other columns, but for its group and those that are judged.
     """
 
     row: int
@@ -88,7 +88,7 @@ class Source:
         Raises:
             GoldError: the source cannot be read, while it is iterated.
         """
-        judged = input_columns(self.judge)
+        judged = {*input_columns(self.judge), "id"} | ({"group"} & self.judge.row_model.model_fields.keys())
         for number, (path, kind, line, found) in enumerate(self._placed(), 1):
             if isinstance(found, GoldError):
                 yield BadRow(row=number, error=found, content=None)
@@ -99,7 +99,7 @@ class Source:
             except GoldError as error:
                 yield BadRow(row=number, error=error, content=found)
                 continue
-            columns = {name: value for name, value in row.items() if name not in judged and name != "id"}
+            columns = {name: value for name, value in row.items() if name not in judged}
             for part, case in enumerate(cases, 1):
                 yield NewRow(row=number, part=part, case=case, id=row.get("id"), columns=columns)
             if not cases:

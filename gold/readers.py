@@ -93,13 +93,21 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
 
 
 def data_files(folder: Path) -> list[Path]:
-    """Return the data files of a folder and of those in it, by name; none if together they are something else."""
+    """Return the data files of a folder and of those in it, by name, but for hidden ones.
+
+    There are none if together they are something else.
+    """
     if not folder.is_dir() or (folder / "gold.jsonl").is_file():
         return []
     for place in (folder, folder / "data"):
         if place.is_dir() and ((place / "dialogues.json").is_file() or _fect_file(place, str(place))):
             return []
-    return sorted(entry for entry in folder.rglob("*") if _is_data(entry))
+    files = (entry for entry in folder.rglob("*") if _is_data(entry))
+    return sorted(file for file in files if not any(_hidden(part) for part in file.relative_to(folder).parts))
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(".")
 
 
 def _is_data(entry: Traversable) -> bool:

@@ -213,7 +213,7 @@ def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judge
     sampling = row.get("sampling") if isinstance(row.get("sampling"), Mapping) else {}
     samples = _count(sampling, "samples", max((_total(unit) for unit in units), default=1))
     return Judged(
-        id=str(row["id"]),
+        id=str(row.get("case", row["id"])),
         values=tuple(values),
         votes=tuple(dict(unit.get("votes", {})) for unit in units),
         failed=row["status"] == "failed",

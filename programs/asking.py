@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -106,16 +107,35 @@ class Asker:
 
         async def one(place: tuple[int, Case]) -> Verdict:
             index, case = place
-            usage = Spend()
-            drawing(spend=usage)  # this task's own context
-            verdict = replace(await self._judge(case), usage=usage)
+            verdict = await self.judged(case)
             if on_verdict is not None:
                 on_verdict(index, verdict)
-            self._note(verdict)
+            self.note(verdict)
             return verdict
 
-        with asking_of(self.lm, self.adapter), frozen_steps_by(self.frozen_lm):
+        with self.ready():
             return await together(list(enumerate(cases)), one, concurrency=self.concurrency)
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """Let :meth:`judged` ask this asker's models, in this block and the tasks that are begun in it."""
+        with asking_of(self.lm, self.adapter), frozen_steps_by(self.frozen_lm):
+            yield
+
+    async def judged(self, case: Case) -> Verdict:
+        """Judge one case, within :meth:`ready` and in a task of its own. Raises what :meth:`ask_all` raises."""
+        usage = Spend()
+        drawing(spend=usage)  # this task's own context
+        return replace(await self._judge(case), usage=usage)
+
+    def note(self, verdict: Verdict) -> None:
+        """End the work where answers fail one after the other.
+
+        Raises:
+            ModelError: they do.
+        """
+        if self._context is not None:
+            self._context.breaker.note(verdict.status == "failed", verdict.error)
 
     async def _judge(self, case: Case) -> Verdict:
         units, log = len(self.judge.answer.units(case.inputs)), SampleLog()
@@ -254,11 +274,6 @@ class Asker:
         """What the channels of this job share; ``None`` for a model that was not connected by us."""
         found: CallContext | None = getattr(getattr(self.lm, "_engine_spec", None), "context", None)
         return found
-
-    def _note(self, verdict: Verdict) -> None:
-        """End the work where answers fail one after the other."""
-        if self._context is not None:
-            self._context.breaker.note(verdict.status == "failed", verdict.error)
 
     def _reached(self) -> bool:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""

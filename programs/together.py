@@ -14,7 +14,7 @@ import dspy
 from ..engines.models import adapter as adapter_named
 from ..errors import BudgetExhausted, ModelError
 
-__all__ = ["asking_of", "collect", "together"]
+__all__ = ["asking_of", "collect", "flow", "together"]
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -49,45 +49,75 @@ async def together(
 ) -> list[Found]:
     """Return what ``work`` gives for each item, in their order, with at most ``concurrency`` at work.
 
-    Each has a context of its own, so that what it sets in context variables is its own.
+    Raises:
+        BudgetExhausted, ModelError: as :func:`flow`.
+    """
+    found: dict[int, Found] = {}
+    left = iter(enumerate(items))
+
+    async def take() -> tuple[int, Item] | None:
+        return next(left, None)
+
+    async def one(place: tuple[int, Item]) -> None:
+        found[place[0]] = await work(place[1])
+
+    await flow(take, one, concurrency=max(1, min(concurrency, len(items))))
+    return [found[number] for number in range(len(items))]
+
+
+async def flow(
+    take: Callable[[], Awaitable[Item | None]], work: Callable[[Item], Awaitable[None]], *, concurrency: int
+) -> None:
+    """Do ``work`` for whatever ``take`` gives, until it gives ``None``; nobody waits for the slowest.
+
+    Each item has a context of its own, so that what its work sets in context variables is its own.
 
     Raises:
         BudgetExhausted, ModelError: a limit was reached, or the model cannot be used any more. What was in flight
-            is paid for: it has arrived, been kept and counted, and no other item was begun.
+            is paid for: it has arrived, been kept and counted, and no other item was begun. The same holds for
+            whatever ``take`` raises.
     """
-    gate, over = asyncio.Semaphore(concurrency), list[BudgetExhausted | ModelError | _Stopped]()
+    over: list[BaseException] = []
+    idle: set[asyncio.Task[None] | None] = set()
 
-    async def one(item: Item) -> Found:
-        async with gate:
-            if over:  # what is left of tokens or cost may be enough for this one, but the work has ended
-                raise over[0]
-            try:
-                return await _contained(work(item))
+    def end(stop: BaseException) -> None:
+        over.append(stop)
+        for worker in idle:
+            if worker and worker is not asyncio.current_task():
+                worker.cancel()
+
+    async def next_item() -> Item | None:
+        idle.add(asyncio.current_task())
+        try:
+            return await take()
+        except asyncio.CancelledError:
+            if over:
+                return None
+            raise
+        except (Exception, BudgetExhausted) as stop:  # noqa: BLE001 - it is raised when all have arrived
+            end(stop)
+            return None
+        finally:
+            idle.discard(asyncio.current_task())
+
+    async def worker() -> None:
+        while not over and (item := await next_item()) is not None:
+            try:  # what is left of tokens or cost may be enough for another item, but the work has ended
+                await asyncio.create_task(_contained(work(item)))
             except (BudgetExhausted, ModelError) as stop:
-                over.append(stop)
-                raise
-            except _Stopped as stop:
-                over.append(stop)
-                for other in tasks:  # now: whoever is about to send a request must not
-                    if other is not asyncio.current_task():
-                        other.cancel()
-                raise
+                end(stop)
 
-    tasks = [asyncio.ensure_future(one(item)) for item in items]
+    workers = [asyncio.ensure_future(worker()) for _ in range(concurrency)]
     try:
-        return list(await asyncio.gather(*tasks))
-    except (BudgetExhausted, ModelError):
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for stopped in over:  # while the others were awaited
-            if isinstance(stopped, _Stopped):
-                raise stopped.stop from None
-        raise
+        await asyncio.gather(*workers)
     except _Stopped as stopped:
         raise stopped.stop from None
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for one in workers:  # now: whoever is about to send a request must not
+            one.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    if over:
+        raise over[0]
 
 
 async def _contained(work: Awaitable[Found]) -> Found:

@@ -1,153 +1,89 @@
-"""Running a judge on new rows: each is judged once and written at once.
+"""Running a judge on new rows: each is judged once and has its line in the output.
 
-Rows are handed to the event loop in bounded batches, so that memory stays flat
-however many there are.
+Rows are streamed: one event loop asks about as many at once as the judge's concurrency, whoever is answered takes
+the next one, and memory stays flat however many there are. What is said belongs to what was judged: equal rows are
+judged once, and a run that goes on never gives a verdict to another row.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
-import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..cases import Case
 from ..engines.meter import Budget
-from ..errors import BudgetExhausted, CheckpointError, ModelError, StopRequested, UsageError
+from ..errors import (
+    BudgetExhausted,
+    CheckpointError,
+    GoldError,
+    ModelError,
+    StopRequested,
+    UsageError,
+)
+from ..gold.columns import Rejects
+from ..gold.new_rows import NewRow, Source
 from ..keeping.loading import LoadedJudge
 from ..keeping.locking import alone
-from ..keeping.paying import Start, paying
-from ..programs.asking import Asker, Verdict
-from .output import done_before, line_of
+from ..keeping.paying import PaidJob, Start, paying
+from ..programs.asking import Asker
+from ..programs.together import collect, flow
+from .changes import Changes
+from .feeding import Feed
+from .formats import Lines, check_name, flat, lines_in, lines_to
+from .lines import kept_name, known_of, line_of, said_of
+from .ordering import AsTheyCome, InOrder, Order
+from .state import Known, RunState, Seen
+from .summary import Counts, Summary
+from .survey import OnBadRow, Survey
 
-__all__ = ["Summary", "run_cases", "run_judge"]
-
-_BATCH = 1024
-_SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "duplicated")
+__all__ = ["Plan", "RunSettings", "Summary", "run_judge"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summary:
-    """How a run ended. All counts but the first three are of the rows judged now.
+class RunSettings:
+    """How rows are judged into an output.
 
     Attributes:
-        rows: rows of the input.
-        resumed: rows that an earlier run had done.
-        abstained_before: those of them that abstained.
-        verdicts: rows by status.
-        totals: what the rows' answers add up to, as JSON values: of closed labels, ``positive`` rows.
-        total_words: the same for people.
-        inconsistent: samples whose answer contradicted itself, whatever was made of them.
-        drawn: samples that were asked.
-        saved: samples that were not, because no outcome of their row could change any more.
-        saved_calls: the calls they would have taken, at most.
-        votes: votes cast, over all units.
-        agreeing: units with a label, and the sum of their agreement.
-        several: rows with two samples or more.
-        identical: those of them whose replies were all the same text.
-        reasked: samples in which missing units were asked for again.
-        extra: answers for something that was not asked.
-        duplicated: units that a reply gave two different labels.
-        stopped: which limit, signal or failure of the model ended the run, in words; empty if all rows were judged.
-        signal: the number of that signal.
-        spend: calls, tokens and cost of this start; answers paid by an earlier one count as ``replayed``.
+        budget: hard limits.
+        resume: continue what an earlier run of the same kind left; rows that failed are asked again.
+        retry_failed: the same, for rows that failed only: others that are left stay so.
+        fresh: forget an unfinished run of this output.
+        on_bad_row: what becomes of a row that cannot be used: it is set aside, or ends the run.
+        keep: columns of the input that travel into the output; ``None`` for all that are not judged.
+        ordered: whether lines stand in the order of the input, or as they come.
     """
 
-    rows: int
-    resumed: int
-    abstained_before: int = 0
-    verdicts: Mapping[str, int]
-    totals: Mapping[str, Any] = field(default_factory=dict)
-    total_words: tuple[str, ...] = ()
-    inconsistent: int = 0
-    drawn: int = 0
-    saved: int = 0
-    saved_calls: int = 0
-    votes: int = 0
-    agreeing: tuple[int, float] = (0, 0.0)
-    several: int = 0
-    identical: int = 0
-    reasked: int = 0
-    extra: int = 0
-    duplicated: int = 0
-    stopped: str = ""
-    signal: int | None = None
-    spend: Mapping[str, Any] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
+    resume: bool = False
+    retry_failed: bool = False
+    fresh: bool = False
+    on_bad_row: OnBadRow = "reject"
+    keep: Sequence[str] | None = None
+    ordered: bool = True
 
-    @property
-    def left(self) -> int:
-        """Rows that a limit left to be judged."""
-        return self.rows - self.resumed - sum(self.verdicts.values())
 
-    @property
-    def unusable(self) -> float:
-        """The share of the rows with a line in the output that failed or abstained, 0 to 1.
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run is about to do.
 
-        Rows of earlier runs count, so that repeating a bad run with nothing left to do does not make it good.
-        """
-        judged = sum(self.verdicts.values())
-        bad = judged - self.verdicts.get("verdict", 0) + self.abstained_before
-        return bad / (judged + self.resumed) if judged + self.resumed else 0.0
+    Attributes:
+        rows: of the input; ``None`` if it can be read only once.
+        to_ask: different cases among them that have to be asked about; ``None`` likewise.
+        shown: a few cases, by which a prompt can be measured.
+        spent: calls that earlier starts have made.
+        changes: how the rows differ from those of earlier starts.
+    """
 
-    @property
-    def agreement(self) -> float | None:
-        """The mean over units of the share of votes that went to the label; ``None`` without a label."""
-        units, total = self.agreeing
-        return total / units if units else None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the counts as plain values."""
-        return {
-            "rows": self.rows,
-            "resumed": self.resumed,
-            "abstained_before": self.abstained_before,
-            "verdict": self.verdicts.get("verdict", 0),
-            "abstained": self.verdicts.get("abstained", 0),
-            "failed": self.verdicts.get("failed", 0),
-            **self.totals,
-            "inconsistent": self.inconsistent,
-            "drawn": self.drawn,
-            "saved": self.saved,
-            "saved_calls": self.saved_calls,
-            "votes": self.votes,
-            "agreement": self.agreement,
-            "several": self.several,
-            "identical": self.identical,
-            "reasked": self.reasked,
-            "extra": self.extra,
-            "duplicated": self.duplicated,
-            "stopped": self.stopped,
-            "left": self.left,
-        }
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """What there is to say about samples and incomplete replies, for people."""
-        found = []
-        if self.several and self.agreement is not None:
-            found.append(f"{self.drawn} samples, mean agreement {self.agreement:.3f} of the votes cast")
-        if self.saved:
-            found.append(
-                f"{self.saved} samples not drawn, as nothing could change ({self.saved_calls} calls)"
-            )
-        if self.identical:
-            found.append(
-                f"{self.identical} of {self.several} rows with several samples got the same text each time: a short "
-                "answer may recur, but if the provider does not really sample, these votes are one vote"
-            )
-        if self.inconsistent:
-            found.append(f"{self.inconsistent} answers contradicted themselves")
-        if self.reasked:
-            found.append(
-                f"{self.reasked} replies left units out or labelled them twice; those were asked again"
-            )
-        if self.extra:
-            found.append(f"{self.extra} labels were for nothing that was asked")
-        return tuple(found)
+    rows: int | None
+    to_ask: int | None
+    shown: Sequence[Case]
+    spent: int
+    changes: Changes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,91 +98,69 @@ class _Rows:
     def fingerprint(self) -> dict[str, Any]:
         return {"run": str(self.output and self.output.resolve()), **self.stamp}
 
-    def start(self, *, resume: bool) -> Start:
+    def start(self, settings: RunSettings) -> Start:
         """Return how it is started: its checkpoint stands beside the output, and goes with it."""
         if self.output is None:
             return Start()
-        # Without an output to continue there is nothing to go on with, whatever stands there.
-        return Start(
-            root=self.output.with_name(f".{self.output.name}.jurist"), resume=resume, fresh=not resume
-        )
+        root = self.output.with_name(f".{self.output.name}.jurist")
+        return Start(root=root, resume=settings.resume or settings.retry_failed, fresh=settings.fresh)
 
 
 def run_judge(
     judge: LoadedJudge,
-    cases: Sequence[Case],
+    source: Source,
     output: Path | TextIO,
     *,
-    budget: Budget | None = None,
-    resume: bool = False,
-    on_begin: Callable[[Sequence[Case], int], None] = lambda todo, spent: None,
-    on_row: Callable[[Verdict], None] = lambda verdict: None,
+    settings: RunSettings | None = None,
+    on_begin: Callable[[Plan], None] = lambda plan: None,
+    on_row: Callable[[], None] = lambda: None,
 ) -> Summary:
-    """Judge ``cases`` and write a JSON line for each: the whole life of a run, which is paid for.
+    """Judge the rows of a source and write a line for each: the whole life of a run, which is paid for.
 
     It ends at the first limit or signal: the rows in flight are finished as far as they are paid, and the others are
-    left. What was paid for unfinished rows is kept beside the output, and the limits hold over all that ``resume``
-    continues.
+    left. What was paid for is kept beside the output until no row is left, and the limits hold over all
+    that ``resume`` continues.
 
     Args:
         judge: who is asked.
-        cases: the rows.
-        output: a file, or an open text stream.
-        budget: hard limits.
-        resume: continue a file that an earlier run of the same kind left.
-        on_begin: called once, before any row is asked about, with the rows that are left to be judged and the calls
-            that earlier starts have made.
+        source: the rows.
+        output: a file, JSONL, CSV or Parquet by its name, or an open text stream, which takes JSONL.
+        settings: how.
+        on_begin: called once, before any row is asked about.
         on_row: called after each row.
 
     Raises:
-        UsageError, CheckpointError: the output file cannot be used; see :func:`~jurist.runs.output.done_before`.
-            CheckpointError also where another run is writing it.
-        StoppedError: a second signal. ModelError: the model cannot be used at all. What was judged is in the file.
+        GoldError: the source cannot be read, or no row of it can be used, or one cannot and ends the run.
+        UsageError: the output cannot be used. CheckpointError: it is of another run, unfinished, or being written by
+            another process.
+        StoppedError: a second signal. ModelError: the model cannot be used at all. What was judged is kept.
     """
-    stamp, limits = judge.stamp(), budget or Budget()
+    settings, stamp = settings or RunSettings(), judge.stamp()
     if not isinstance(output, Path):
-        work = _Rows(output=None, stamp=stamp, budget=limits)
-        return _paid(work, judge, cases, output, False, on_begin, on_row)
+        work = _Rows(output=None, stamp=stamp, budget=settings.budget)
+        return _paid(work, judge, source, output, settings, on_begin, on_row)
+    check_name(output)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with _alone(output):
-            todo, before = _left(cases, done_before(output, stamp, resume=resume))
-            with _appended(output) as stream:
-                work = _Rows(output=output if output.is_file() else None, stamp=stamp, budget=limits)
-                summary = _paid(work, judge, todo, stream, resume, on_begin, on_row)
+            _check_free(output, source, settings)
+            kept = output if output.is_file() or not output.exists() else None
+            work = _Rows(output=kept, stamp=stamp, budget=settings.budget)
+            return _paid(work, judge, source, output, settings, on_begin, on_row)
     except OSError as error:
         hint = "name a file that can be written, or make room and add --resume"
         raise UsageError(f"{output}: {error.strerror or error}", hint=hint) from error
-    return replace(summary, rows=len(cases), resumed=before.total(), abstained_before=before["abstained"])
 
 
-def _paid(
-    work: _Rows,
-    judge: LoadedJudge,
-    cases: Sequence[Case],
-    stream: TextIO,
-    resume: bool,
-    on_begin: Callable[[Sequence[Case], int], None],
-    on_row: Callable[[Verdict], None],
-) -> Summary:
-    with paying(work, work.start(resume=resume)) as job:
-        on_begin(cases, job.meter.outstanding.calls)
-        asker = replace(judge, context=job.contexts["judge"]).asker()
-        summary = run_cases(asker, cases, stream, stamp=work.stamp, on_row=on_row)
-        job.unfinished = bool(summary.left or summary.verdicts.get("failed"))
-        return replace(summary, spend=job.ledger.spend().to_json())
-
-
-def _left(cases: Sequence[Case], done: Mapping[str, list[str]]) -> tuple[list[Case], Counter[str]]:
-    """Return the rows to be asked about, and how those ended that were done: equal rows each have their own line."""
-    todo: list[Case] = []
-    before: Counter[str] = Counter()
-    for case in cases:
-        if ended := done.get(case.id):
-            before[ended.pop(0)] += 1
-        else:
-            todo.append(case)
-    return todo, before
+def _check_free(output: Path, source: Source, settings: RunSettings) -> None:
+    if output.is_dir():
+        raise UsageError(f"{output} is a folder", hint="name a file")
+    read = Path(source.name).resolve()
+    if read in (output.resolve(), *output.resolve().parents) and (read.is_dir() or read.is_file()):
+        raise UsageError(f"{output} is part of the input {source.name}", hint="name an output elsewhere")
+    going_on = settings.resume or settings.retry_failed
+    if output.is_file() and output.stat().st_size and not going_on:
+        raise UsageError(f"{output} exists", hint="add --resume to continue it, or name another file")
 
 
 @contextmanager
@@ -268,93 +182,203 @@ def _alone(output: Path) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _appended(path: Path) -> Iterator[TextIO]:
-    """Open a file for appending; if nothing is written, a new one does not stay."""
-    new = not path.exists()
-    try:
-        with path.open("a", encoding="utf-8") as stream:
-            yield stream
-    finally:
-        if new and path.is_file() and path.stat().st_size == 0:
-            path.unlink()
-
-
-def run_cases(
-    asker: Asker,
-    cases: Sequence[Case],
-    stream: TextIO,
-    *,
-    stamp: Mapping[str, Any],
-    on_row: Callable[[Verdict], None] = lambda verdict: None,
+def _paid(
+    work: _Rows,
+    judge: LoadedJudge,
+    source: Source,
+    output: Path | TextIO,
+    settings: RunSettings,
+    on_begin: Callable[[Plan], None],
+    on_row: Callable[[], None],
 ) -> Summary:
-    """Ask about ``cases``, and write a JSON line for each as its answer comes.
-
-    Args:
-        asker: the judge, ready to be asked; the limits are those of its model.
-        cases: the rows.
-        stream: takes the lines.
-        stamp: what every line says about the run: judge, artifact, model.
-        on_row: called after each row.
-
-    Raises:
-        ModelError: the model cannot be used at all: not one row has been answered.
-    """
-    counts = _Counts(asker)
-    for start in range(0, len(cases), _BATCH):
-        batch = cases[start : start + _BATCH]
-
-        def write(index: int, verdict: Verdict, batch: Sequence[Case] = batch) -> None:
-            line = line_of(asker.judge, batch[index], verdict, stamp)
-            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
-            stream.flush()
-            counts.add(verdict)
-            on_row(verdict)
-
-        try:
-            asker.ask_all(batch, write)
-        except BudgetExhausted as stop:
-            signal = stop.signal if isinstance(stop, StopRequested) else None
-            return replace(counts.summary(len(cases)), stopped=str(stop), signal=signal)
-        except ModelError as error:
-            if not counts.answered:
-                raise
-            return replace(counts.summary(len(cases)), stopped=error.message)
-    return counts.summary(len(cases))
-
-
-class _Counts:
-    """What a run adds up as its rows come."""
-
-    def __init__(self, asker: Asker) -> None:
-        self._judge = asker.judge
-        self._status: Counter[str] = Counter()
-        self._sums: Counter[str] = Counter()
-        self._answers: Counter[str] = Counter()
-        self._agreements: list[float] = []
-
-    def add(self, verdict: Verdict) -> None:
-        self._status[verdict.status] += 1
-        self._sums.update({name: int(getattr(verdict, name)) for name in _SUMMED})
-        self._answers.update(self._judge.answer.tally(verdict.values, verdict.counts))
-        self._sums["several"] += verdict.drawn > 1
-        self._sums["votes"] += sum(sum(votes.values()) for votes in verdict.votes)
-        self._agreements += [share for share in verdict.agreement if share is not None]
-
-    @property
-    def answered(self) -> int:
-        """Rows about which the model said something."""
-        return self._status.total() - self._status["failed"]
-
-    def summary(self, rows: int) -> Summary:
-        sums: dict[str, Any] = {name: self._sums[name] for name in (*_SUMMED, "several", "votes")}
-        return Summary(
-            rows=rows,
-            resumed=0,
-            verdicts=dict(self._status),
-            saved_calls=sums["saved"] * self._judge.calls,
-            agreeing=(len(self._agreements), math.fsum(self._agreements)),
-            totals=self._judge.answer.totals(self._answers),
-            total_words=self._judge.answer.total_words(self._answers),
-            **sums,
+    rejected = work.output and work.output.with_name(f"{work.output.stem}.rejected.jsonl")
+    with ExitStack() as stack:
+        job = stack.enter_context(paying(work, work.start(settings)))
+        state = stack.enter_context(
+            RunState(job.checkpoint.folder / "rows.sqlite" if job.checkpoint else None)
         )
+        rejects = stack.enter_context(Rejects(rejected))
+        if work.output is not None and work.output.is_file():
+            state.load(_lines_of_before(work.output, work.stamp))
+        survey = Survey(source=source, rejects=rejects, on_bad_row=settings.on_bad_row)
+        plan = _planned(survey, state, job, settings)
+        on_begin(plan)
+        asker = replace(judge, context=job.contexts["judge"]).asker()
+        with _written(output, survey, settings, state) as (order, lines):
+            run = _Run(asker, survey, state, order, settings, work.stamp, job, on_row)
+            summary = run.judged()
+        job.unfinished = bool(summary.left or summary.unread or summary.verdicts.get("failed"))
+        return replace(
+            summary,
+            spend=job.ledger.spend().to_json(),
+            changes=plan.changes if plan.rows is not None else summary.changes,
+            rejects=str(rejected or "") if rejects.count else "",
+            left_out=tuple(sorted(lines.left_out)),
+        )
+    raise AssertionError("nothing above suppresses an exception")
+
+
+def _lines_of_before(output: Path, stamp: Mapping[str, Any]) -> Iterator[tuple[Seen, Known]]:
+    hint = "name another output file"
+    try:
+        for number, line in lines_in(output):
+            try:
+                differs = [name for name, value in stamp.items() if line.get(name) != value]
+                found = known_of(line)
+            except (AttributeError, ValueError, KeyError, TypeError) as error:
+                raise CheckpointError(f"{output}:{number}: not a line of a run", hint=hint) from error
+            for name in differs:
+                said = f"written with {name} {line.get(name)!r}, not {stamp[name]!r}"
+                raise CheckpointError(f"{output}:{number}: {said}", hint=hint)
+            yield found
+    except GoldError as error:
+        raise CheckpointError(error.message, hint=hint) from error
+
+
+def _planned(survey: Survey, state: RunState, job: PaidJob, settings: RunSettings) -> Plan:
+    again = survey.source.can_be_read_again
+    if again:
+        survey.all(state)
+    return Plan(
+        rows=survey.rows if again else None,
+        to_ask=state.to_ask(failed_only=settings.retry_failed) if again else None,
+        shown=survey.shown,
+        spent=job.meter.outstanding.calls,
+        changes=state.changes() if again else Changes(),
+    )
+
+
+@contextmanager
+def _written(
+    output: Path | TextIO, survey: Survey, settings: RunSettings, state: RunState
+) -> Iterator[tuple[Order, Lines]]:
+    """Open the output; one that is continued is replaced at the end by another with all lines in their order."""
+    place, part = output, None
+    if isinstance(output, Path) and (flat(output) or (output.is_file() and output.stat().st_size)):
+        part = place = output.with_name(f".{output.name}.part")
+    new = isinstance(output, Path) and not output.exists()
+    names = tuple(survey.columns) if settings.keep is None else settings.keep
+    lines = lines_to(place, str(output), [kept_name(name) for name in names])
+    order: Order = InOrder(lines, state) if settings.ordered else AsTheyCome(lines)
+    try:
+        try:
+            yield order, lines
+        finally:  # whatever ended the run: what is known need not wait any more
+            order.flush()
+            lines.close()
+        if part is not None and isinstance(output, Path) and part.stat().st_size:
+            part.replace(output)
+    finally:
+        if part is not None:
+            part.unlink(missing_ok=True)
+        elif new and isinstance(output, Path) and output.is_file() and not output.stat().st_size:
+            output.unlink()
+
+
+class _Run:
+    """The rows of a run on their way through the judge."""
+
+    def __init__(
+        self,
+        asker: Asker,
+        survey: Survey,
+        state: RunState,
+        order: Order,
+        settings: RunSettings,
+        stamp: Mapping[str, Any],
+        job: PaidJob,
+        on_row: Callable[[], None],
+    ) -> None:
+        self._asker, self._survey, self._state, self._order = asker, survey, state, order
+        self._settings, self._stamp, self._job, self._on_row = settings, stamp, job, on_row
+        self._counts = Counts(asker.judge)
+        self._asking: dict[str, asyncio.Event] = {}
+
+    def judged(self) -> Summary:
+        """Judge all rows, or as many as the limits allow.
+
+        Raises:
+            ModelError: the model cannot be used at all: not one row has been answered.
+        """
+        stopped: dict[str, Any] = {}
+        try:
+            collect(self._all())
+        except BudgetExhausted as stop:
+            stopped = {
+                "stopped": str(stop),
+                "signal": stop.signal if isinstance(stop, StopRequested) else None,
+            }
+        except ModelError as error:
+            if not self._counts.answered:
+                raise
+            stopped = {"stopped": error.message}
+        survey = self._survey
+        found = replace(
+            self._counts.summary(survey.rows),
+            unread=not survey.whole,
+            beside=survey.beside,
+            rejected=survey.rejects.count,
+            **stopped,
+        )
+        once = survey.whole and not survey.source.can_be_read_again
+        return replace(found, changes=self._state.changes()) if once else found
+
+    async def _all(self) -> None:
+        survey = self._survey
+        again = survey.source.can_be_read_again
+        rows = Feed(enumerate(survey.again() if again else survey.found(self._state)))
+
+        async def take() -> tuple[int, NewRow] | None:
+            if (signal := self._job.meter.signal) is not None:
+                raise StopRequested(signal)
+            return await rows.take()
+
+        with self._asker.ready():
+            try:
+                await flow(take, self._one, concurrency=self._asker.concurrency)
+            except (BudgetExhausted, ModelError):
+                if (
+                    again and self._state.knows_old
+                ):  # lines of before that stand further down must not be lost
+                    for number, row in rows.rest():
+                        if known := self._state.known(row.case.id):
+                            self._give(number, row, known)
+                            if known.status != "failed":
+                                self._counts.add_known(known)
+                raise
+            finally:
+                rows.close()
+
+    async def _one(self, place: tuple[int, NewRow]) -> None:
+        number, row = place
+        case = row.case
+        while (asked := self._asking.get(case.id)) is not None:
+            await asked.wait()
+        known = self._state.known(case.id)
+        if known is not None and (known.new or known.status != "failed"):
+            self._counts.add_known(known)
+            self._give(number, row, known)
+            self._on_row()
+        elif known is None and self._settings.retry_failed:
+            self._order.give(number, None)
+        else:
+            await self._ask(number, row)
+
+    async def _ask(self, number: int, row: NewRow) -> None:
+        answered = self._asking[row.case.id] = asyncio.Event()
+        try:
+            verdict = await self._asker.judged(row.case)
+            said = said_of(self._asker.judge, row.case, verdict)
+            known = Known(row=row.row, status=verdict.status, said=said, new=True)
+            self._state.keep(row.case.id, known)
+        finally:
+            del self._asking[row.case.id]
+            answered.set()
+        self._give(number, row, known)
+        self._counts.add(verdict)
+        self._on_row()
+        self._asker.note(verdict)
+
+    def _give(self, number: int, row: NewRow, known: Known) -> None:
+        line = line_of(row, known, self._stamp, self._settings.keep)
+        self._order.give(number, json.dumps(line, ensure_ascii=False))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,8 @@ from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.fect import settling
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
-from jurist.runs.runner import run_cases
+from jurist.runs.lines import said_of
+from jurist.runs.summary import Counts
 
 ADAPTERS = ("chat", "json", "xml")
 VARIANTS = {
@@ -174,14 +174,17 @@ def test_policies_have_names_of_their_own(policy: Any) -> None:
 
 
 def test_a_run_counts_contradictions_and_shows_the_units() -> None:
-    judge, stream = find("fect-3d-reasoning"), io.StringIO()
+    judge = find("fect-3d-reasoning")
     texts = [reply("chat", units=[unit(one)], factual=two) for one, two in ((True, True), (False, True))]
     asker = Asker(
         judge=judge, program=judge.basic(), lm=lm_of(Scripted(texts), context_with()), concurrency=1
     )
     cases = [Case(inputs={**CASE.inputs, "claim": f"claim {n}"}) for n in range(2)]
-    summary = run_cases(asker, cases, stream, stamp={"judge": "x"}).to_json()
-    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    counts, verdicts = Counts(judge), asker.ask_all(cases)
+    for verdict in verdicts:
+        counts.add(verdict)
+    summary = counts.summary(2).to_json()
+    lines = [said_of(judge, *pair) for pair in zip(cases, verdicts, strict=True)]
     assert (summary["verdict"], summary["abstained"], summary["inconsistent"]) == (1, 1, 1)
     assert [line["inconsistent"] for line in lines] == [0, 1]
     assert lines[0]["reasoning"] == 'verified: concrete "plan": it is named'

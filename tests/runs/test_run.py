@@ -45,7 +45,8 @@ def test_a_line_has_everything() -> None:
     assert len(lines) == len({line["id"] for line in lines}) == 12
     for line in lines:
         assert set(line) == {
-            *("id", "source", "group", "status", "label", "units", "reasoning", "inconsistent"),
+            *("id", "row", "part", "case", "source", "group", "status", "label", "units", "reasoning"),
+            *("inconsistent", "counts", "factual"),
             *("drawn", "saved", "identical", "reasked", "extra", "duplicated"),
             *("error", "usage", "judge", "artifact", "model", "sampling"),
         }
@@ -186,11 +187,17 @@ def test_equal_rows_each_have_their_line_and_resume_counts_them() -> None:
     assert cli(*argv).code == 0
     lines = read_jsonl(Path("o.jsonl"))
     assert sorted(Counter(line["id"] for line in lines).values()) == [1, 1, 3]
-    assert len({line["source"] for line in lines}) == 5
+    assert [line["source"] for line in lines] == [f"twice.jsonl:{n}" for n in range(1, 6)]
     write_jsonl(Path("o.jsonl"), lines[:1] + lines[3:4])
     again = cli(*argv, "--resume", "--json")
-    assert (again.json["resumed"], again.json["verdict"]) == (2, 3)
-    assert sorted(Counter(line["id"] for line in read_jsonl(Path("o.jsonl"))).values()) == [1, 1, 3]
+    assert (again.json["resumed"], again.json["verdict"]) == (3, 2)
+    found = read_jsonl(Path("o.jsonl"))
+    assert [line["id"] for line in found] == [line["id"] for line in lines]
+    assert (
+        [line["usage"]["calls"] for line in found]
+        == [line["usage"]["calls"] for line in lines]
+        == [1, 1, 0, 0, 1]
+    )
 
 
 def test_resume_knows_rows_by_their_content_and_not_by_their_place() -> None:

@@ -16,11 +16,11 @@ from small import FAST, Done, claims, cli, read_jsonl, write_jsonl
 
 from jurist.cases import Case
 from jurist.engines.meter import Budget
+from jurist.errors import BudgetExhausted
 from jurist.keeping.artifacts import Artifact, Store
-from jurist.programs.asking import Asker, Sampling
+from jurist.programs.asking import Asker, Sampling, Verdict
 from jurist.programs.catalogue import find
 from jurist.programs.votes import is_decided
-from jurist.runs.runner import run_cases
 
 FECT = find("fect")
 ROWS = 24
@@ -110,10 +110,10 @@ def test_cost_is_a_limit_where_prices_are_known() -> None:
     )
     cases = [Case(inputs={"conversation": "c", "claim": f"claim {n}"}) for n in range(20)]
     asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(engine, context), concurrency=3)
-    stream = io.StringIO()
-    summary = run_cases(asker, cases, stream, stamp={})
-    assert (summary.stopped, summary.left) == ("the budget of 0.055 cost is spent", 15)
-    assert len(stream.getvalue().splitlines()) == len(engine.requests) == 5
+    found: list[Verdict] = []
+    with pytest.raises(BudgetExhausted, match=r"the budget of 0\.055 cost is spent"):
+        asker.ask_all(cases, lambda index, verdict: found.append(verdict))
+    assert len(found) == len(engine.requests) == 5
 
 
 def test_much_is_asked_about_and_nothing_is_written_before(

@@ -1,0 +1,96 @@
+"""Reading ahead in a thread: whoever writes into a pipe slowly must not stop the calls in flight."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+__all__ = ["Feed"]
+
+Item = TypeVar("Item")
+_AHEAD = 256
+"""Items that are read before anybody takes them."""
+
+
+class Feed(Generic[Item]):
+    """Items of an iterable for the tasks of one event loop, in their order.
+
+    The thread ends with the items, or with the process: a pipe that nobody writes into must not keep it.
+    """
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._items, self._ready = items, deque[Item]()
+        self._room, self._ended = threading.Semaphore(_AHEAD), threading.Event()
+        self._error: BaseException | None = None
+        self._closed = False
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._read, name="jurist-rows", daemon=True).start()
+
+    async def take(self) -> Item | None:
+        """Return the next item, or ``None`` after the last one.
+
+        Raises:
+            Exception: whatever reading raised, after the last item that came before.
+        """
+        while not self._ready:
+            if self._ended.is_set() and not self._ready:
+                if self._error is not None:
+                    raise self._error
+                return None
+            waiter: asyncio.Future[None] = self._loop.create_future()
+            self._waiting.append(waiter)
+            if self._ready or self._ended.is_set():  # meanwhile
+                self._wake()
+            await waiter
+        self._room.release()
+        return self._ready.popleft()
+
+    def rest(self) -> Iterator[Item]:
+        """Return the items that nobody has taken, and block until each is there; what reading raises ends them."""
+        while True:
+            ended = self._ended.is_set()
+            if self._ready:
+                self._room.release()
+                yield self._ready.popleft()
+            elif ended:
+                return
+            else:
+                self._ended.wait(0.001)
+
+    def close(self) -> None:
+        """Read no more."""
+        self._closed = True
+        self._room.release()
+
+    def _read(self) -> None:
+        try:
+            for item in self._items:
+                self._room.acquire()
+                if self._closed:
+                    break
+                self._ready.append(item)
+                self._tell()
+        except BaseException as error:  # noqa: BLE001 - whoever takes the next item is told
+            self._error = error
+        self._ended.set()
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._waiting and not self._loop.is_closed():
+            try:
+                self._loop.call_soon_threadsafe(self._wake)
+            except RuntimeError:  # it was closed meanwhile: nobody waits any more
+                return
+
+    def _wake(self) -> None:
+        """Wake one for each item that is there; all, if none will come."""
+        number = len(self._waiting) if self._ended.is_set() else len(self._ready)
+        while number and self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                number -= 1

@@ -1,0 +1,230 @@
+"""The files that hold the lines of a run: JSONL, CSV or Parquet.
+
+In JSONL a line is an object. CSV and Parquet have the same names as columns; what is neither text nor a number is
+JSON there, and a text that a spreadsheet would run as a formula has an apostrophe in front in CSV.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from ..errors import GoldError, UsageError
+from ..gold.cells import plain, safe
+from ..gold.rowfiles import scan
+
+__all__ = ["FORMATS", "Lines", "check_name", "flat", "lines_in", "lines_to"]
+
+FORMATS = (".jsonl", ".csv", ".parquet")
+_OTHERS = (".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")
+_FLAT = (".csv", ".parquet")
+_NUMBERS = ("row", "part", "drawn", "saved", "inconsistent", "reasked", "extra", "duplicated")
+_TEXTS = (
+    *("id", "case", "source", "group", "status", "label", "reasoning", "error"),
+    *("judge", "artifact", "model", "judge_model", "strictness"),
+)
+_GROUP = 1024
+"""Rows of Parquet that are written at once."""
+
+
+def check_name(path: Path) -> None:
+    """Refuse the name of another format, as a run writes what the name says; without a suffix it is JSONL.
+
+    Raises:
+        UsageError: it is one.
+    """
+    suffix = path.suffix.lower()
+    if suffix in _OTHERS:
+        raise UsageError(f"{path}: a run writes no {suffix[1:]}", hint=f"use {', '.join(FORMATS)}")
+
+
+def flat(path: Path) -> bool:
+    """Whether a file of this name has columns, which have to be known when it is begun."""
+    return path.suffix.lower() in _FLAT
+
+
+class Lines(Protocol):
+    """A file of lines, or a stream."""
+
+    def write(self, line: str) -> None:
+        """Take a line, as JSON; whoever reads the file sees it at once, if its format allows."""
+        ...
+
+    def close(self) -> None:
+        """Write what is left."""
+        ...
+
+    @property
+    def left_out(self) -> Collection[str]:
+        """The columns that came too late for a file whose columns were known by then."""
+        ...
+
+
+def lines_to(place: Path | TextIO, name: str = "", columns: Sequence[str] = ()) -> Lines:
+    """Return what writes lines, by the name of the output.
+
+    Args:
+        place: the file, which is written anew, or a stream, which takes JSONL.
+        name: the output, where ``place`` is a temporary file for it.
+        columns: those of the rows that CSV and Parquet are to have.
+
+    Raises:
+        UsageError: no such format.
+        OSError: the file cannot be written.
+    """
+    if not isinstance(place, Path):
+        return _JsonLines(place)
+    suffix = Path(name or place.name).suffix.lower()
+    if suffix == ".csv":
+        return _CsvLines(place, columns)
+    if suffix == ".parquet":
+        return _ParquetLines(place, columns)
+    return _JsonLines(place.open("w", encoding="utf-8"), owned=True)
+
+
+class _JsonLines:
+    def __init__(self, stream: TextIO, *, owned: bool = False) -> None:
+        self._stream, self._owned = stream, owned
+
+    def write(self, line: str) -> None:
+        self._stream.write(line + "\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        if self._owned:
+            self._stream.close()
+
+    @property
+    def left_out(self) -> Collection[str]:
+        return ()
+
+
+class _Flat:
+    """Lines as cells: the columns are those of the first line, and those of the rows."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns, self.names = columns, list[str]()
+        self.left_out: dict[str, None] = {}
+
+    def cells(self, line: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(line)
+        if not self.names:
+            self.names = list(dict.fromkeys((*found, *self._columns)))
+        self.left_out.update(dict.fromkeys(found.keys() - set(self.names)))
+        return {name: _cell(name, found.get(name)) for name in self.names}
+
+
+def _cell(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = isinstance(value, str) and name != "value"  # which may be of any type
+    return value if text else json.dumps(value, ensure_ascii=False)
+
+
+class _CsvLines(_Flat):
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        super().__init__(columns)
+        self._file = path.open("w", encoding="utf-8", newline="")
+        self._writer = csv.writer(self._file)
+
+    def write(self, line: str) -> None:
+        new, cells = not self.names, self.cells(line)
+        if new:
+            self._writer.writerow(self.names)
+        self._writer.writerow(safe(cell) if isinstance(cell, str) else cell for cell in cells.values())
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _ParquetLines(_Flat):
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        super().__init__(columns)
+        self._path = path
+        self._rows: list[dict[str, Any]] = []
+        self._writer: Any = None
+        path.open("wb").close()  # it cannot be written is said before anything is asked
+
+    def write(self, line: str) -> None:
+        self._rows.append(self.cells(line))
+        if len(self._rows) >= _GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        if self._writer is None:
+            schema = pyarrow.schema([(name, self._type(name)) for name in self.names])
+            self._writer = pyarrow.parquet.ParquetWriter(self._path, schema)
+        columns = {name: [_typed(name, row[name]) for row in self._rows] for name in self.names}
+        self._writer.write_table(pyarrow.table(columns, schema=self._writer.schema))
+        self._rows = []
+
+    @staticmethod
+    def _type(name: str) -> Any:
+        import pyarrow
+
+        return (
+            pyarrow.int64()
+            if name in _NUMBERS
+            else pyarrow.bool_()
+            if name == "identical"
+            else pyarrow.string()
+        )
+
+    def close(self) -> None:
+        if self._rows:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _typed(name: str, cell: Any) -> Any:
+    if cell is None or isinstance(cell, str) or name in _NUMBERS or name == "identical":
+        return cell
+    return json.dumps(cell)
+
+
+def lines_in(path: Path) -> Iterator[tuple[int, Any]]:
+    """Return number and content of each line of a file; a last line of JSONL that was torn by a kill is left out.
+
+    What is not JSON in JSONL comes as ``None``.
+
+    Raises:
+        GoldError: CSV or Parquet cannot be read.
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        if not flat(path):
+            for number, data in enumerate(file, 1):
+                if data.endswith(b"\n"):
+                    yield number, _json(data)
+            return
+        for number, row in scan(file, str(path))[1]:
+            if isinstance(row, GoldError):
+                raise row
+            yield number, {name: _value(name, cell) for name, cell in row.items()}
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _value(name: str, cell: Any) -> Any:
+    """Return the value that a cell was made of, of a column of ours."""
+    if not isinstance(cell, str):
+        return cell
+    if name in ("reasoning", "error") or (name in _TEXTS and cell):
+        return plain(cell)
+    try:
+        return json.loads({"True": "true", "False": "false", "": "null"}.get(cell, cell))
+    except (ValueError, RecursionError):
+        return cell

@@ -1,0 +1,141 @@
+"""What a line of a run says: of its row, of what was judged, and of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..cases import Case, Values
+from ..engines.ledger import Spend
+from ..gold.new_rows import NewRow
+from ..programs.asking import Verdict
+from ..programs.judge import Judge
+from .state import Known, Seen
+
+__all__ = ["kept_name", "known_of", "line_of", "said_of", "values_said"]
+
+_ABOUT_ROW = ("id", "row", "part", "case", "source", "group")
+_OWN = frozenset(
+    (
+        *_ABOUT_ROW,
+        *("status", "label", "value", "passed", "units", "reasoning", "drawn", "saved", "identical"),
+        *("inconsistent", "reasked", "extra", "duplicated", "counts", "error", "usage"),
+        *("judge", "artifact", "model", "judge_model", "strictness", "sampling"),
+    )
+)
+_KEPT = "input_"
+_PLACED = ("start", "end")
+_NOTHING_PAID = Spend().to_json()
+
+
+def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
+    """Return what a line says of a case, whatever row it is about, as JSON values.
+
+    ``label`` is the verdict of a judge with one unit that gives closed labels or preferences, ``value`` that of
+    others; ``units`` has one entry per unit with its text, label (with whether it is positive) or value, votes,
+    agreement (how far the votes cast agree with it: of labels the share that went to it), and what else the label
+    says (for CogniBench: verdict, type and tier). ``counts`` is what the kind of answer counts besides.
+    ``drawn`` samples were asked and
+    ``saved`` were not, because no outcome could change; ``identical`` says that all
+    replies of several samples were the same text. ``inconsistent`` is the number of
+    samples whose answer contradicted itself, ``reasked`` of those in which missing
+    units were asked for again; ``extra`` counts labels for nothing that was asked,
+    ``duplicated`` units that a reply gave two labels.
+    """
+    units, answer = [], judge.answer
+    for index, text in enumerate(answer.units(case.inputs)):
+        value, votes = verdict.values[index], verdict.votes[index] if verdict.votes else {}
+        unit: dict[str, Any] = {
+            "text": text,
+            **answer.unit_parts(value),
+            "votes": {answer.text(one): count for one, count in votes.items()},
+            "agreement": verdict.agreement[index],
+        }
+        if value is not None:
+            unit.update(answer.unit_details(value))
+        units.append(unit)
+    return {
+        "status": verdict.status,
+        **answer.row_parts(verdict.values),
+        "units": units,
+        "reasoning": verdict.reasoning,
+        "drawn": verdict.drawn,
+        "saved": verdict.saved,
+        "identical": verdict.identical,
+        "inconsistent": verdict.inconsistent,
+        "reasked": verdict.reasked,
+        "extra": verdict.extra,
+        "duplicated": verdict.duplicated,
+        "counts": dict(verdict.counts),
+        "error": verdict.error,
+        "usage": verdict.usage.to_json(),
+    }
+
+
+def values_said(judge: Judge, said: Mapping[str, Any]) -> Values:
+    """Return the values of the units of what was said."""
+    return tuple(judge.answer.unit_value(unit) for unit in said["units"])
+
+
+def line_of(
+    row: NewRow,
+    known: Known,
+    stamp: Mapping[str, Any],
+    keep: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Return the JSON-ready line of one row.
+
+    It begins with what the row is: its own ``id`` (else that of its case), its number, which of its cases, the
+    case's id, file and line, and group. Units of a text that the row gave whole have their ``start`` and ``end``
+    there. Its other columns stand at the end, those whose name the line has itself as ``input_NAME``.
+    ``usage`` is that of the row for which the case was asked.
+
+    Args:
+        row: the row.
+        known: what was said of its case.
+        stamp: what every line says about the run: judge, artifact, model.
+        keep: which columns travel; ``None`` for all.
+    """
+    case, said = row.case, dict(known.said)
+    if case.spans:
+        places = zip(said["units"], case.spans, strict=True)
+        said["units"] = [{**unit, "start": start, "end": end} for unit, (start, end) in places]
+    if known.row != row.row:
+        said["usage"] = _NOTHING_PAID
+    line = {
+        "id": case.id if row.id in (None, "") else row.id,
+        "row": row.row,
+        "part": row.part,
+        "case": case.id,
+        "source": case.source,
+        "group": case.group,
+        **said,
+        **stamp,
+    }
+    names = row.columns if keep is None else [name for name in keep if name in row.columns]
+    line.update((kept_name(name), row.columns[name]) for name in names)
+    return line
+
+
+def kept_name(column: str) -> str:
+    """Return what a column of the input is called in a line: different columns never share a name."""
+    own = column
+    while own.startswith(_KEPT):
+        own = own.removeprefix(_KEPT)
+    return _KEPT + column if own in _OWN else column
+
+
+def known_of(line: Mapping[str, Any]) -> tuple[Seen, Known]:
+    """Return which row a line is about, and what it says of its case: the inverse of :func:`line_of`.
+
+    Raises:
+        AttributeError, KeyError, TypeError, ValueError: it is no such line.
+    """
+    seen = (int(line["row"]), int(line["part"]), line["case"] + "")
+    names = list(line)
+    said = {name: line[name] for name in names[len(_ABOUT_ROW) : names.index("judge")]}
+    said["units"] = [
+        {name: value for name, value in unit.items() if name not in _PLACED} for unit in said["units"]
+    ]
+    said["usage"].keys()
+    return seen, Known(row=seen[0], status=said["status"] + "", said=said, new=False)

@@ -1,0 +1,201 @@
+"""What a run knows besides its output: the verdict of each case, the rows it has seen, lines that wait for their turn.
+
+A database beside the output, so that memory stays flat and a killed run loses nothing: a verdict is handed to the
+operating system before its line is written. A verdict belongs to what was judged and never to a place: rows may have
+been added, removed or changed when the run goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..errors import CheckpointError
+from .changes import Changes, changes_of
+
+__all__ = ["Known", "RunState", "Seen"]
+
+Seen = tuple[int, int, str]
+"""The number of a row, which of its cases, and the case's id."""
+_TABLES = """
+CREATE TABLE IF NOT EXISTS verdicts (
+    case_id TEXT PRIMARY KEY, row INTEGER, status TEXT, said TEXT, new INTEGER
+);
+CREATE TABLE IF NOT EXISTS rows_before (row INTEGER, part INTEGER, case_id TEXT, PRIMARY KEY (row, part));
+CREATE TABLE IF NOT EXISTS rows_now (row INTEGER, part INTEGER, case_id TEXT, PRIMARY KEY (row, part));
+CREATE TEMP TABLE waiting (number INTEGER PRIMARY KEY, line TEXT);
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What was said of a case.
+
+    Attributes:
+        row: the number of the row for which it was asked.
+        status: verdict, abstained or failed.
+        said: what a line says of it, whatever row it is about.
+        new: whether it was asked in this start.
+    """
+
+    row: int
+    status: str
+    said: Mapping[str, Any]
+    new: bool
+
+
+class RunState:
+    """The database of a run, as a context manager.
+
+    Args:
+        path: its file; ``None`` for one that is gone with the process.
+
+    Raises:
+        CheckpointError: it cannot be read or written, also later.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path, self._waiting, self._any = path, 0, False
+        self._lock = threading.RLock()  # rows may be read in a thread of their own
+        with self._told():
+            self._data = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False)
+            self._data.executescript(
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=FILE;" + _TABLES
+            )
+            self._data.execute("UPDATE verdicts SET new = 0 WHERE new")
+            self._turn()
+
+    def __enter__(self) -> RunState:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._data.close()
+
+    def _turn(self) -> None:
+        """Take the rows that the last start has read for those of before, if it has come as far."""
+        (now,), (before,) = (
+            self._data.execute(f"SELECT coalesce(max(row), 0) FROM {name}").fetchone()
+            for name in ("rows_now", "rows_before")
+        )
+        if now >= before:
+            self._data.executescript(
+                "DELETE FROM rows_before; INSERT INTO rows_before SELECT * FROM rows_now; DELETE FROM rows_now;"
+            )
+        else:
+            self._data.execute("DELETE FROM rows_now")
+        self._whole_before = bool(self._data.execute("PRAGMA user_version").fetchone()[0])
+        self._data.execute("PRAGMA user_version = 0")
+        self._any = self._data.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone() is not None
+
+    def load(self, lines: Iterable[tuple[Seen, Known]]) -> None:
+        """Take over what an output says; what is known is left as it is."""
+        with self._told(), self._together():
+            rows = self._data.execute("SELECT 1 FROM rows_before LIMIT 1").fetchone() is None
+            for seen, known in lines:
+                self._any = True
+                self._data.execute(
+                    "INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?, ?, 0)", _stored(seen[2], known)
+                )
+                if rows:
+                    self._whole_before = True
+                    self._data.execute("INSERT OR IGNORE INTO rows_before VALUES (?, ?, ?)", seen)
+
+    @property
+    def knows_old(self) -> bool:
+        """Whether an earlier start said anything."""
+        with self._told():
+            return self._data.execute("SELECT 1 FROM verdicts WHERE NOT new LIMIT 1").fetchone() is not None
+
+    def see(self, rows: Iterable[Seen]) -> None:
+        """Note rows of the input."""
+        with self._told(), self._together():
+            self._data.executemany("INSERT OR REPLACE INTO rows_now VALUES (?, ?, ?)", rows)
+
+    def known(self, case_id: str) -> Known | None:
+        """Return what was said of a case, in this start or an earlier one."""
+        if not self._any:
+            return None
+        with self._told():
+            asked = "SELECT row, status, said, new FROM verdicts WHERE case_id = ?"
+            found = self._data.execute(asked, (case_id,)).fetchone()
+        if found is None:
+            return None
+        return Known(row=found[0], status=found[1], said=json.loads(found[2]), new=bool(found[3]))
+
+    def keep(self, case_id: str, known: Known) -> None:
+        """Keep what was said of a case; it is on its way to the disk when this returns."""
+        with self._told():
+            self._any = True
+            self._data.execute(
+                "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, 1)", _stored(case_id, known)
+            )
+
+    def to_ask(self, *, failed_only: bool) -> int:
+        """Return how many different cases there are to ask about, of the rows that were seen."""
+        which = "IN" if failed_only else "NOT IN"
+        status = "=" if failed_only else "!="
+        with self._told():
+            asked = (
+                f"SELECT count(DISTINCT case_id) FROM rows_now WHERE case_id {which} "
+                f"(SELECT case_id FROM verdicts WHERE status {status} 'failed')"
+            )
+            return int(self._data.execute(asked).fetchone()[0])
+
+    def changes(self) -> Changes:
+        """Return how the rows differ from those of before; all of them have been seen."""
+        with self._told():
+            self._data.execute("PRAGMA user_version = 1")
+            return changes_of(self._data, whole_before=self._whole_before)
+
+    def wait(self, number: int, line: str | None) -> None:
+        """Keep a line that cannot be written yet, or that there is none."""
+        with self._told():
+            self._data.execute("INSERT INTO waiting VALUES (?, ?)", (number, line))
+            self._waiting += 1
+
+    def waited(self, number: int) -> tuple[str | None] | None:
+        """Return a line that waited, and keep it no longer; ``None`` if nothing is known of it."""
+        if not self._waiting:
+            return None
+        with self._told():
+            asked = "DELETE FROM waiting WHERE number = ? RETURNING line"
+            found = self._data.execute(asked, (number,)).fetchall()
+        self._waiting -= len(found)
+        return found[0] if found else None
+
+    def all_waited(self) -> Iterator[str]:
+        """Return all lines that still wait, in their order."""
+        with self._told():
+            for (line,) in self._data.execute("SELECT line FROM waiting WHERE line NOT NULL ORDER BY number"):
+                yield line
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Make one transaction of many writes."""
+        self._data.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._data.execute("COMMIT")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            with self._lock:
+                yield
+        except sqlite3.Error as error:
+            hint = "make room on the disk and start again with --resume"
+            raise CheckpointError(f"{self._path}: cannot be used: {error}", hint=hint) from error
+
+
+def _stored(case_id: str, known: Known) -> tuple[str, int, str, str]:
+    return case_id, known.row, known.status, json.dumps(known.said, ensure_ascii=False)

@@ -1,0 +1,221 @@
+"""How a run ended: what it adds up as its rows come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..programs.asking import Verdict
+from ..programs.judge import Judge
+from .changes import Changes
+from .lines import values_said
+from .state import Known
+
+__all__ = ["Counts", "Summary"]
+
+_SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "duplicated")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """How a run ended. The counts from ``verdicts`` to ``duplicated`` are of the rows judged now.
+
+    Attributes:
+        rows: rows of the input; where it was not read to its end, those that were read.
+        unread: whether it was not.
+        beside: rows of the input that hold nothing for the judge.
+        rejected: rows of the input that cannot be used.
+        rejects: the file that has them, with the reasons; empty if there is none.
+        left_out: columns of the rows that CSV or Parquet do not have, because they came after its first row.
+        changes: how the rows differ from those of earlier starts.
+        equal: rows that were answered by an equal one.
+        resumed: rows that an earlier run had done.
+        abstained_before: those of them that abstained.
+        verdicts: rows by status.
+        totals: what the rows' answers add up to, as JSON values: of closed labels, ``positive`` rows.
+        total_words: the same for people.
+        inconsistent: samples whose answer contradicted itself, whatever was made of them.
+        drawn: samples that were asked.
+        saved: samples that were not, because no outcome of their row could change any more.
+        saved_calls: the calls they would have taken, at most.
+        votes: votes cast, over all units.
+        agreeing: units with a label, and the sum of their agreement.
+        several: rows with two samples or more.
+        identical: those of them whose replies were all the same text.
+        reasked: samples in which missing units were asked for again.
+        extra: answers for something that was not asked.
+        duplicated: units that a reply gave two different labels.
+        stopped: which limit, signal or failure of the model ended the run, in words; empty if all rows were judged.
+        signal: the number of that signal.
+        spend: calls, tokens and cost of this start; answers paid by an earlier one count as ``replayed``.
+    """
+
+    rows: int
+    resumed: int
+    unread: bool = False
+    beside: int = 0
+    rejected: int = 0
+    rejects: str = ""
+    left_out: tuple[str, ...] = ()
+    changes: Changes = field(default_factory=Changes)
+    equal: int = 0
+    abstained_before: int = 0
+    verdicts: Mapping[str, int]
+    totals: Mapping[str, Any] = field(default_factory=dict)
+    total_words: tuple[str, ...] = ()
+    inconsistent: int = 0
+    drawn: int = 0
+    saved: int = 0
+    saved_calls: int = 0
+    votes: int = 0
+    agreeing: tuple[int, float] = (0, 0.0)
+    several: int = 0
+    identical: int = 0
+    reasked: int = 0
+    extra: int = 0
+    duplicated: int = 0
+    stopped: str = ""
+    signal: int | None = None
+    spend: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def left(self) -> int:
+        """Rows that a limit left to be judged."""
+        return self.rows - self.resumed - sum(self.verdicts.values())
+
+    @property
+    def unusable(self) -> float:
+        """The share of the rows that failed, abstained or were rejected, of those that were judged or rejected, 0 to 1.
+
+        Rows of earlier runs count, so that repeating a bad run with nothing left to do does not make it good.
+        """
+        judged = sum(self.verdicts.values())
+        bad = judged - self.verdicts.get("verdict", 0) + self.abstained_before + self.rejected
+        every = judged + self.resumed + self.rejected
+        return bad / every if every else 0.0
+
+    @property
+    def agreement(self) -> float | None:
+        """The mean over units of the share of votes that went to the label; ``None`` without a label."""
+        units, total = self.agreeing
+        return total / units if units else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts as plain values."""
+        return {
+            "rows": self.rows,
+            "beside": self.beside,
+            "rejected": self.rejected,
+            "changes": self.changes.to_json(),
+            "resumed": self.resumed,
+            "equal": self.equal,
+            "abstained_before": self.abstained_before,
+            "verdict": self.verdicts.get("verdict", 0),
+            "abstained": self.verdicts.get("abstained", 0),
+            "failed": self.verdicts.get("failed", 0),
+            **self.totals,
+            "inconsistent": self.inconsistent,
+            "drawn": self.drawn,
+            "saved": self.saved,
+            "saved_calls": self.saved_calls,
+            "votes": self.votes,
+            "agreement": self.agreement,
+            "several": self.several,
+            "identical": self.identical,
+            "reasked": self.reasked,
+            "extra": self.extra,
+            "duplicated": self.duplicated,
+            "stopped": self.stopped,
+            "left": self.left,
+        }
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What there is to say about samples and incomplete replies, for people."""
+        found = []
+        if self.equal:
+            found.append(f"{self.equal} rows answered by an equal one")
+        if self.several and self.agreement is not None:
+            found.append(f"{self.drawn} samples, mean agreement {self.agreement:.3f} of the votes cast")
+        if self.saved:
+            found.append(
+                f"{self.saved} samples not drawn, as nothing could change ({self.saved_calls} calls)"
+            )
+        if self.identical:
+            found.append(
+                f"{self.identical} of {self.several} rows with several samples got the same text each time: a short "
+                "answer may recur, but if the provider does not really sample, these votes are one vote"
+            )
+        if self.inconsistent:
+            found.append(f"{self.inconsistent} answers contradicted themselves")
+        if self.reasked:
+            found.append(
+                f"{self.reasked} replies left units out or labelled them twice; those were asked again"
+            )
+        if self.extra:
+            found.append(f"{self.extra} labels were for nothing that was asked")
+        if self.left_out:
+            found.append(f"columns that came after the first row are left out: {', '.join(self.left_out)}")
+        return tuple(found)
+
+
+class Counts:
+    """What a run adds up as its rows come."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.resumed: Counter[str] = Counter()
+        self.equal = 0
+        self._status: Counter[str] = Counter()
+        self._sums: Counter[str] = Counter()
+        self._answers: Counter[str] = Counter()
+        self._agreements = (0, 0.0)
+
+    def add(self, verdict: Verdict) -> None:
+        """Count a row that was asked about."""
+        self._status[verdict.status] += 1
+        self._sums.update({name: int(getattr(verdict, name)) for name in _SUMMED})
+        self._answers.update(self._judge.answer.tally(verdict.values, verdict.counts))
+        self._sums["several"] += verdict.drawn > 1
+        self._sums["votes"] += sum(sum(votes.values()) for votes in verdict.votes)
+        shares = [share for share in verdict.agreement if share is not None]
+        self._agreements = (self._agreements[0] + len(shares), self._agreements[1] + sum(shares))
+
+    def add_known(self, known: Known) -> None:
+        """Count a row that was answered by an equal one, or in an earlier start."""
+        if not known.new:
+            self.resumed[known.status] += 1
+            return
+        self.equal += 1
+        self._status[known.status] += 1
+        self._answers.update(
+            self._judge.answer.tally(values_said(self._judge, known.said), known.said["counts"])
+        )
+
+    @property
+    def answered(self) -> int:
+        """Rows about which the model said something."""
+        return self._status.total() - self._status["failed"]
+
+    @property
+    def done(self) -> int:
+        """Rows that have a line."""
+        return self._status.total() + self.resumed.total()
+
+    def summary(self, rows: int) -> Summary:
+        """Return what there is so far, of so many rows."""
+        sums: dict[str, Any] = {name: self._sums[name] for name in (*_SUMMED, "several", "votes")}
+        return Summary(
+            rows=rows,
+            resumed=self.resumed.total(),
+            abstained_before=self.resumed["abstained"],
+            equal=self.equal,
+            verdicts=dict(self._status),
+            saved_calls=sums["saved"] * self._judge.calls,
+            agreeing=self._agreements,
+            totals=self._judge.answer.totals(self._answers),
+            total_words=self._judge.answer.total_words(self._answers),
+            **sums,
+        )

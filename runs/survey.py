@@ -1,0 +1,109 @@
+"""What the input holds: counted before anything is asked where it can be read twice, else while it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..cases import Case
+from ..errors import GoldError
+from ..gold.columns import Rejects
+from ..gold.expanding import nothing_for
+from ..gold.new_rows import BadRow, NewRow, OtherRow, Source, no_rows
+from .state import RunState, Seen
+
+__all__ = ["OnBadRow", "Survey"]
+
+OnBadRow = Literal["reject", "stop"]
+_AT_ONCE = 1000
+"""Rows that are noted together."""
+_SHOWN = 64
+"""Cases from the beginning of the input by which a prompt is measured."""
+_HOPELESS = 10
+"""Bad rows at the beginning, and no other, after which it is no matter of some bad rows."""
+
+
+@dataclass(kw_only=True)
+class Survey:
+    """What was found in the input so far.
+
+    Attributes:
+        source: the input.
+        rejects: takes the rows that cannot be used.
+        on_bad_row: whether such a row ends the work.
+        rows: cases to judge: mostly one a row.
+        beside: rows in which nothing concerns the judge.
+        whole: whether that is all there is.
+        shown: a few cases.
+        columns: names of the rows' other columns, in the order in which they came.
+    """
+
+    source: Source
+    rejects: Rejects
+    on_bad_row: OnBadRow
+    rows: int = 0
+    beside: int = 0
+    whole: bool = False
+    shown: list[Case] = field(default_factory=list)
+    columns: dict[str, None] = field(default_factory=dict)
+
+    def all(self, state: RunState) -> None:
+        """Read the whole input once.
+
+        Raises:
+            GoldError: it cannot be read, or not one of its rows can be used, or one cannot and ``on_bad_row`` is stop.
+        """
+        for _ in self.found(state):
+            pass
+
+    def found(self, state: RunState) -> Iterator[NewRow]:
+        """Return the rows as they are read for the first time: they are counted and noted, and bad ones set aside.
+
+        Raises:
+            GoldError: as :meth:`all`, while they are iterated.
+        """
+        noted: list[Seen] = []
+        for row in self.source.rows():
+            if isinstance(row, BadRow):
+                self._reject(row)
+            elif isinstance(row, OtherRow):
+                self.beside += 1
+            else:
+                noted.append((row.row, row.part, row.case.id))
+                self._count(row)
+                if len(noted) >= _AT_ONCE:
+                    state.see(noted)
+                    noted = []
+                yield row
+        state.see(noted)
+        self.whole = True
+        if not self.rows:
+            raise self._nothing()
+
+    def again(self) -> Iterator[NewRow]:
+        """Return the rows once more."""
+        return (row for row in self.source.rows() if isinstance(row, NewRow))
+
+    def _count(self, row: NewRow) -> None:
+        self.rows += 1
+        if len(self.shown) < _SHOWN:
+            self.shown.append(row.case)
+        self.columns.update(dict.fromkeys(row.columns))
+
+    def _reject(self, row: BadRow) -> None:
+        if self.on_bad_row == "stop":
+            raise row.error
+        self.rejects.add(row.error, row.content)
+        if not self.rows and not self.source.can_be_read_again and self.rejects.count >= _HOPELESS:
+            raise self._nothing()
+
+    def _nothing(self) -> GoldError:
+        """Return why there is nothing to judge."""
+        if self.rejects.first is not None:
+            return self.rejects.first
+        return (
+            nothing_for(self.source.judge, self.beside, self.source.name)
+            if self.beside
+            else no_rows(self.source.name)
+        )

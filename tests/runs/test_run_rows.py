@@ -1,0 +1,322 @@
+"""``jurist run``: rows of any source, each exactly once in the output, whatever became of them in between."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loopback import truth_of
+from small import cli, read_jsonl, start, write_jsonl
+
+from jurist.gold.rowfiles import parse
+from jurist.runs.changes import Changes
+from jurist.runs.feeding import Feed
+from jurist.runs.lines import kept_name
+from jurist.runs.state import RunState
+
+TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
+FECT = ("run", "fect:basic")
+JUDGED = ("status", "label", "units", "case", "row")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+
+
+def new_rows(count: int, first: int = 0) -> list[dict[str, Any]]:
+    return [
+        {"id": f"r{n}", "conversation": TALK, "claim": f"The customer said the number {n} aloud.", "note": n}
+        for n in range(first, first + count)
+    ]
+
+
+def on(server: Any, *more: object, rows: str = "rows.jsonl", out: str = "o.jsonl") -> tuple[object, ...]:
+    where = ("--input", rows, "--output", out, "--model", "openai/x", "--api-base", server.url, "--yes")
+    return (*FECT, *where, *more)
+
+
+def right(rows: list[dict[str, Any]], lines: list[dict[str, Any]]) -> bool:
+    """Whether each line has the id, the note and the verdict of its own row."""
+    told = [(row["id"], row["note"], truth_of(row["claim"])) for row in rows]
+    return told == [(line["id"], line["note"], line["label"] == "factual") for line in lines]
+
+
+def _csv(rows: list[dict[str, Any]]) -> bytes:
+    return (
+        "id,conversation,claim,note\n"
+        + "".join(f'{row["id"]},"{row["conversation"]}",{row["claim"]},{row["note"]}\n' for row in rows)
+    ).encode()
+
+
+def _parquet(rows: list[dict[str, Any]]) -> bytes:
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), sink)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+@pytest.mark.parametrize("out", ["o.jsonl", "o.csv", "o.parquet"])
+def test_every_source_and_every_output_say_the_same(out: str) -> None:
+    rows = new_rows(30)
+    write_jsonl(Path("rows.jsonl"), rows)
+    Path("rows.csv").write_bytes(_csv(rows))
+    Path("rows.parquet").write_bytes(_parquet(rows))
+    Path("folder/deep").mkdir(parents=True)
+    write_jsonl(Path("folder/a.jsonl"), rows[:11])
+    Path("folder/b.csv").write_bytes(_csv(rows[11:12]))
+    Path("folder/deep/c.parquet").write_bytes(_parquet(rows[12:]))
+    found = {}
+    for source in ("rows.jsonl", "rows.csv", "rows.parquet", "folder"):
+        place = Path(f"of-{source}") / out
+        done = cli(*FECT, "--input", source, "--output", place)
+        assert done.code == 0, done.err
+        table = parse(place.read_bytes(), str(place))
+        found[source] = [row for _, row in table.rows]
+        assert [str(row["id"]) for row in found[source]] == [row["id"] for row in rows]
+        assert [int(row["note"]) for row in found[source]] == list(range(30))
+        assert not {".o.jsonl.part", f".{out}.jurist"} & {entry.name for entry in place.parent.iterdir()}
+    inside = cli(*FECT, "--input", "folder", "--output", "folder/deep/out.jsonl")
+    assert (inside.code, "is part of the input folder" in inside.err) == (2, True)
+    told = [[{name: row[name] for name in JUDGED} for row in one] for one in found.values()]
+    assert all(one == told[0] for one in told)
+
+
+def test_a_pipe_is_judged_while_it_is_written(serve: Callable[..., Any], tmp_path: Path) -> None:
+    rows, server = new_rows(6), serve()
+    os.mkfifo(tmp_path / "pipe")
+    process = start(*on(server, rows="pipe"), cwd=tmp_path)
+    with (tmp_path / "pipe").open("w") as pipe:
+        for number, row in enumerate(rows, 1):
+            pipe.write(json.dumps(row) + "\n")
+            pipe.flush()
+            while server.count < number and process.poll() is None:
+                time.sleep(0.01)
+            assert process.poll() is None
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert right(rows, read_jsonl(Path("o.jsonl")))
+
+
+def test_columns_are_renamed_and_kept() -> None:
+    rows = [
+        {"talk": TALK, "said": "It is a lamp.", "label": n, "input_label": 7, "group": "g"} for n in range(2)
+    ]
+    write_jsonl(Path("rows.jsonl"), rows)
+    argv = (*FECT, "--input", "rows.jsonl", "--column", "talk=conversation", "--column", "said=claim")
+    assert cli(*argv, "--output", "all.jsonl").code == 0
+    for number, line in enumerate(read_jsonl(Path("all.jsonl"))):
+        assert (line["input_label"], line["input_input_label"], line["group"]) == (number, 7, "g")
+        assert line["id"] == line["case"]
+    assert cli(*argv, "--output", "none.jsonl", "--keep", "none").code == 0
+    assert "input_label" not in read_jsonl(Path("none.jsonl"))[0]
+    wrong = cli(*argv[:4], "--column", "tlk=conversation", "--output", "x.jsonl")
+    assert (wrong.code, "there is no such column; the row has 'talk'" in wrong.err) == (1, True)
+    assert cli(*argv[:4], "--column", "talk", "--output", "x.jsonl").code == 2
+    assert not Path("x.jsonl").exists()
+
+
+@given(st.lists(st.sampled_from(["", "input_"]).flatmap(lambda a: st.sampled_from([a, a * 2]))), st.data())
+def test_different_columns_never_share_a_name(prefixes: list[str], data: st.DataObject) -> None:
+    names = {prefix + data.draw(st.sampled_from(["label", "status", "x", "input"])) for prefix in prefixes}
+    assert len({kept_name(name) for name in names}) == len(names)
+    assert not {"label", "status"} & {kept_name(name) for name in names}
+
+
+def test_a_bad_row_is_set_aside_with_its_reason_and_the_others_are_judged() -> None:
+    rows = new_rows(6)
+    rows[2].pop("claim")
+    text = (
+        "".join(json.dumps(row) + "\n" for row in rows[:4]) + '{"half": \n\xff\n' + json.dumps(rows[5]) + "\n"
+    )
+    Path("rows.jsonl").write_bytes(text.encode("latin-1"))
+    done = cli(*FECT, "--input", "rows.jsonl", "--output", "o.jsonl", "--json")
+    assert (done.code, done.json["rejected"], done.json["verdict"]) == (3, 3, 4)
+    assert [line["id"] for line in read_jsonl(Path("o.jsonl"))] == ["r0", "r1", "r3", "r5"]
+    set_aside = read_jsonl(Path("o.rejected.jsonl"))
+    assert [one["source"] for one in set_aside] == [f"rows.jsonl:{n}" for n in (3, 5, 6)]
+    assert (set_aside[0]["field"], set_aside[0]["reason"]) == ("claim", "the field is missing")
+    assert set_aside[0]["row"] == rows[2]
+    assert "is not UTF-8" in set_aside[2]["reason"]
+    stopped = cli(*FECT, "--input", "rows.jsonl", "--output", "p.jsonl", "--on-bad-row", "stop")
+    assert (stopped.code, Path("p.jsonl").exists()) == (1, False)
+    assert "rows.jsonl:3, field 'claim': the field is missing" in stopped.err
+    write_jsonl(Path("rows.jsonl"), [{"x": 1}] * 3)
+    hopeless = cli(*FECT, "--input", "rows.jsonl", "--output", "q.jsonl")
+    assert (hopeless.code, Path("q.jsonl").exists()) == (1, False)
+    assert "rows.jsonl:1, field 'conversation': the field is missing" in hopeless.err
+
+
+def test_lines_stand_in_the_order_of_the_input_and_a_hung_row_holds_up_nobody(
+    serve: Callable[..., Any],
+) -> None:
+    rows = new_rows(40)
+    write_jsonl(Path("rows.jsonl"), rows)
+    server = serve(faults=lambda index, body: "hang" if "number 3 " in str(body) and index < 30 else None)
+    done = cli(*on(server, "--concurrency", 4, "--timeout", 2))
+    assert done.code == 0, done.err
+    assert right(rows, read_jsonl(Path("o.jsonl")))
+    again = [hit.index for hit in server.hits if "number 3 " in str(hit.body)]
+    assert again[-1] == 40, "all others were asked while it hung"
+    assert cli(*on(serve(), "--unordered", out="p.jsonl")).code == 0
+    lines = sorted(read_jsonl(Path("p.jsonl")), key=lambda line: int(line["row"]))
+    assert right(rows, lines)
+
+
+def test_equal_rows_are_judged_once_and_answered_each_time(serve: Callable[..., Any]) -> None:
+    rows = [{**row, "id": n, "note": n} for n, row in enumerate(new_rows(5) * 8)]
+    write_jsonl(Path("rows.jsonl"), rows)
+    server = serve(delay=0.02)
+    done = cli(*on(server, "--json", "--concurrency", 16))
+    assert (done.code, server.count, done.json["equal"], done.json["verdict"]) == (0, 5, 35, 40)
+    lines = read_jsonl(Path("o.jsonl"))
+    assert right(rows, lines)
+    assert sum(line["usage"]["calls"] for line in lines) == 5
+    assert done.json["positive"] == sum(line["label"] == "non_factual" for line in lines)
+
+
+def test_rows_that_came_went_or_changed_are_named_and_no_verdict_goes_to_another_row(
+    serve: Callable[..., Any],
+) -> None:
+    rows, server = new_rows(30), serve()
+    write_jsonl(Path("rows.jsonl"), rows)
+    assert cli(*on(server, "--max-calls", 20)).code == 1
+    changed = [*new_rows(1, 100), *rows[:4], *rows[6:10], {**rows[10], "claim": "Another claim."}, *rows[11:]]
+    write_jsonl(Path("rows.jsonl"), changed)
+    done = cli(*on(server, "--resume", "--json"))
+    assert done.code == 0, done.err
+    assert right(changed, read_jsonl(Path("o.jsonl")))
+    assert done.json["changes"] == {"changed": 0, "added": 2, "removed": 3, "moved": 27}
+    for said in ("rows 1, 10 are new: asked", "rows 5, 6, 11 are gone: left out", "not asked again"):
+        assert said in done.err
+    assert max(server.by_body.values()) == 1, "what was judged was not paid again"
+
+
+def test_only_failed_rows_are_asked_again(serve: Callable[..., Any]) -> None:
+    rows = new_rows(20)
+    write_jsonl(Path("rows.jsonl"), rows)
+    broken = serve(faults=lambda index, body: "400" if "number 7 " in str(body) else None)
+    assert cli(*on(broken, "--max-calls", 10, "--concurrency", 1)).code == 1
+    server = serve()
+    done = cli(*on(server, "--retry-failed", "--json"))
+    assert (done.json["resumed"], done.json["verdict"], done.json["left"], server.count) == (9, 1, 10, 1)
+    assert right(rows[:10], read_jsonl(Path("o.jsonl")))
+    assert cli(*on(server, "--resume")).code == 0
+    assert right(rows, read_jsonl(Path("o.jsonl")))
+    assert server.count == 11
+
+
+def test_lines_further_down_survive_a_run_that_stops_before_them(serve: Callable[..., Any]) -> None:
+    rows = new_rows(20)
+    write_jsonl(Path("rows.jsonl"), rows[10:])
+    assert cli(*on(serve())).code == 0
+    write_jsonl(Path("rows.jsonl"), rows)
+    assert cli(*on(serve(), "--resume", "--max-calls", 3, "--concurrency", 1)).code == 1
+    assert right(rows[:3] + rows[10:], read_jsonl(Path("o.jsonl")))
+
+
+def test_an_unfinished_run_is_not_forgotten_by_accident(serve: Callable[..., Any]) -> None:
+    write_jsonl(Path("rows.jsonl"), new_rows(10))
+    assert cli(*on(serve(), "--max-calls", 4)).code == 1
+    Path("o.jsonl").unlink()
+    server = serve()
+    refused = cli(*on(server))
+    assert (refused.code, server.count) == (1, 0)
+    assert "--resume" in refused.err
+    done = cli(*on(server, "--resume", "--json"))
+    assert (done.code, done.json["resumed"], server.count) == (0, 4, 6)
+
+
+@pytest.mark.parametrize("name", ["o.tsv", "o.xlsx", "o.json", "o.jsonl.gz"])
+def test_another_format_is_refused_before_anything_is_asked(name: str, serve: Callable[..., Any]) -> None:
+    write_jsonl(Path("rows.jsonl"), new_rows(2))
+    server = serve()
+    done = cli(*on(server, out=name))
+    assert (done.code, server.count, "use .jsonl, .csv, .parquet" in done.err) == (2, 0, True)
+
+
+@given(
+    before=st.lists(st.integers(0, 6), max_size=8), now=st.lists(st.integers(0, 6), min_size=1, max_size=8)
+)
+@settings(max_examples=60, deadline=None)
+def test_changes_account_for_every_row(before: list[int], now: list[int]) -> None:
+    with RunState(None) as state:
+        for rows in (before, now):
+            state.see([(n, 1, str(case)) for n, case in enumerate(rows, 1)])
+            found = state.changes()
+            state._turn()
+    if not before:
+        assert found == Changes()
+        return
+    gone, fresh = set(before) - set(now), set(now) - set(before)
+    assert found.changed.count + found.added.count == sum(case in fresh for case in now)
+    assert found.changed.count + found.removed.count == sum(case in gone for case in before)
+
+
+@given(st.lists(st.integers(), max_size=700))
+@settings(max_examples=20, deadline=None)
+def test_what_is_read_in_a_thread_comes_in_order_and_once(items: list[int]) -> None:
+    async def all_of() -> list[int]:
+        feed, found = Feed(items), list[int]()
+
+        async def some() -> None:
+            while (item := await feed.take()) is not None:
+                found.append(item)
+
+        await asyncio.gather(*(some() for _ in range(3)))
+        return found
+
+    assert asyncio.run(all_of()) == items
+
+
+def test_an_error_of_the_reading_comes_after_the_items_before_it() -> None:
+    def broken() -> Iterator[int]:
+        yield 1
+        raise ValueError("torn")
+
+    async def go() -> None:
+        feed = Feed(broken())
+        assert await feed.take() == 1
+        with pytest.raises(ValueError, match="torn"):
+            await feed.take()
+
+    asyncio.run(go())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("out", ["o.jsonl", "o.parquet"])
+def test_twenty_kills_leave_each_row_once_and_pay_for_nothing_but_what_was_in_flight(
+    out: str, serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    rows, server, chance = new_rows(1500), serve(delay=0.02), random.Random(out)
+    write_jsonl(Path("rows.jsonl"), rows)
+    flying = 0
+    for number in range(20):
+        more = ("--resume",) if number else ()
+        process = start(*on(server, "--concurrency", 16, *more, out=out), cwd=tmp_path)
+        before, wanted = server.count, chance.randint(5, 60)
+        while server.count - before < wanted and process.poll() is None:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        flying += server.in_flight
+        process.communicate(timeout=60)
+    done = cli(*on(server, "--resume", "--json", "--concurrency", 16, out=out))
+    assert done.code == 0, done.err
+    lines = [row for _, row in parse(Path(out).read_bytes(), out).rows]
+    assert right(rows, [{**line, "note": int(line["note"])} for line in lines])
+    assert len(rows) <= server.count <= len(rows) + flying + 20 * 16
+    assert max(server.by_body.values()) <= 21
+    assert Counter(server.by_body.values())[1] >= len(rows) - 20 * 16
