@@ -7,18 +7,30 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import Common, Limits, ModelOptions, SamplingOptions, StrictnessOptions, VerifierOptions, share
-from .options import flag, option, positional, repeated
+from .groups import (
+    Common,
+    Limits,
+    ModelOptions,
+    RowOptions,
+    SamplingOptions,
+    StrictnessOptions,
+    VerifierOptions,
+    share,
+)
+from .options import flag, option, positional
 
 __all__ = ["RUN", "RunOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(ModelOptions, VerifierOptions, SamplingOptions, StrictnessOptions, Limits, Common):
+class RunOptions(
+    ModelOptions, VerifierOptions, SamplingOptions, StrictnessOptions, RowOptions, Limits, Common
+):
     """Of ``jurist run``."""
 
     helps: ClassVar[Mapping[str, str]] = {
-        "max_calls": "never make one call more; the rows that are left wait for --resume"
+        "max_calls": "never make one call more; the rows that are left wait for --resume",
+        "rejects": "where rows that cannot be used are set aside, with the reasons (default: OUTPUT.rejected.jsonl)",
     }
 
     judge: str = positional("JUDGE[@VERSION]", help="latest version, a certain one, or JUDGE:basic")
@@ -34,9 +46,6 @@ class RunOptions(ModelOptions, VerifierOptions, SamplingOptions, StrictnessOptio
         metavar="F.jsonl",
         help="where the lines go: .jsonl, .csv or .parquet; - is standard output (JSONL)",
     )
-    columns: tuple[str, ...] = repeated(
-        "--column", metavar="COLUMN=FIELD", help="the column of the input that is a field of the judge"
-    )
     keep: str = option(
         "--keep",
         "all",
@@ -47,7 +56,7 @@ class RunOptions(ModelOptions, VerifierOptions, SamplingOptions, StrictnessOptio
         "--on-bad-row",
         "reject",
         choices=("reject", "stop"),
-        help="write a row that cannot be used to OUTPUT.rejected.jsonl with the reason (default), or stop",
+        help="set a row that cannot be used aside, with the reason, and judge the others (default), or stop",
     )
     unordered: bool = flag("--unordered", help="write lines as they come, not in the order of the input")
     stopping: Literal["settled", "all"] = option(

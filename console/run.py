@@ -9,14 +9,13 @@ from pathlib import Path
 from ..arguments.run import RunOptions
 from ..engines.meter import Budget
 from ..errors import UsageError
-from ..gold.columns import column_names
 from ..gold.new_rows import Source
 from ..jobs.estimate import Estimate, free
 from ..jobs.measuring import part_of
 from ..keeping.loading import LoadedJudge
 from ..runs.runner import Plan, RunSettings, Summary, run_judge
 from .approving import Bill, agree, approve
-from .common import Bar, budget_of, judge_of, model_of, store_of, verifier_model
+from .common import Bar, budget_of, judge_of, mapping_of, model_of, store_of, verifier_model
 from .printing import Result, remark
 
 __all__ = ["run"]
@@ -31,8 +30,9 @@ def run(options: RunOptions) -> Result:
             "cannot be read again",
             hint="name a file with --output",
         )
-    settings, names = _settings(options), column_names(options.columns)
+    settings, mapping = _settings(options), mapping_of(options)
     loaded = _loaded(options)
+    mapping.check(loaded.judge)
     if loaded.proven_for not in ("", loaded.judge.answer.strictness):
         remark(
             f"{loaded.name} was proven for strictness {loaded.proven_for} and runs with "
@@ -51,7 +51,7 @@ def run(options: RunOptions) -> Result:
 
         summary = run_judge(
             loaded,
-            Source(name=options.input, judge=loaded.judge, names=names),
+            Source(name=options.input, judge=loaded.judge, mapping=mapping),
             sys.stdout if options.output == "-" else Path(options.output),
             settings=settings,
             on_begin=begin,
@@ -68,6 +68,7 @@ def _settings(options: RunOptions) -> RunSettings:
         retry_failed=options.retry_failed,
         fresh=options.fresh,
         on_bad_row=options.on_bad_row,
+        rejects=None if options.rejects is None else Path(options.rejects),
         keep=None if named == ("all",) else () if named == ("none",) else named,
         ordered=not options.unordered,
     )

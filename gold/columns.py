@@ -9,10 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO, TypeAlias
 
-from ..errors import GoldError, UsageError
+from ..errors import GoldError
 from .rowtypes import Row
 
-__all__ = ["OnBad", "Problem", "Rejects", "column_names", "refuse", "renamed"]
+__all__ = ["OnBad", "Problem", "Rejects", "refuse", "renamed"]
 
 OnBad: TypeAlias = Callable[[GoldError, Mapping[str, Any] | None], None]
 """Takes what is wrong with a row and the row as far as it could be read; may raise the error."""
@@ -27,36 +27,8 @@ def refuse(error: GoldError, row: Mapping[str, Any] | None) -> None:
     raise error
 
 
-def column_names(pairs: Sequence[str]) -> dict[str, str]:
-    """Return ``["answer=response"]`` as the name that each column of the file is to have.
-
-    Raises:
-        UsageError: one is not of the form COLUMN=FIELD, or two give the same name.
-    """
-    found: dict[str, str] = {}
-    for pair in pairs:
-        column, equals, field = (part.strip() for part in pair.partition("="))
-        if not (column and equals and field):
-            raise UsageError(f"--column {pair!r} renames nothing", hint="write it as --column COLUMN=FIELD")
-        if column in found or field in found.values():
-            raise UsageError(f"--column {pair!r} names a column twice", hint="give each name once")
-        found[column] = field
-    return found
-
-
-def renamed(
-    row: Mapping[str, Any], names: Mapping[str, str], *, path: str = "", line: int | None = None
-) -> Row:
-    """Return a row whose columns are called as ``names`` says; a column that had such a name gives way.
-
-    Raises:
-        GoldError: the row has no such column.
-    """
-    for column in names:
-        if column not in row:
-            have = ", ".join(map(repr, list(row)[:8])) or "nothing"
-            hint = f"the row has {have}; correct --column"
-            raise GoldError("there is no such column", path=path, line=line, field=column, hint=hint)
+def renamed(row: Mapping[str, Any], names: Mapping[str, str]) -> Row:
+    """Return a row whose columns are called as ``names`` says; a column that had such a name gives way."""
     taken = set(names.values())
     return {names.get(key, key): value for key, value in row.items() if key in names or key not in taken}
 

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 from ..cases import Case
 from ..errors import GoldError
 from ..programs.judge import Judge
-from .columns import renamed
 from .documents import read_for
 from .expanding import expand_row, nothing_for
 from .goldrows import input_columns, make_case
+from .mapping import RowMapping
 from .readers import Reading
 from .rowtypes import Row
 from .streams import Placed, can_be_read_again, stream
@@ -70,12 +70,12 @@ class Source:
     Attributes:
         name: what :func:`jurist.gold.streams.stream` takes; documents for a judge of documents.
         judge: whose rows they are.
-        names: column of the source -> the name it is to have.
+        mapping: how its columns and labels are called by the judge.
     """
 
     name: str
     judge: Judge
-    names: Mapping[str, str] = field(default_factory=dict)
+    mapping: RowMapping = field(default_factory=RowMapping)
 
     @property
     def can_be_read_again(self) -> bool:
@@ -94,7 +94,7 @@ class Source:
                 yield BadRow(row=number, error=found, content=None)
                 continue
             try:
-                row = renamed(found, self.names, path=path, line=line) if self.names else found
+                row = self.mapping.row(self.judge, found)
                 cases = self._cases(Reading(name=path, path=path, rows=[(line, row)], kind=kind))
             except GoldError as error:
                 yield BadRow(row=number, error=error, content=found)

@@ -54,6 +54,7 @@ class RunSettings:
         retry_failed: the same, for rows that failed only: others that are left stay so.
         fresh: forget an unfinished run of this output.
         on_bad_row: what becomes of a row that cannot be used: it is set aside, or ends the run.
+        rejects: the file for those that are set aside; default: beside the output.
         keep: columns of the input that travel into the output; ``None`` for all that are not judged.
         ordered: whether lines stand in the order of the input, or as they come.
     """
@@ -63,6 +64,7 @@ class RunSettings:
     retry_failed: bool = False
     fresh: bool = False
     on_bad_row: OnBadRow = "reject"
+    rejects: Path | None = None
     keep: Sequence[str] | None = None
     ordered: bool = True
 
@@ -191,7 +193,8 @@ def _paid(
     on_begin: Callable[[Plan], None],
     on_row: Callable[[], None],
 ) -> Summary:
-    rejected = work.output and work.output.with_name(f"{work.output.stem}.rejected.jsonl")
+    beside = work.output and work.output.with_name(f"{work.output.stem}.rejected.jsonl")
+    rejected = settings.rejects or beside
     with ExitStack() as stack:
         job = stack.enter_context(paying(work, work.start(settings)))
         state = stack.enter_context(

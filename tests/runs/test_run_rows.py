@@ -124,7 +124,10 @@ def test_columns_are_renamed_and_kept() -> None:
     assert cli(*argv, "--output", "none.jsonl", "--keep", "none").code == 0
     assert "input_label" not in read_jsonl(Path("none.jsonl"))[0]
     wrong = cli(*argv[:4], "--column", "tlk=conversation", "--output", "x.jsonl")
-    assert (wrong.code, "there is no such column; the row has 'talk'" in wrong.err) == (1, True)
+    assert (wrong.code, "field 'conversation': the field is missing; the row has 'talk'" in wrong.err) == (
+        1,
+        True,
+    )
     assert cli(*argv[:4], "--column", "talk", "--output", "x.jsonl").code == 2
     assert not Path("x.jsonl").exists()
 
