@@ -16,6 +16,8 @@ from .rowtypes import Found, Row
 __all__ = ["json_rows", "parse_json"]
 
 _STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
+_DEEPEST = 100
+"""Lists and objects that may stand in each other."""
 _LAID_OUT = 64 * 1024 * 1024
 """Characters up to which a file may be one object over several lines: the rest of it is lines."""
 
@@ -64,15 +66,52 @@ def parse_json(text: str, path: str, *, first_line: int = 1) -> Any:
         GoldError: the text is not JSON, with the line.
     """
     try:
-        return json.loads(text)
+        found = json.loads(text, object_pairs_hook=_said_once)
     except json.JSONDecodeError as error:
         raise _broken(error.msg, path, first_line + error.lineno - 1, error.colno) from error
+    except _TwiceError as error:
+        raise _twice(error, path, first_line) from error
     except ValueError as error:
         raise _too_long(text, path, first_line) from error
     except RecursionError as error:
-        raise GoldError(
-            "the JSON is nested too deeply", path=path, line=first_line, hint="flatten the row"
-        ) from error
+        raise _too_deep(path, first_line) from error
+    if text.count("[") + text.count("{") > _DEEPEST and _is_too_deep(found):
+        raise _too_deep(path, first_line)
+    return found
+
+
+class _TwiceError(ValueError):
+    """A key stands twice in one object; the argument is the key."""
+
+
+def _said_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwiceError(next(name for name in names if names.count(name) > 1))
+    return found
+
+
+def _twice(error: _TwiceError, path: str, line: int) -> GoldError:
+    what, hint = "an object gives this key twice", "keep one of the two values"
+    return GoldError(what, path=path, line=line, field=str(error)[:80], hint=hint)
+
+
+def _too_deep(path: str, line: int) -> GoldError:
+    return GoldError("the JSON is nested too deeply", path=path, line=line, hint="flatten the row")
+
+
+def _is_too_deep(value: Any) -> bool:
+    """Whether lists and objects stand in each other deeper than whoever writes the row again could follow."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        parts = [
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+        ]
+        level = [inner for part in parts for inner in part if isinstance(inner, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def _broken(message: str, path: str, line: int, column: int) -> GoldError:
@@ -143,6 +182,8 @@ def _one_object(text: str, path: str, first_line: int) -> Row | None:
         return None
     except ValueError as error:
         raise _too_long(text, path, first_line) from error
+    if isinstance(whole, dict):
+        parse_json(text, path, first_line=first_line)
     return whole if isinstance(whole, dict) and unreadable(text, path, first_line) is None else None
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import math
 import shutil
 import tempfile
 from collections import Counter
@@ -32,6 +33,12 @@ _CELL = 128 * 1024 * 1024
 """Characters that a CSV cell may have: those of a cell that is never closed are all that follow it."""
 _BATCH = 256
 """Rows of Parquet that are in memory at once."""
+_ROW = 256
+"""Bytes that a row takes beside its values."""
+_WIDEST = 1 << 20
+"""Bytes that rows of Parquet may take on average: a small file can expand to any size."""
+_WHOLE = 1 << 30
+"""Bytes that all rows of Parquet may take where they are read at once; a stream has no such limit."""
 
 
 def parse(data: bytes, path: str, on_bad: OnBad = refuse) -> Table:
@@ -45,7 +52,7 @@ def parse(data: bytes, path: str, on_bad: OnBad = refuse) -> Table:
     Raises:
         GoldError: the content is empty, not UTF-8, or broken, with its line.
     """
-    kind, found = scan(io.BytesIO(data), path)
+    kind, found = scan(io.BytesIO(data), path, most=_WHOLE)
     rows: Rows = []
     for line, row in found:
         if isinstance(row, GoldError):
@@ -55,7 +62,7 @@ def parse(data: bytes, path: str, on_bad: OnBad = refuse) -> Table:
     return Table(rows=rows, kind=kind)
 
 
-def scan(stream: BinaryIO, path: str) -> tuple[Kind, Iterator[Found]]:
+def scan(stream: BinaryIO, path: str, *, most: float = math.inf) -> tuple[Kind, Iterator[Found]]:
     """Return the rows of a stream, each read when it is asked for, and what is wrong with those that are broken.
 
     Memory stays flat, but for a JSON array, which is read whole.
@@ -63,13 +70,14 @@ def scan(stream: BinaryIO, path: str) -> tuple[Kind, Iterator[Found]]:
     Args:
         stream: of bytes, buffered.
         path: as for :func:`parse`.
+        most: bytes that all rows of Parquet together may take.
 
     Raises:
         GoldError: all of it is empty or unreadable; also while it is iterated.
     """
     head = stream.read1(_HEAD)  # type: ignore[attr-defined]
     if head[:4] == b"PAR1":
-        return "columns", _parquet(_seekable(stream, head), path)
+        return "columns", _parquet(_seekable(stream, head), path, most)
     check_packed(head, path)
     while not (start := head.removeprefix(_BOM).lstrip()[:1]):
         more = stream.read1(_HEAD)  # type: ignore[attr-defined]
@@ -165,13 +173,17 @@ def _cells(header: str, delimiter: str) -> int:
         return 0
 
 
-def _parquet(stream: BinaryIO, path: str) -> Iterator[Found]:
+def _parquet(stream: BinaryIO, path: str, most: float) -> Iterator[Found]:
     import pyarrow
-    import pyarrow.parquet
 
-    number = 0
+    number, taken = 0, 0
     try:
-        for batch in pyarrow.parquet.ParquetFile(stream).iter_batches(batch_size=_BATCH):
+        for batch in _batches(stream):
+            size = _expanded(batch)
+            taken += size
+            if size > batch.num_rows * _WIDEST or taken > most:
+                what = f"it expands to {taken / 2**20:,.0f} MiB in the first {number + batch.num_rows} rows"
+                raise GoldError(what, path=path, hint="give a file of fewer or shorter rows")
             for row in _plain(batch):
                 number += 1
                 yield number, _not_text(path, number) if row is None else row
@@ -179,6 +191,32 @@ def _parquet(stream: BinaryIO, path: str) -> Iterator[Found]:
         raise GoldError(f"broken Parquet: {error}", path=path, hint="write the file again") from error
     if not number:
         raise GoldError("the file has no rows", path=path, hint="give a file with at least one row")
+
+
+def _batches(stream: BinaryIO) -> Iterator[Any]:
+    """Return the rows in batches whose repeated texts are in memory once."""
+    import pyarrow.parquet
+    import pyarrow.types as kinds
+
+    file = pyarrow.parquet.ParquetFile(stream)
+    texts = [one.name for one in file.schema_arrow if kinds.is_string(one.type) or kinds.is_binary(one.type)]
+    stream.seek(0)
+    yield from pyarrow.parquet.ParquetFile(stream, read_dictionary=texts).iter_batches(batch_size=_BATCH)
+
+
+def _expanded(batch: Any) -> int:
+    """Return the bytes that the rows of a batch take."""
+    import pyarrow.compute
+    import pyarrow.types as kinds
+
+    size: int = _ROW * batch.num_rows
+    for column in batch.columns:
+        if kinds.is_dictionary(column.type):
+            lengths = pyarrow.compute.binary_length(column.dictionary)
+            size += pyarrow.compute.sum(lengths.take(column.indices)).as_py() or 0
+        else:
+            size += column.nbytes
+    return size
 
 
 def _plain(batch: Any) -> Iterator[Row | None]:

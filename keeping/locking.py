@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ..errors import UsageError
+
 __all__ = ["alone", "held", "let_go"]
 
 _NAME = "lock"
@@ -50,8 +52,15 @@ def alone(output: Path) -> Iterator[bool]:
 
     The lock is on a hidden file beside the output, as the output itself may be replaced meanwhile. It is removed at
     the end; what a killed process leaves of it stands in nobody's way.
+
+    Raises:
+        UsageError: the output has another name (a hard link), under which another run could write it meanwhile.
     """
     output = output.resolve()
+    with suppress(OSError):
+        if output.is_file() and output.stat().st_nlink > 1:
+            said = f"{output} has {output.stat().st_nlink} names (hard links), and another run could write the others"
+            raise UsageError(said, hint="copy the file, or name another --output")
     path = output.with_name(f".{output.name}.jurist-lock")
     try:
         free, descriptor = _taken(path)
