@@ -20,7 +20,7 @@ from dspy.clients.costs import estimate_cost
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import (
     LMConfigurationError,
-    LMInvalidRequestError,
+    LMProviderError,
     LMTimeoutError,
     LMTransportError,
     LMUnsupportedFeatureError,
@@ -193,7 +193,7 @@ class _Endpoint:
             if model.name.startswith("openai/") and not os.environ.get("OPENAI_API_KEY"):
                 options["api_key"] = "none"  # local servers ask for no key, DSPy's client does
         self._lm = dspy.LM(model.name, cache=False, num_retries=0, **options)
-        self._terms = Terms(model.name, model.structure)
+        self._terms = Terms(model.name, model.structure, foreign=bool(model.api_base))
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
@@ -214,8 +214,11 @@ class _Endpoint:
         """Tell a server that does not answer from one that is not there, and a refused parameter from a bad request."""
         try:
             yield
-        except (LMInvalidRequestError, LMUnsupportedFeatureError) as error:
-            raise self._terms.learn(sent, error) or error from error
+        except (LMProviderError, LMUnsupportedFeatureError) as error:
+            refused = self._terms.learn(sent, error)
+            if refused is None:
+                raise
+            raise refused from error
         except (LMTransportError, TimeoutError) as error:
             if isinstance(error, LMTransportError) and not timed_out(error):
                 raise

@@ -28,16 +28,18 @@ __all__ = ["STRUCTURES", "Structure", "Terms", "schema_of"]
 Structure = Literal["auto", "schema", "object", "prompt"]
 """How a JSON answer is held to its form: by its schema, as an object, by the prompt, or as the endpoint takes it."""
 STRUCTURES: Final[tuple[Structure, ...]] = ("auto", "schema", "object", "prompt")
-_FALLBACKS: Final[dict[Structure, tuple[Structure, ...]]] = {
-    "auto": ("schema", "object", "prompt"),
-    "schema": ("schema",),
+_Form = Literal["schema", "object_schema", "object", "prompt"]
+_FORMS: Final[dict[Structure, tuple[_Form, ...]]] = {
+    "auto": ("schema", "object_schema", "object", "prompt"),
+    "schema": ("schema", "object_schema"),
     "object": ("object",),
     "prompt": ("prompt",),
 }
-_SAID: Final[dict[Structure, str]] = {
+_SAID: Final[dict[_Form, str]] = {
     "schema": "a JSON schema",
+    "object_schema": "a JSON object with a schema",  # llama.cpp's server, Together, Fireworks
     "object": "a JSON object",
-    "prompt": "prompt alone",
+    "prompt": "the prompt alone",
 }
 _PARAMETERS: Final = ("temperature",)
 _log = logging.getLogger("jurist")
@@ -59,70 +61,78 @@ class Terms:
     Args:
         model: its name, to be said.
         structure: how JSON answers are held to their form.
+        foreign: whether it is some server at an address, which may know the limit on a reply by its older name only.
     """
 
-    def __init__(self, model: str, structure: Structure) -> None:
-        self._model, self._formats, self._refused = model, _FALLBACKS[structure], set[str]()
-
-    @property
-    def structure(self) -> Structure:
-        """How JSON answers are asked for now."""
-        return self._formats[0]
+    def __init__(self, model: str, structure: Structure, *, foreign: bool) -> None:
+        self._model, self._forms, self._refused = model, _FORMS[structure], set[str]()
+        self._both_limits = foreign
 
     def apply(self, request: Request) -> Request:
         """Return a request as this endpoint takes it; the one in hand decides whether its answer is JSON."""
         changes: dict[str, Any] = dict.fromkeys(self._refused)
         typed = typed_request.get()
+        extensions: dict[str, Any] = {}
         if typed is not None and isinstance(typed.adapter, JsonAdapter):
-            changes["response_format"] = _format(typed, self.structure)
+            held, extensions = _held_to(typed, self._forms[0])
+            changes |= held
+        if self._both_limits and request.config.max_tokens is not None:
+            extensions["max_tokens"] = request.config.max_tokens
+        if extensions:
+            changes["extensions"] = {**(request.config.extensions or {}), **extensions}
         return replace(request, config=replace(request.config, **changes)) if changes else request
 
     def learn(self, sent: Request, error: LMError) -> RefusedParameterError | None:
         """Take note of a refusal; return the error that asks for another try, if there is anything to leave out."""
-        if not _refusal(error):
+        if isinstance(error, (ContextWindowExceededError, LMUnsupportedModelError)):
             return None
         text = error.message.lower()
-        form = sent.config.response_format
-        if form is not None and len(self._formats) > 1 and _about_format(text):
-            if form == self.apply(sent).config.response_format:  # nobody else has learned it in between
-                refused, *left = self._formats
-                self._formats = tuple(left)
-                _log.warning(
-                    "%s refuses %s: asked by %s from now on", self._model, _SAID[refused], _SAID[left[0]]
-                )
-            return RefusedParameterError(error)
-        for name in _PARAMETERS:
-            if getattr(sent.config, name) is not None and name in text:
-                if name not in self._refused:
-                    self._refused.add(name)
-                    _log.warning("%s refuses %s: left out from now on", self._model, name)
-                return RefusedParameterError(error)
-        return None
+        named = [name for name in _PARAMETERS if getattr(sent.config, name) is not None and name in text]
+        if named and _refusal(error):
+            self._leave_out(named[0])
+        elif "max_tokens" in (sent.config.extensions or {}) and "max_tokens" in text and _refusal(error):
+            self._both_limits = False
+        elif len(self._forms) > 1 and _is_held(sent) and _about_form(text, _refusal(error)):
+            self._give_up(sent)
+        else:
+            return None
+        return RefusedParameterError(error)
+
+    def _leave_out(self, name: str) -> None:
+        if name not in self._refused:
+            self._refused.add(name)
+            _log.warning("%s refuses %s: left out from now on", self._model, name)
+
+    def _give_up(self, sent: Request) -> None:
+        if self.apply(sent).config != sent.config:
+            return  # another request has learned it in between
+        refused, *left = self._forms
+        self._forms = tuple(left)
+        _log.warning("%s refuses %s: asked by %s from now on", self._model, _SAID[refused], _SAID[left[0]])
 
 
 def _refusal(error: LMError) -> bool:
-    if isinstance(error, (ContextWindowExceededError, LMUnsupportedModelError)):
-        return False
     return isinstance(error, (LMInvalidRequestError, LMUnsupportedFeatureError)) or error.status in (400, 422)
 
 
-def _about_format(text: str) -> bool:
-    return any(
-        word in text for word in ("response_format", "json_schema", "json_object", "schema", "structured")
-    )
+def _about_form(text: str, refusal: bool) -> bool:
+    """Whether a message speaks of the form; llama.cpp's server answers 500 to a form that it does not know."""
+    words = ("json_schema", "json_object", "schema", "structured") if refusal else ()
+    return any(word in text for word in ("response_format", *words))
 
 
-def _format(typed: TypedRequest, structure: Structure) -> dict[str, Any] | None:
-    if structure == "prompt":
-        return None
-    if structure == "object":
-        return {"type": "json_object"}
-    return {
-        "type": "json_schema",
-        "name": typed.signature.__name__,
-        "schema": schema_of(typed),
-        "strict": True,
-    }
+def _is_held(sent: Request) -> bool:
+    return bool(sent.config.response_format or (sent.config.extensions or {}).get("response_format"))
+
+
+def _held_to(typed: TypedRequest, form: _Form) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what of a request's settings holds its answer to a form: settings that DSPy knows, and others."""
+    if form == "schema":
+        named = {"name": typed.signature.__name__, "schema": schema_of(typed), "strict": True}
+        return {"response_format": {"type": "json_schema", **named}}, {}
+    if form == "object_schema":
+        return {}, {"response_format": {"type": "json_object", "schema": schema_of(typed)}}
+    return ({"response_format": {"type": "json_object"}} if form == "object" else {}), {}
 
 
 def _strict(schema: Any) -> Any:

@@ -22,6 +22,7 @@ from jurist.programs.catalogue import JUDGES, find
 
 Serve = Callable[..., Loopback]
 YES = json.dumps({"factual": True})
+FORMS = ("json_schema", "json_object with schema", "json_object", "none")
 
 
 @pytest.fixture(autouse=True)
@@ -35,16 +36,21 @@ def asker(server: Loopback, structure: Structure = "auto", form: str = "json", *
     return Asker(judge=FECT, program=FECT.basic(), lm=lm, adapter=form)
 
 
-def forms(server: Loopback) -> list[str | None]:
-    return [(hit.body.get("response_format") or {}).get("type") for hit in server.hits]
+def form_of(body: dict[str, Any]) -> str:
+    given = body.get("response_format") or {}
+    return given.get("type", "none") + (" with schema" if "schema" in given else "")
+
+
+def forms(server: Loopback) -> list[str]:
+    return [form_of(hit.body) for hit in server.hits]
 
 
 def refusing(*types: str) -> Callable[[dict[str, Any]], str]:
     """Return a server's way of refusing some types of answers."""
 
     def refuses(body: dict[str, Any]) -> str:
-        given = (body.get("response_format") or {}).get("type")
-        return f"response_format.type {given} is not supported" if given in types else ""
+        given = form_of(body)
+        return f"response_format {given} is not supported" if given in types else ""
 
     return refuses
 
@@ -53,10 +59,12 @@ def refusing(*types: str) -> Callable[[dict[str, Any]], str]:
     ("structure", "refused", "asked"),
     [
         ("auto", (), ["json_schema"] * 2),
-        ("auto", ("json_schema",), ["json_schema", "json_object", "json_object"]),
-        ("auto", ("json_schema", "json_object"), ["json_schema", "json_object", None, None]),
+        ("auto", FORMS[:1], [*FORMS[:2], FORMS[1]]),
+        ("auto", FORMS[:2], [*FORMS[:3], FORMS[2]]),
+        ("auto", FORMS[:3], [*FORMS, FORMS[3]]),
+        ("schema", FORMS[:1], [*FORMS[:2], FORMS[1]]),
         ("object", (), ["json_object"] * 2),
-        ("prompt", (), [None, None]),
+        ("prompt", (), ["none"] * 2),
     ],
 )
 def test_a_refused_form_is_asked_for_once(
@@ -64,7 +72,7 @@ def test_a_refused_form_is_asked_for_once(
     caplog: pytest.LogCaptureFixture,
     structure: Structure,
     refused: tuple[str, ...],
-    asked: list[str | None],
+    asked: list[str],
 ) -> None:
     server = serve(lambda messages: YES, refuses=refusing(*refused))
     judge = asker(server, structure)
@@ -78,10 +86,10 @@ def test_a_refused_form_is_asked_for_once(
 
 
 def test_a_form_that_was_asked_for_and_is_refused_is_said(serve: Serve) -> None:
-    server = serve(lambda messages: YES, refuses=refusing("json_schema"))
+    server = serve(lambda messages: YES, refuses=refusing(*FORMS[:2]))
     verdict = asker(server, "schema").ask(CASES[0])
-    assert (verdict.status, server.count) == ("failed", 1)
-    assert "json_schema is not supported" in verdict.error
+    assert (verdict.status, server.count) == ("failed", 2)
+    assert "json_object with schema is not supported" in verdict.error
 
 
 def test_many_that_are_refused_at_once_learn_it_once(serve: Serve) -> None:
@@ -89,7 +97,7 @@ def test_many_that_are_refused_at_once_learn_it_once(serve: Serve) -> None:
     found = asker(server).ask_all(CASES[:24])
     assert {one.label for one in found} == {"factual"}
     assert forms(server).count("json_schema") <= 8
-    assert None not in forms(server)
+    assert set(forms(server)) == set(FORMS[:2])
 
 
 def test_a_refused_temperature_is_left_out(serve: Serve) -> None:
@@ -100,6 +108,22 @@ def test_a_refused_temperature_is_left_out(serve: Serve) -> None:
     judge = asker(server, temperature=0.0)
     assert [judge.ask(case).label for case in CASES[:3]] == ["factual"] * 3
     assert ["temperature" in hit.body for hit in server.hits] == [True, False, False, False]
+
+
+def test_a_limit_is_known_by_either_name(serve: Serve) -> None:
+    """Some servers know the older name only, and let a reply run on; others refuse to be given both."""
+    server = serve(lambda messages: YES)
+    assert asker(server, max_tokens=50).ask(CASES[0]).status == "verdict"
+    assert [server.hits[0].body[name] for name in ("max_tokens", "max_completion_tokens")] == [50, 50]
+    server = serve(
+        lambda messages: YES,
+        refuses=lambda body: (
+            "max_tokens and max_completion_tokens exclude each other" if "max_tokens" in body else ""
+        ),
+    )
+    judge = asker(server, max_tokens=50)
+    assert [judge.ask(case).status for case in CASES[:2]] == ["verdict"] * 2
+    assert ["max_tokens" in hit.body for hit in server.hits] == [True, False, False]
 
 
 def test_other_prompts_are_no_json_and_other_refusals_are_none_of_a_parameter(serve: Serve) -> None:
