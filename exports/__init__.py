@@ -21,6 +21,7 @@ from .mlflow import MLflow
 from .openai_batch import OpenAIBatch
 from .parity import variables
 from .prompt import Prompt, prompt_of
+from .promptfoo import Promptfoo
 from .python_file import PythonFile
 from .target import Exporter, Row, Subject, Target
 
@@ -50,6 +51,7 @@ _ALL: tuple[Exporter, ...] = (
     LangChain(),
     MLflow(),
     Langfuse(),
+    Promptfoo(),
     Jinja(),
     PythonFile(),
     DSPyModule(),

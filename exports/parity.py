@@ -98,16 +98,17 @@ def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
         UsageError: the judge is not one prompt.
     """
     prompt, judge = prompt_of(subject), subject.judge
-    return [
-        Row(
+
+    def row(case: Case, inputs: Mapping[str, Any]) -> Row:
+        return Row(
             id=case.id,
             inputs=inputs,
             variables=_texts(judge, inputs),
             messages=prompt.sent(judge.values(inputs)),
+            label=judge.answer.text(case.known[0]) if len(case.known) == 1 else "",
         )
-        for case in cases
-        for inputs in judge.answer.asks(case.inputs)
-    ]
+
+    return [row(case, inputs) for case in cases for inputs in judge.answer.asks(case.inputs)]
 
 
 def parity(target: Target, subject: Subject) -> Parity:

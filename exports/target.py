@@ -37,12 +37,14 @@ class Row:
         inputs: the row's own, by the judge's input fields.
         variables: input field -> the text that stands in the prompt, defused.
         messages: what the judge sends.
+        label: what people say, where they say one thing; else empty.
     """
 
     id: str
     inputs: Mapping[str, Any]
     variables: Mapping[str, str]
     messages: Messages
+    label: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

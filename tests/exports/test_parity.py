@@ -10,6 +10,7 @@ from typing import Any
 
 import dspy
 import pytest
+from prompts import subject
 from small import cli
 
 from jurist.cases import Case
@@ -17,7 +18,6 @@ from jurist.engines.models import Model
 from jurist.errors import UsageError
 from jurist.exports import EXPORTERS, Row, Subject, Target, rendered, subject_of, variables
 from jurist.exports.parity import NASTY, nasty_cases, parity, rows_of
-from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
@@ -26,30 +26,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 FECT, COGNIBENCH, SCORE = find("fect"), find("cognibench"), find(f"{DOCS}/reply_score.py:judge")
 HERE = ("messages", "jinja2", "openai-batch", "python", "dspy")
 ELSEWHERE = ("langchain", "mlflow")
-
-
-def subject(
-    judge: Judge,
-    store: Path,
-    adapter: str = "chat",
-    *,
-    traps: str = "Mind {{ y, {% z %} and {#.",
-    demos: bool = True,
-) -> Subject:
-    """Return an artifact whose prompt and demonstrations hold traps too."""
-    state = PromptState.of(judge.basic())
-    (name,) = state.predictors
-    state = state.with_instruction(name, f"{state.predictors[name].instructions}\n\n{traps}")
-    if demos:
-        case = nasty_cases(judge)[1]
-        said = {"fect": ("factual",), "cognibench": ("faithful", "invented")}.get(judge.name, (2,))
-        state = state.with_demos(name, (judge.demo(replace(case, gold=said)),))
-    card = {"adapter": adapter, "thresholds": {"samples": 3, "threshold": 2}}
-    kept = Store(store, shipped=store / "none").save(judge, state, card, [], make_latest=True)
-    made = subject_of(kept, judge)
-    return replace(
-        made, rows=rows_of(made, nasty_cases(judge)), model=Model(name="openai/some", temperature=0.7)
-    )
 
 
 GRID = [(FECT, "chat"), (FECT, "json"), (FECT, "xml"), (COGNIBENCH, "json"), (SCORE, "chat")]
