@@ -21,6 +21,7 @@ from .keeping.loading import LoadedJudge, load_judge
 from .keeping.locating import find_judge, locate
 from .keeping.paying import Start, paying
 from .keeping.resolving import resolve_sampling
+from .keeping.trust import Trust
 from .optimizers.base import Sink
 from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
@@ -33,13 +34,18 @@ GoldLike: TypeAlias = "str | os.PathLike[str] | Gold | Any"
 Polars, PyArrow or ``datasets``."""
 
 
-def judge(name: str, *, store: str | os.PathLike[str] | None = None) -> Judge:
-    """Return a judge by name: a built-in one, or ``path/to/file.py:judge``.
+def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool = False) -> Judge:
+    """Return a judge by name: a built-in one, ``path/to/file.py:judge``, or one whose artifact names its file.
+
+    Args:
+        name: which one.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        trust: execute the Python file that an artifact was compiled from, if its content is the same.
 
     Raises:
-        JudgeError: there is none.
+        JudgeError: there is none, or its file may not be executed.
     """
-    return find_judge(name, _store(store))
+    return find_judge(name, _store(store, trust=trust))
 
 
 def load(
@@ -48,6 +54,7 @@ def load(
     version: int | str = "",
     model: str | Model = "offline",
     store: str | os.PathLike[str] | None = None,
+    trust: bool = False,
     samples: int | None = None,
     threshold: int | None = None,
     concurrency: int = 8,
@@ -63,6 +70,8 @@ def load(
         version: of a judge itself: a number, a tag, or ``"basic"``; default: the latest.
         model: ``"offline"``, a DSPy model string, or a :class:`~jurist.Model`.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        trust: execute the Python file that the artifact was compiled from, if its content is the same; it is
+            remembered.
         samples: draws per case, at least 1; default: as proven.
         threshold: votes for a positive verdict, 1..samples; default: as proven.
         concurrency: cases in flight at once.
@@ -75,7 +84,7 @@ def load(
     loaded = load_judge(
         reference,
         version=str(version),
-        store=_store(store),
+        store=_store(store, trust=trust),
         model=_model(model),
         samples=samples,
         threshold=threshold,
@@ -256,8 +265,8 @@ def _gold(gold: GoldLike, judge: Judge) -> Gold:
     return Gold.of(gold, judge)
 
 
-def _store(root: str | os.PathLike[str] | None) -> Store:
-    return Store(None if root is None else Path(root))
+def _store(root: str | os.PathLike[str] | None, *, trust: bool = False) -> Store:
+    return Store(None if root is None else Path(root), trust=Trust(given=trust))
 
 
 def _warn(note: str) -> None:

@@ -7,9 +7,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import sys
-import types
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +22,7 @@ from .generator import Generator
 from .haluagent.judges import HALUAGENT_JUDGES
 from .haluagent.writing import HALUAGENT, HALUAGENT_ZH
 from .judge import Judge
+from .judge_files import JudgeFile
 from .plugins import UNLOADABLE, Registry
 from .staged import COGNIBENCH_STAGED
 from .statements import FACTUAL, STATEMENT_TYPE
@@ -67,7 +65,8 @@ def find(name: str, allow: Callable[[Path, str], None] = lambda path, sha256: No
 
     Args:
         name: which one.
-        allow: called with a file and the hash of its content before that very content is executed; may refuse.
+        allow: called with a file, and the hash of its content and of the user's own modules that it imports,
+            before they are executed; may refuse.
 
     Raises:
         JudgeError: there is none, or its file cannot be used.
@@ -91,7 +90,7 @@ def file_of(name: str) -> tuple[Path | None, str]:
 
 
 def executed_sha256(path: Path) -> str | None:
-    """Return the hash of the content of a file that was executed as a judge's, ``None`` if it was not."""
+    """Return the hash of a file that was executed as a judge's, with its modules; ``None`` if it was not."""
     return _EXECUTED.get(path.resolve())
 
 
@@ -100,25 +99,20 @@ _EXECUTED: dict[Path, str] = {}
 
 def _from_file(path: Path, attribute: str, allow: Callable[[Path, str], None]) -> Judge:
     try:
-        source = path.read_bytes()
+        file = JudgeFile.read(path)
     except OSError as error:
         missing = "no such file" if not path.is_file() else error.strerror
         raise JudgeError(
             f"{path}: {missing}", hint="give the path of a Python file that defines a jurist.Judge"
         ) from error
-    sha256 = hashlib.sha256(source).hexdigest()
-    allow(path, sha256)
-    module = types.ModuleType(f"jurist_user_{path.stem}")
-    module.__file__ = str(path)
-    sys.modules[module.__name__] = module
+    allow(path, file.sha256)
     try:
-        # Not by an import: that would execute what lies in __pycache__, which is no part of the hash.
-        exec(compile(source, str(path), "exec"), vars(module))  # noqa: S102
+        module = file.execute()
     except UNLOADABLE as error:
         raise JudgeError(
             f"{path}: {type(error).__name__}: {error}", hint="make the file import cleanly"
         ) from error
-    _EXECUTED[path.resolve()] = sha256
+    _EXECUTED[path.resolve()] = file.sha256
     judge = getattr(module, attribute, None)
     if not isinstance(judge, Judge):
         kind = "nothing" if judge is None else type(judge).__name__

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from judges import changed
 from small import OWN, cli, write_jsonl
 
+import jurist
 from jurist.arguments.groups import Form
 from jurist.console.printing import Result, rendered
 from jurist.errors import ArtifactError, JudgeError, printable
@@ -128,6 +129,35 @@ def test_what_lies_in_pycache_is_not_executed(folder: Path) -> None:
         "other.py", cfile=cached, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
     )
     assert cli("artifacts", "show", "may-go", "--trust").code == 0
+
+
+def test_the_modules_that_a_file_imports_are_part_of_what_is_trusted(tmp_path: Path) -> None:
+    place = tmp_path / "project"
+    (place / "rules").mkdir(parents=True)
+    (place / "rules" / "__init__.py").write_text("from rules.words import NAME\n")
+    (place / "rules" / "words.py").write_text("import helper\nNAME = 'own'\n")
+    (place / "helper.py").write_text("import json\n")
+    (place / "mine.py").write_text("import rules\n" + OWN)
+    store, name = Store(tmp_path / "store"), f"{place}/mine.py:judge"
+    judge = find(name)
+    store.save(judge, changed(judge, "Mine."), {"judge_ref": name}, [], make_latest=True)
+    assert load_judge("may-go", store=store).name == "may-go@1"  # who compiled it trusts it
+    (place / "helper.py").write_text(
+        "import json\nfrom pathlib import Path\nPath('executed').write_text('yes')\n"
+    )
+    with pytest.raises(JudgeError, match="its content was changed"):
+        load_judge("may-go", store=store)
+    assert not executed()
+    find(name)  # named by the user: executed, and what is executed is what was just read
+    assert executed()
+
+
+def test_trust_in_python_is_an_argument(folder: Path) -> None:
+    with pytest.raises(JudgeError, match="which you have not trusted yet"):
+        jurist.load("may-go@1")
+    assert not executed()
+    assert jurist.load("may-go@1", trust=True).name == "may-go@1"
+    assert jurist.judge("may-go").name == "may-go"  # remembered
 
 
 def test_a_judge_of_another_version_is_not_executed_in_its_place(folder: Path) -> None:

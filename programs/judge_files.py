@@ -1,0 +1,154 @@
+"""Python files that define judges: read once with the modules of the user's own that they import, hashed, and executed.
+
+What is executed is what was hashed: neither file is read again, and nothing in ``__pycache__`` is taken for it. Modules
+of installed packages and of Python itself are no part of it, nor is what a file imports by other means than ``import``.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.machinery
+import importlib.util
+import sys
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+__all__ = ["JudgeFile"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Module:
+    """A module of the user's own: its file, and the content that was read."""
+
+    path: Path
+    content: bytes
+
+    @property
+    def is_package(self) -> bool:
+        return self.path.name == "__init__.py"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeFile:
+    """A Python file and the user's own modules that it imports, from its folder or elsewhere on the path.
+
+    Attributes:
+        path: the file.
+        content: its bytes.
+        modules: dotted name -> module.
+    """
+
+    path: Path
+    content: bytes
+    modules: Mapping[str, _Module] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> JudgeFile:
+        """Read a file and what it imports.
+
+        Raises:
+            OSError: one of the files cannot be read.
+        """
+        content, modules = path.read_bytes(), dict[str, _Module]()
+        wanted = list(_imported(content))
+        while wanted:
+            name = wanted.pop()
+            if name in modules or not _is_own(name):
+                continue
+            for dotted, file in _files(name, path.parent):
+                modules[dotted] = _Module(path=file, content=file.read_bytes())
+                wanted += _imported(modules[dotted].content)
+        return cls(path=path, content=content, modules=modules)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the file's content, and of that of its modules by name where it has some."""
+        if not self.modules:
+            return hashlib.sha256(self.content).hexdigest()
+        parts = {"": self.content, **{name: one.content for name, one in self.modules.items()}}
+        hashes = (f"{name}={hashlib.sha256(parts[name]).hexdigest()}\n" for name in sorted(parts))
+        return hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+    def execute(self) -> types.ModuleType:
+        """Execute it and return its module. Raises whatever it raises."""
+        module = types.ModuleType(f"jurist_user_{self.path.stem}")
+        module.__file__ = str(self.path)
+        sys.modules[module.__name__] = module
+        for name in self.modules:  # of another file, or of this one before it was changed
+            if isinstance(getattr(sys.modules.get(name), "__loader__", None), _Loader):
+                del sys.modules[name]
+        if self.modules:  # it stays: a function of the file may import when it is called
+            sys.meta_path.insert(0, _Finder(self.modules))
+        exec(compile(self.content, str(self.path), "exec"), vars(module))  # noqa: S102
+        return module
+
+
+class _Finder:
+    """Finds the modules that were read, under their names."""
+
+    def __init__(self, modules: Mapping[str, _Module]) -> None:
+        self._modules = modules
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        found = self._modules.get(name)
+        if found is None:
+            return None
+        inside = [str(found.path.parent)] if found.is_package else None
+        loader = _Loader(name, str(found.path), found.content)
+        return importlib.util.spec_from_file_location(
+            name, found.path, loader=loader, submodule_search_locations=inside
+        )
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads the content that was read, and nothing from ``__pycache__``."""
+
+    def __init__(self, name: str, path: str, content: bytes) -> None:
+        super().__init__(name, path)
+        self._content = content
+
+    def get_data(self, path: Any) -> bytes:
+        return self._content
+
+    def path_stats(self, path: Any) -> Any:
+        raise OSError("there is no time stamp by which a cached file could be taken for it")
+
+
+def _imported(content: bytes) -> Iterator[str]:
+    """Yield the first part of every name that a file imports; nothing of a file that is no Python."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError):  # executing it says so
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name.partition(".")[0] for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def _is_own(name: str) -> bool:
+    """Whether a module belongs neither to Python nor to an installed package."""
+    known = {"jurist", "dspy", "pydantic", "typing", *sys.stdlib_module_names}
+    return name not in known and name not in packages_distributions()
+
+
+def _files(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the module of this name with its file, and all modules inside it; that beside the judge's file first."""
+    for place in (folder, *(Path(entry or ".") for entry in sys.path)):
+        if (place / f"{name}.py").is_file():
+            yield name, place / f"{name}.py"
+            return
+        if (place / name / "__init__.py").is_file():
+            for file in sorted((place / name).rglob("*.py")):
+                parts = file.relative_to(place).with_suffix("").parts
+                yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file
+            return
