@@ -11,6 +11,7 @@ from .generate import ASSESS, DATASET, DIALOGUE, ITEMS
 from .gold import GOLD
 from .haluagent import HALUAGENT
 from .judges import COMPLETION, EXPORT, JUDGES
+from .report import REPORT
 from .run import RUN
 from .table import FIVE, THREE, TRAINING
 
@@ -24,6 +25,7 @@ COMMANDS: tuple[Command, ...] = (
     COMPARE,
     THREE,
     FIVE,
+    REPORT,
     EXPORT,
     TRAINING,
     *ARTIFACTS,

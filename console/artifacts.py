@@ -14,10 +14,11 @@ from ..exports import export
 from ..keeping.artifacts import Artifact, Store, Summary, prompt_text
 from ..keeping.loading import load_judge
 from ..keeping.locating import judge_of
+from ..report.history import curve
 from ..report.scores import metric_cell
 from ..report.table import table
 from .common import store_of
-from .history import chart, curve, history_json, history_table, plot, prompt_diff
+from .history import chart, history_json, history_table, plot, prompt_diff
 from .printing import Part, Result, Verbatim
 
 __all__ = ["diff", "list_", "show", "tag", "verify"]

@@ -20,6 +20,7 @@ from ..keeping.resolving import default_temperature, resolve_sampling
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
+from ..report.raters import ceiling_card
 from ..report.scores import OFFLINE, spend_line
 from .approving import agree
 from .common import gold_of, human, model_of, sampling_of, settings_of, shares_of, store_of, verifier_model
@@ -27,7 +28,6 @@ from .haluagent import compiled_parts
 from .history import pareto_parts
 from .printing import Part, Result, remark
 from .proof import kept_line, proof_parts
-from .raters import ceiling_card
 from .strata import ceiling_line, strata_lines
 from .watching import Watch
 

@@ -16,10 +16,10 @@ from ..gold.leaks import check_leaks
 from ..gold.merging import RULES, Merged, merge_gold
 from ..gold.strata import rating_columns, strata
 from ..keeping.locating import find_judge
+from ..report.raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table
 from ..report.table import Table, table
 from .common import gold_of, mapping_of, shares_of, store_of
 from .printing import Part, Result
-from .raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table
 from .strata import strata_lines
 
 __all__ = ["agreement", "check", "gold_name", "import_", "split"]

@@ -4,89 +4,23 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from ..errors import JuristError
 from ..keeping.artifacts import Artifact, Store, prompt_text
-from ..keeping.locating import judge_of
-from ..programs.state import PromptState
-from ..report.plotting import Series, draw
+from ..report.history import Curve, basic_state, chosen_candidate, curve
+from ..report.plotting import draw
 from ..report.table import Table, table
 from .printing import Part
 from .watching import one_line
 
-__all__ = ["Curve", "chart", "curve", "history_json", "history_table", "pareto_parts", "plot", "prompt_diff"]
+__all__ = ["chart", "history_json", "history_table", "pareto_parts", "plot", "prompt_diff"]
 
 _WIDE, _HIGH = 64, 10
 
 
-@dataclass(frozen=True, kw_only=True)
-class Curve:
-    """Score against calls.
-
-    Attributes:
-        metric: its name.
-        tried: (calls made when it came up, where it stood in the end by all that was known) of every candidate.
-        best: the same of each that was better than all before, and the last one again at the end.
-        basic: the basic prompt's value.
-        chosen: the point of the candidate that became the artifact, if anything is known of it.
-    """
-
-    metric: str
-    tried: tuple[tuple[float, float], ...]
-    best: tuple[tuple[float, float], ...]
-    basic: float
-    chosen: tuple[float, float] | None
-
-
-def curve(artifact: Artifact) -> Curve:
-    """Return an artifact's curve.
-
-    Raises:
-        JuristError: its history has no candidate with a value on dev.
-    """
-    card = artifact.card
-    done = [row for row in artifact.history if _known(row, card) is not None]
-    if not done:
-        raise JuristError(
-            f"{artifact.ref} has no history of scores", hint="plot an artifact that jurist compile made"
-        )
-    tried = tuple(
-        (float(row.get("calls_dev") or row["calls"]), float(_known(row, card) or 0.0)) for row in done
-    )
-    best: list[tuple[float, float]] = []
-    for point in sorted(tried, key=lambda point: point[0]):
-        if not best or point[1] > best[-1][1]:
-            best.append(point)
-    last = max(row.get("calls_dev") or row["calls"] for row in artifact.history)
-    if last > best[-1][0]:
-        best.append((float(last), best[-1][1]))
-    chosen = _chosen(artifact)
-    return Curve(
-        metric=str((card.get("decision") or {}).get("metric") or "value"),
-        tried=tried,
-        best=tuple(best),
-        basic=tried[0][1],
-        chosen=next((at for at, row in zip(tried, done, strict=True) if row["candidate"] == chosen), None),
-    )
-
-
-def _known(row: Mapping[str, Any], card: Mapping[str, Any]) -> float | None:
-    """Return where a candidate stood by all that was known, or, in older artifacts, its value on the whole of dev."""
-    if row.get("estimate"):
-        return float(row["estimate"]["value"])
-    whole = (card.get("gold") or {}).get("dev", row["dev"]["cases"])
-    return None if "estimate" in row or row["dev"]["cases"] != whole else row["dev"]["value"]
-
-
-def _chosen(artifact: Artifact) -> str:
-    return str((artifact.card.get("optimizer") or {}).get("candidate") or "")
-
-
 def history_table(artifact: Artifact) -> Table:
     """Return one row a candidate; the chosen one is marked."""
-    chosen = _chosen(artifact)
+    chosen = chosen_candidate(artifact)
     rows = [
         [
             row["step"],
@@ -119,7 +53,7 @@ def history_table(artifact: Artifact) -> Table:
 
 def history_json(artifact: Artifact) -> list[dict[str, Any]]:
     """Return the history, each row saying whether it was chosen."""
-    chosen = _chosen(artifact)
+    chosen = chosen_candidate(artifact)
     return [{**row, "chosen": row["candidate"] == chosen} for row in artifact.history]
 
 
@@ -167,24 +101,9 @@ def plot(artifact: Artifact, path: str) -> None:
         JuristError: matplotlib is missing, or there is nothing to draw.
         UsageError: the file is no .svg or .png, or cannot be written.
     """
-    found = curve(artifact)
-    end = found.best[-1][0]
-    series = [
-        Series(name="best so far", points=found.best),
-        Series(name="candidates", points=found.tried, style="points"),
-        Series(name="basic prompt", points=((0.0, found.basic), (end, found.basic)), style="dashed"),
-    ]
-    if found.chosen:
-        series.append(Series(name="became the artifact", points=(found.chosen,), style="points"))
     name = (artifact.card.get("optimizer") or {}).get("name", "")
-    draw(
-        path,
-        series,
-        title=f"{artifact.ref}, {name}",
-        x="calls made, of judge and proposer",
-        y=f"{found.metric} by all that is known",
-        kind="step",
-    )
+    found = curve(artifact)
+    draw(path, found.series, title=f"{artifact.ref}, {name}", **found.names, kind="step")
 
 
 def prompt_diff(artifact: Artifact, store: Store) -> str:
@@ -193,9 +112,7 @@ def prompt_diff(artifact: Artifact, store: Store) -> str:
     The basic prompt is the one that was compiled, from the history; an artifact without a history is compared
     with its judge's basic prompt of today.
     """
-    state = _basic(artifact.history)
-    if state is None:
-        state = PromptState.of(judge_of(artifact, store).basic())
+    state = basic_state(artifact, store)
     lines = difflib.unified_diff(
         prompt_text(state).split("\n"),
         prompt_text(artifact.state).split("\n"),
@@ -204,11 +121,6 @@ def prompt_diff(artifact: Artifact, store: Store) -> str:
         lineterm="",
     )
     return "\n".join(lines)
-
-
-def _basic(history: Sequence[Mapping[str, Any]]) -> PromptState | None:
-    first = next((row for row in history if row.get("source") == "basic" and row.get("prompt")), None)
-    return None if first is None else PromptState.from_json(first["prompt"])
 
 
 def pareto_parts(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> list[Part]:

@@ -10,7 +10,7 @@ from ..evaluation.ceiling import Ceiling
 from ..gold.merging import CATEGORIES
 from ..gold.strata import Strata, ceiling_of, strata
 from ..jobs.experiment import Answers, Experiment
-from .raters import ceiling_card, estimate_cell
+from ..report.raters import ceiling_card, estimate_cell
 
 __all__ = ["People", "ceiling_line", "strata_lines"]
 

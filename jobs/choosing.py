@@ -310,7 +310,7 @@ def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> Split:
     Ids are of inputs alone, so the same test may have other labels: then the old card would stand over new scores.
     """
     about = artifact.card["gold"]
-    source = choosing.gold or str(about["name"])
+    source = choosing.gold or str(about.get("source") or about["name"])
     hint = "name the gold set it was compiled on with --gold"
     try:
         gold = Gold.load(source, judge)

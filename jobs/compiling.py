@@ -369,6 +369,7 @@ def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict
         },
         "gold": {
             "name": plan.gold.name,
+            "source": plan.gold.source,
             "sha256": plan.gold.sha256,
             "train": len(split.train),
             "dev": len(split.dev),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
@@ -11,21 +10,17 @@ from ..cases import Case
 from ..evaluation.classes import ClassScores, class_scores
 from ..evaluation.measured import Measured, Score, measure
 from ..optimizers.objective import Objective
-from ..programs.answers.protocol import Answer
+from ..programs.answers.confusion import confused
 from ..programs.asking import Verdict
 from ..report.notebook import html_of
 from ..report.scores import counts_line, scores_table, spend_line
 from ..report.table import table
 from .experiment import Answers, Experiment
 
-__all__ = ["UNANSWERED", "Disagreement", "Evaluating", "Evaluation", "evaluation_of"]
+__all__ = ["Disagreement", "Evaluating", "Evaluation", "evaluation_of"]
 
-UNANSWERED = "no answer"
-"""What a missing answer is called in :attr:`Evaluation.confusion`."""
 _WORST = 5
 """Disagreements that a notebook shows."""
-_FEW = 12
-"""Gold or judged values above which nobody would read a table of what was taken for what."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +70,7 @@ class Evaluation:
         left_out: rows left out because the artifact was compiled on them.
         measured: every metric with its interval and bounds, and what was not answered.
         classes: each class against the rest; empty for answers without classes.
-        confusion: gold -> judged -> units, :data:`UNANSWERED` among the judged; empty for answers of many values.
+        confusion: see :func:`~jurist.programs.answers.confusion.confused`.
         disagreements: the worst first; of equals, those that the judge's own samples agreed on most.
         spend: calls, tokens and cost.
     """
@@ -153,29 +148,10 @@ def evaluation_of(work: Evaluating, answers: Answers) -> Evaluation:
         left_out=work.left_out,
         measured=measure(rows, judge.metric, judge.comparison),
         classes=class_scores(rows, judge.comparison),
-        confusion=_confusion(judge.answer, [(row.gold, row.predicted) for row in rows]),
+        confusion=confused(judge.answer, rows),
         disagreements=_disagreements(Objective(judge=judge), work.cases, answers.verdicts),
         spend=answers.spend.to_json(),
     )
-
-
-def _confusion(
-    answer: Answer, rows: Sequence[tuple[Sequence[Any], Sequence[Any]]]
-) -> dict[str, dict[str, int]]:
-    """Count what gold was taken for; both sides in the order of the answer's own values, then by name."""
-    pairs = [pair for gold, judged in rows for pair in zip(gold, judged, strict=True) if pair[0] is not None]
-    counts = Counter(
-        (answer.category(gold), UNANSWERED if judged is None else answer.category(judged))
-        for gold, judged in pairs
-    )
-    values = {value for pair in pairs for value in pair if value is not None}
-    own = [answer.category(value) for value in answer.comparison.domain]
-    names = list(dict.fromkeys([*own, *sorted({answer.category(value) for value in values})]))
-    if len(names) > _FEW:
-        return {}
-    golds = {gold for gold, _ in counts}
-    columns = [*names, *([UNANSWERED] if any(judged == UNANSWERED for _, judged in counts) else [])]
-    return {gold: {judged: counts[gold, judged] for judged in columns} for gold in names if gold in golds}
 
 
 def _disagreements(

@@ -1,4 +1,4 @@
-"""Plots of lines, steps and bars with intervals, written as SVG or PNG.
+"""Plots of lines, steps, bars and intervals, written as SVG or PNG, or as an SVG element for a page.
 
 The same series give the same bytes: the fonts, the colours and the identifiers in the file depend on nothing of
 the machine's settings, and no date is written. Text is kept as text: an SVG can be searched, and a title in any
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,17 +23,31 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Kind", "Series", "check_drawable", "check_matplotlib", "draw"]
+__all__ = ["Kind", "Series", "check_drawable", "check_matplotlib", "draw", "element"]
 
-Kind = Literal["line", "step", "bars"]
+Kind = Literal["line", "step", "bars", "intervals"]
 
 _INCHES = (8.0, 4.8)
+_INCHES_ON_A_PAGE = (5.8, 3.4)
+"""Small, so that its letters can still be read on a telephone."""
+_ROW, _MARGIN = 0.42, 0.9
+"""Inches of height that a place of a plot of intervals takes, and all others together."""
 _DOTS_PER_INCH = 150
 _MARKED = 30
 """Points of a line up to which each has a mark; more would hide the line."""
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#b09500")
 """Told apart by people who are colour-blind (after Okabe and Ito)."""
 _ABSENT, _INSTALL = "plots need matplotlib, which is not installed", "pip install 'jurist[plots]'"
+_THEME = {
+    **{colour: f"var(--series-{number})" for number, colour in enumerate(_COLOURS, 1)},
+    "#000000": "var(--ink)",
+    "#222222": "var(--ink)",
+    "#cccccc": "var(--rule)",
+    "#b0b0b0": "var(--rule)",
+    "#ffffff": "transparent",
+    "'DejaVu Sans'": "system-ui",
+}
+"""What a page puts in the place of a colour or a font of the file."""
 _FORMATS = {".svg": "svg", ".png": "png"}
 _SETTINGS: Any = {
     "axes.grid": True,
@@ -53,7 +68,7 @@ class Series:
 
     Attributes:
         name: as in the legend; an empty one is not in it.
-        points: (x, y); of bars, x is the place of the group of bars.
+        points: (x, y); of bars, x is the place of the group of bars; of intervals, of the line from above.
         low, high: the ends of each point's interval, as values of y; both empty or one a point.
         style: ``kind`` as the whole plot is drawn, ``points`` as single points, ``dashed`` as a dashed line.
     """
@@ -90,8 +105,9 @@ def draw(
         title: above the plot.
         x: name of the horizontal axis.
         y: name of the vertical axis.
-        kind: ``line`` and ``step`` shade their intervals, ``bars`` stand side by side with whiskers.
-        labels: names of the places 0, 1, ... on the horizontal axis, instead of numbers.
+        kind: ``line`` and ``step`` shade their intervals, ``bars`` stand side by side with whiskers, ``intervals``
+            lie below each other, the value going to the right.
+        labels: names of the places 0, 1, ..., instead of numbers.
 
     Raises:
         UsageError: another suffix, or the file cannot be written.
@@ -101,7 +117,7 @@ def draw(
     format_ = _format(target)
     if not any(one.points for one in series):
         raise JuristError(f"{target}: there is nothing to draw")
-    drawn = _drawn(series, (title, x, y), kind, labels, format_)
+    drawn = _drawn(series, _Texts(title=title, x=x, y=y, labels=tuple(labels)), kind, format_, _INCHES)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(drawn)
@@ -135,8 +151,41 @@ def _format(target: Path) -> str:
     return _FORMATS[target.suffix.lower()]
 
 
+def element(
+    series: Sequence[Series], *, name: str, x: str, y: str, kind: Kind = "line", labels: Sequence[str] = ()
+) -> str:
+    """Return a plot as an ``<svg>`` element for a page, in the page's colours (the CSS variables of :data:`_THEME`).
+
+    Args:
+        series, x, y, kind, labels: as of :func:`draw`.
+        name: unlike those of other plots of the page; every identifier in the element begins with it.
+
+    Raises:
+        JuristError: matplotlib is not installed.
+    """
+    size = (_INCHES_ON_A_PAGE[0], _ROW * len(labels) + _MARGIN) if kind == "intervals" else _INCHES_ON_A_PAGE
+    text = _drawn(series, _Texts(title="", x=x, y=y, labels=tuple(labels)), kind, "svg", size).decode("utf-8")
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", text)
+    text = re.sub(
+        r'<svg [^>]*?viewBox="([^"]+)"[^>]*>',
+        r'<svg viewBox="\1" aria-hidden="true" focusable="false">',
+        text,
+    )
+    return re.sub("|".join(_THEME), lambda found: _THEME[found[0]], text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Texts:
+    title: str
+    x: str
+    y: str
+    labels: tuple[str, ...]
+
+
 def _drawn(
-    series: Sequence[Series], texts: tuple[str, str, str], kind: Kind, labels: Sequence[str], format_: str
+    series: Sequence[Series], texts: _Texts, kind: Kind, format_: str, inches: tuple[float, float]
 ) -> bytes:
     try:
         import matplotlib
@@ -148,10 +197,10 @@ def _drawn(
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         matplotlib.rcdefaults()  # a user's own settings would change the bytes
         matplotlib.rcParams.update(_SETTINGS)
-        figure = Figure(figsize=_INCHES, layout="constrained")
+        figure = Figure(figsize=inches, layout="constrained")
         axes = figure.add_subplot()
         _fill(axes, series, kind)
-        _name(axes, texts, labels, legend=any(one.name for one in series))
+        _name(axes, texts, kind, legend=any(one.name for one in series))
         return _bytes(figure, format_)
 
 
@@ -159,7 +208,9 @@ def _fill(axes: Axes, series: Sequence[Series], kind: Kind) -> None:
     bars = [one for one in series if kind == "bars" and one.style == "kind" and one.points]
     for number, one in enumerate(one for one in series if one.points):
         colour = _COLOURS[number % len(_COLOURS)]
-        if one.style != "kind":
+        if kind == "intervals":
+            _interval(axes, one, colour, (number, len(series)))
+        elif one.style != "kind":
             _plain(axes, one, colour)
         elif kind == "bars":
             _bars(axes, one, colour, (bars.index(one), len(bars)))
@@ -198,6 +249,16 @@ def _bars(axes: Axes, one: Series, colour: str, place: tuple[int, int]) -> None:
         _whiskers(axes, one, across, "#222222")
 
 
+def _interval(axes: Axes, one: Series, colour: str, place: tuple[int, int]) -> None:
+    number, of = place
+    down = [point[0] + 0.28 * (number - (of - 1) / 2) for point in one.points]
+    axes.plot(
+        [point[1] for point in one.points], down, "o", color=colour, label=one.name or None, markersize=5
+    )
+    if one.low:
+        axes.hlines(down, one.low, one.high, colors=colour, linewidth=2.2, alpha=0.55)
+
+
 def _whiskers(axes: Axes, one: Series, across: Sequence[float], colour: str) -> None:
     # An end on the wrong side of its point (a bootstrap's interval can miss the estimate) is drawn where it is.
     middle = [(low + high) / 2 for low, high in zip(one.low, one.high, strict=True)]
@@ -205,15 +266,20 @@ def _whiskers(axes: Axes, one: Series, across: Sequence[float], colour: str) -> 
     axes.errorbar(across, middle, yerr=half, fmt="none", ecolor=colour, capsize=3, elinewidth=1)
 
 
-def _name(axes: Axes, texts: tuple[str, str, str], labels: Sequence[str], *, legend: bool) -> None:
-    title, x, y = texts
-    axes.set_title(title, loc="left")
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    if labels:
-        axes.set_xticks(range(len(labels)), list(labels))
+def _name(axes: Axes, texts: _Texts, kind: Kind, *, legend: bool) -> None:
+    axes.set_title(texts.title, loc="left")
+    axes.set_xlabel(texts.x)
+    axes.set_ylabel(texts.y)
+    if kind == "intervals":
+        axes.set_yticks(range(len(texts.labels)), list(texts.labels))
+        axes.set_ylim(len(texts.labels) - 0.5, -0.5)
+    elif texts.labels:
+        axes.set_xticks(range(len(texts.labels)), list(texts.labels))
     if legend:
-        axes.legend(frameon=False, fontsize="small")
+        above: dict[str, Any] = (
+            {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 4} if kind == "intervals" else {}
+        )
+        axes.legend(frameon=False, fontsize="small", **above)
 
 
 def _bytes(figure: Figure, format_: str) -> bytes:

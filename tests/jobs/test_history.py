@@ -12,10 +12,11 @@ import pytest
 from judges import changed
 from small import Done, claims, cli, read_jsonl, write_jsonl
 
-from jurist.console.history import Curve, chart, curve
+from jurist.console.history import chart
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState
+from jurist.report.history import Curve, curve
 
 FECT = find("fect")
 PROMPT = PromptState.of(FECT.basic()).with_instruction("self", "New words.\nKept.")

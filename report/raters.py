@@ -10,7 +10,7 @@ from ..evaluation.agreement import Agreement
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.intervals import Estimate
 from ..gold.merging import CATEGORIES, Ambiguous, Merged
-from ..report.table import Table, table
+from .table import Table, table
 
 __all__ = [
     "agreement_tables",

@@ -1,0 +1,44 @@
+"""What ``report`` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .command import Command
+from .groups import Printed, name
+from .options import option, positional
+
+__all__ = ["REPORT", "ReportOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(Printed):
+    """Of ``jurist report``."""
+
+    subject: str = positional("JUDGE[@VERSION]", type=name)
+    output: str | None = option(
+        "-o", "--output", metavar="F.html", help="where the page is written (default: JUDGE-VERSION.html)"
+    )
+    gold: str | None = option(
+        "--gold",
+        type=name,
+        metavar="PATH|NAME",
+        help="the gold set it was proven on, for the inputs of the cases (default: as named on the card)",
+    )
+
+
+REPORT = Command(
+    name="report",
+    does="report.run",
+    options=ReportOptions,
+    help="""\
+One page about a compiled judge, in one file that needs no network: whether compiling helped, on what evidence, what
+changed in the prompt, and every case of the sealed test to search and read.
+""",
+    examples="""\
+examples:
+  jurist report fect
+  jurist report fect@2 -o report.html
+  jurist report may-send --gold labels.csv -o report.html
+""",
+)

@@ -1,0 +1,59 @@
+"""``jurist report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..arguments.report import ReportOptions
+from ..errors import GoldError
+from ..gold.goldset import Gold
+from ..keeping.artifacts import Artifact, Store
+from ..keeping.locating import judge_of
+from ..programs.judge import Judge
+from ..report.artifact import ArtifactReport
+from ..report.page import as_page
+from .common import store_of, write_text
+from .printing import Result
+
+__all__ = ["run"]
+
+
+def run(options: ReportOptions) -> Result:
+    """Write the page, and say where it is."""
+    store = store_of(options)
+    artifact = store.load(options.subject)
+    judge = judge_of(artifact, store)
+    gold, problem = _gold(options.gold, artifact, judge, store)
+    document = ArtifactReport(
+        artifact=artifact, judge=judge, store=store, gold=gold, no_gold=problem
+    ).document()
+    path = options.output or f"{artifact.judge}-{artifact.version}.html"
+    write_text(as_page(document), path)
+    notes = [f"the inputs of the cases are not in it: {problem}"] if problem else []
+    data = {"report": path, "artifact": artifact.ref, "headline": document.headline}
+    return Result(
+        data=data, body=[f"{document.headline}: {document.lead[0]}", f"report: {path}"], notes=notes
+    )
+
+
+def _gold(named: str | None, artifact: Artifact, judge: Judge, store: Store) -> tuple[Gold | None, str]:
+    """Return the gold of the proof, or why it cannot be read; one that was named must be readable.
+
+    Raises:
+        GoldError: the gold that was named cannot be read, or holds no case of the proof.
+    """
+    if named is not None:
+        gold = Gold.load(named, judge)
+        cases = {case.id for case in gold.cases}
+        proof = artifact.proof()
+        if proof and not any(row["case"] in cases for row in proof):
+            raise GoldError(
+                f"{named} holds no case that {artifact.ref} was proven on", hint="name its own gold set"
+            )
+        return gold, ""
+    about = artifact.card["gold"]
+    source = str(about.get("source") or about["name"])
+    try:
+        return Gold.load(store.file(Path(source)) if Path(source).suffix else source, judge), ""
+    except GoldError as error:
+        return None, f"{error.message}; name the gold with --gold"

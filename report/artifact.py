@@ -1,0 +1,383 @@
+"""The report of one artifact: whether compiling helped, on what evidence, and every case to read.
+
+All figures are those of the artifact's card, or are counted from the rows of its proof; inputs and ratings are read
+from the gold again, whose cases are known by the hash of their inputs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ..cases import Case
+from ..errors import JuristError
+from ..evaluation.classes import class_scores
+from ..evaluation.rows import Row
+from ..gold.goldset import Gold
+from ..gold.strata import ceiling_of
+from ..keeping.artifacts import Artifact, Store
+from ..programs.answers.confusion import confused
+from ..programs.judge import Judge
+from .document import Counts, Document, Facts, Lines, Part, Plot, Section, Tone
+from .history import basic_state, curve
+from .judged import paired_cases, rows_of
+from .plotting import Series, element
+from .raters import ceiling_table
+from .scores import OFFLINE, counts_line, metric_cell, scores_table, spend_line
+from .table import Table, table
+from .unmeasured import unmeasured
+from .votes import calibration, drawn_fully, thresholds
+from .wording import prompt_changes
+
+__all__ = ["ArtifactReport"]
+
+_HEADLINES: Mapping[str, tuple[str, Tone]] = {
+    "better": ("Compiling made it better", "good"),
+    "worse": ("Compiling made it worse", "bad"),
+    "not shown to be better": ("Not shown to be better", "open"),
+}
+_SYSTEMS = ("basic", "compiled")
+_GROUPS = 20
+"""Groups that the table of groups shows: those that the compiled judge has most trouble with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactReport:
+    """The report of an artifact.
+
+    Attributes:
+        artifact: what it is about.
+        judge: its judge.
+        store: for the basic prompt of artifacts without a history.
+        gold: the set that it was proven on, if that could be read.
+        no_gold: why not, if not.
+    """
+
+    artifact: Artifact
+    judge: Judge
+    store: Store
+    gold: Gold | None
+    no_gold: str = ""
+    _card: dict[str, Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse an artifact that was never proven.
+
+        Raises:
+            JuristError: its card has no scores.
+        """
+        object.__setattr__(self, "_card", self.artifact.card)
+        if not (self._card.get("scores") and self._card.get("decision")):
+            raise JuristError(
+                f"{self.artifact.ref} has no proof to report", hint="compile it with jurist compile"
+            )
+
+    def document(self) -> Document:
+        """Return the report."""
+        decision = self._card["decision"]
+        headline, tone = _HEADLINES[decision["verdict"]]
+        return Document(
+            subject=self.artifact.ref,
+            about=f"compiled {self._card['created'][:10]} on {self._card['gold']['name']}",
+            headline=headline,
+            tone=tone,
+            lead=tuple(self._lead(decision)),
+            sections=(
+                self._scores(),
+                self._classes(),
+                self._votes(),
+                self._search(),
+                self._prompt(),
+                self._cases(),
+                self._people(),
+                self._spend(),
+                Section(name="unmeasured", title="Not measured", parts=(Lines(texts=self._unmeasured),)),
+                self._provenance(),
+            ),
+        )
+
+    def _lead(self, decision: Mapping[str, Any]) -> Iterator[str]:
+        yield (
+            f"{decision['metric']} went from {decision['basic']:.3f} to {decision['compiled']:.3f} "
+            f"({decision['difference']:+.3f}, 95 % interval {decision['low']:+.3f} to {decision['high']:+.3f}) on "
+            f"{decision['cases']} sealed cases that no optimizer had seen."
+        )
+        changed = (
+            f"{decision['c']} units corrected, {decision['b']} broken. "
+            if decision.get("c") is not None
+            else ""
+        )
+        yield f"{changed}p = {decision['p']:.3g} ({decision['test']}), level {decision['alpha']:g}."
+        if decision["verdict"] == "not shown to be better":
+            yield (
+                "This does not say that the two are equally good: the sealed test is too small, or the difference is, "
+                "to tell. More labelled groups, or a judge that fails more often, can show one."
+            )
+        yield from (f"Warning: {text}." for text in decision.get("warnings") or ())
+        if self._offline:
+            yield OFFLINE[0].upper() + OFFLINE[1:] + "."
+
+    @property
+    def _offline(self) -> bool:
+        return (self._card.get("model") or {}).get("name") == "offline"
+
+    @cached_property
+    def _proof(self) -> tuple[dict[str, Any], ...]:
+        return self.artifact.proof()
+
+    @cached_property
+    def _known(self) -> dict[str, Case]:
+        return {case.id: case for case in self.gold.cases} if self.gold else {}
+
+    def _rows(self, system: str) -> list[Row]:
+        return rows_of(self.judge.answer, self._proof, system)
+
+    @property
+    def _seed(self) -> int:
+        return int((self._card.get("optimizer") or {}).get("seed") or 0)
+
+    @cached_property
+    def _unmeasured(self) -> tuple[str, ...]:
+        raters = self._ceiling is not None
+        return unmeasured(self._card, proof=bool(self._proof), raters=raters, offline=self._offline)
+
+    def _scores(self) -> Section:
+        scores, metric = self._card["scores"], self._card["decision"]["metric"]
+        shared = [name for name in scores["basic"] if _bounded(scores, name)]
+        drawn = [
+            Series(
+                name=system,
+                points=tuple((place, scores[system][name]["value"]) for place, name in enumerate(shared)),
+                low=tuple(scores[system][name]["low"] for name in shared),
+                high=tuple(scores[system][name]["high"] for name in shared),
+            )
+            for system in _SYSTEMS
+        ]
+        words = "; ".join(
+            f"{name}: basic {metric_cell(scores['basic'][name])}, compiled {metric_cell(scores['compiled'][name])}"
+            for name in shared
+        )
+        svg = element(
+            drawn, name="scores", x="value, with its 95 % interval", y="", kind="intervals", labels=shared
+        )
+        plot = Plot(title="basic and compiled on the sealed test", svg=svg, words=words)
+        counted = Lines(texts=tuple(counts_line(system, self._card["counts"][system]) for system in _SYSTEMS))
+        return Section(
+            name="scores",
+            title="Scores",
+            intro="On the sealed test, each with the interval that other cases of the same kind would mostly give. "
+            "The star marks the metric that was compiled for.",
+            parts=(*([plot] if shared else []), scores_table("", scores, metric), counted),
+        )
+
+    def _classes(self) -> Section:
+        parts: list[Part] = []
+        for system in _SYSTEMS if self._proof else ():
+            rows = self._rows(system)
+            counts = confused(self.judge.answer, rows)
+            if counts:
+                columns = tuple(next(iter(counts.values())))
+                cells = {gold: tuple(judged.values()) for gold, judged in counts.items()}
+                parts.append(Counts(title=system, corner="people said", columns=columns, rows=cells))
+        for system in _SYSTEMS if self._proof else ():
+            found = class_scores(self._rows(system), self.judge.comparison)
+            if found:
+                cells_ = [
+                    [
+                        one.label,
+                        one.gold,
+                        *(metric_cell(s.to_json()) for s in (one.precision, one.recall, one.f1)),
+                    ]
+                    for one in found
+                ]
+                columns_ = ["class", "in gold", "precision [95 % interval]", "recall", "f1"]
+                parts.append(table(f"each class against the rest, {system}", columns_, cells_))
+        intro = (
+            "Rows are what people said, columns what the judge said; the stronger the colour, the larger the share of "
+            "the row."
+        )
+        return Section(name="classes", title="What was taken for what", intro=intro, parts=tuple(parts))
+
+    def _votes(self) -> Section:
+        samples = int((self._card.get("thresholds") or {}).get("samples") or 1)
+        parts: list[Part] = []
+        if self._proof and samples > 1:
+            if drawn_fully(self._proof, "compiled", samples):
+                parts += self._thresholds(samples)
+            parts += self._calibration()
+        return Section(name="votes", title="Votes", intro=f"{samples} samples a case.", parts=tuple(parts))
+
+    def _calibration(self) -> Iterator[Part]:
+        found = {system: calibration(self.judge, self._proof, system) for system in _SYSTEMS}
+        lines = [
+            Series(name=system, points=tuple((one.share, one.right) for one in sure))
+            for system, sure in found.items()
+            if sure
+        ]
+        if not lines:
+            return
+        ideal = Series(name="as sure as right", points=((0.0, 0.0), (1.0, 1.0)), style="dashed")
+        svg = element([*lines, ideal], name="calibration", x="share of the votes", y="share right")
+        title = "how often it is right when so many samples agree"
+        yield Plot(title=title, svg=svg, words="see the table below")
+        rows = [
+            [system, f"{one.share:.2f}", one.units, f"{one.right:.3f}"]
+            for system, sure in found.items()
+            for one in sure
+        ]
+        yield table("", ["program", "share of the votes", "units", "right"], rows)
+
+    def _thresholds(self, samples: int) -> Iterator[Part]:
+        found = thresholds(self.judge, self._proof, "compiled", samples)
+        if not found:
+            return
+        names = list(found[1])
+        series = [
+            Series(name=name, points=tuple((float(t), values[name]) for t, values in found.items()))
+            for name in names
+        ]
+        rows = [[needed, *(f"{values[name]:.3f}" for name in names)] for needed, values in found.items()]
+        svg = element(series, name="thresholds", x="votes that are needed", y="value on the sealed test")
+        words = "see the table below"
+        yield Plot(title="precision and recall by the votes that are needed", svg=svg, words=words)
+        yield table("", ["votes needed", *names], rows)
+
+    def _search(self) -> Section:
+        if not any(row.get("dev", {}).get("value") is not None for row in self.artifact.history):
+            return Section(name="search", title="The search")
+        found, optimizer = curve(self.artifact), self._card["optimizer"]
+        svg = element(found.series, name="search", kind="step", **found.names)
+        chosen = (
+            f"; {found.chosen[1]:.3f} became the artifact, found after {found.chosen[0]:.0f} calls"
+            if found.chosen
+            else ""
+        )
+        words = (
+            f"the basic prompt at {found.basic:.3f}, {len(found.tried)} candidates, "
+            f"the best at {found.best[-1][1]:.3f} after {found.best[-1][0]:.0f} calls{chosen}"
+        )
+        return Section(
+            name="search",
+            title="The search",
+            intro=f"{optimizer['name']} tried {optimizer['candidates']} prompts on train and dev. "
+            "The choice was made by a lower bound and not by the highest dot: the best of many noisy means is mostly "
+            "luck.",
+            parts=(Plot(title="score against calls", svg=svg, words=words),),
+        )
+
+    def _prompt(self) -> Section:
+        parts = prompt_changes(basic_state(self.artifact, self.store), self.artifact.state)
+        return Section(
+            name="prompt",
+            title="What changed in the prompt",
+            intro="Green words were added by compiling, red ones were removed.",
+            parts=parts,
+        )
+
+    def _cases(self) -> Section:
+        if not self._proof:
+            return Section(name="cases", title="The cases")
+        missing = sum(row["case"] not in self._known for row in self._proof)
+        note = ""
+        if missing:
+            why = self.no_gold or f"{self.gold.source if self.gold else ''} no longer holds them"
+            note = f"The inputs of {missing} of {len(self._proof)} cases are not shown: {why}."
+        found = paired_cases(self.judge.answer, self._proof, self._known, note)
+        told = [f"{found.units[name]} {name}" for name, _, _ in found.kinds if found.units.get(name)]
+        means = self.judge.comparison.right_means
+        right = f" (right means: {means})" if means else ""
+        return Section(
+            name="cases",
+            title="The cases",
+            intro=f"The sealed test, {len(found.cases)} cases; of their units, {', '.join(told)}{right}. "
+            "Whoever changes the judge by what is read here needs new cases to prove it on.",
+            parts=(found,),
+        )
+
+    @cached_property
+    def _ceiling(self) -> Any:
+        test = {row["case"] for row in self._proof}
+        return ceiling_of(self.gold, only=test) if self.gold and test else None
+
+    def _people(self) -> Section:
+        gold = self._card["gold"]
+        rows = [
+            ("gold", gold["name"]),
+            ("cases", f"{gold['train']} train, {gold['dev']} dev, {gold['test']} test"),
+        ]
+        described = self.gold.card if self.gold else {}
+        rows += [(name, value) for name, value in described.items() if isinstance(value, str | int | float)]
+        parts: list[Part] = [Facts(rows=tuple((name, str(value)) for name, value in rows))]
+        if self._ceiling is not None:
+            parts.append(ceiling_table(self._ceiling))
+        if self._proof:
+            parts.append(self._groups())
+        return Section(
+            name="people",
+            title="Gold, people and groups",
+            intro="What the judge was held against. The human ceiling is how well each rater does against the others: "
+            "a judge that reaches it agrees with people as well as they agree with each other.",
+            parts=tuple(parts),
+        )
+
+    def _groups(self) -> Table:
+        credits: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        for before, after in zip(self._rows("basic"), self._rows("compiled"), strict=True):
+            for gold, one, two in zip(before.gold, before.predicted, after.predicted, strict=True):
+                if gold is not None:
+                    credits[before.group].append((self._credit(gold, one), self._credit(gold, two)))
+        worst = sorted(credits.items(), key=lambda item: sum(two for _, two in item[1]) / len(item[1]))
+        rows = [
+            [group, len(found), *(f"{sum(side) / len(found):.3f}" for side in zip(*found, strict=True))]
+            for group, found in worst[:_GROUPS]
+        ]
+        shown = f", the {_GROUPS} with most trouble" if len(worst) > _GROUPS else ""
+        return table(
+            f"groups of the sealed test{shown}", ["group", "units", "right, basic", "right, compiled"], rows
+        )
+
+    def _credit(self, gold: Any, value: Any) -> float:
+        right = None if value is None else self.judge.comparison.right(gold, value)
+        return self.judge.answer.credit(gold, value) if right is None else float(right)
+
+    def _spend(self) -> Section:
+        spend = self._card["spend"]
+        names = {"judge": "asking the judge", "proposer": "writing prompts", "total": "all"}
+        columns = ("calls", "input_tokens", "output_tokens", "cost")
+        rows = [
+            [
+                names.get(purpose, purpose),
+                *(f"{one[name]:.4f}" if name == "cost" else one[name] for name in columns),
+            ]
+            for purpose, one in (spend.get("by_purpose") or {}).items()
+        ]
+        parts = [table("", ["for", "calls", "input tokens", "output tokens", "USD"], rows)] if rows else []
+        return Section(name="cost", title="What it cost", parts=(*parts, Lines(texts=(spend_line(spend),))))
+
+    def _provenance(self) -> Section:
+        card = self._card
+        model, thresholds_ = card.get("model") or {}, card.get("thresholds") or {}
+        rows = [
+            ("judge", f"{card['judge']}, variant {card['variant']}"),
+            (
+                "optimizer",
+                f"{card['optimizer']['name']}, seed {self._seed}, {card['optimizer'].get('ending', '')}",
+            ),
+            ("model", f"{model.get('name')}, temperature {model.get('temperature')}"),
+            ("prompts written by", str((card.get("prompt_model") or {}).get("name"))),
+            ("samples", f"{thresholds_.get('samples')}, votes needed {thresholds_.get('threshold')}"),
+            ("test opened", f"{card.get('test_openings', 1)} time(s)"),
+            ("gold sha256", card["gold"]["sha256"]),
+            ("artifact sha256", self.artifact.sha256),
+            *((f"version of {name}", version) for name, version in (card.get("versions") or {}).items()),
+        ]
+        return Section(name="provenance", title="Where it comes from", parts=(Facts(rows=tuple(rows)),))
+
+
+def _bounded(scores: Mapping[str, Mapping[str, Any]], name: str) -> bool:
+    """Return whether a metric lies in [-1, 1] with its intervals, as those that share an axis must."""
+    found: Sequence[Mapping[str, float]] = [scores[system][name] for system in _SYSTEMS]
+    return all(-1 <= one[end] <= 1 for one in found for end in ("low", "value", "high"))

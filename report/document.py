@@ -1,0 +1,164 @@
+"""A report as a value: sections of tables, plots, counts, changed texts and cases; :mod:`.page` shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from .table import Table
+
+__all__ = [
+    "Cases",
+    "Changes",
+    "Counts",
+    "Document",
+    "Facts",
+    "Lines",
+    "Part",
+    "Plot",
+    "Section",
+    "Tone",
+    "Word",
+]
+
+Tone: TypeAlias = Literal["good", "bad", "open"]
+"""What an outcome is to people: something was shown, something is wrong, or nothing is shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """A plot.
+
+    Attributes:
+        title: above it.
+        svg: the ``<svg>`` element, made by :func:`.plotting.element`: the only markup of a report that is not escaped.
+        words: what it shows, for those who do not see it.
+    """
+
+    title: str
+    svg: str = field(repr=False)
+    words: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """A table of counts whose cells are the darker, the more of their row they are.
+
+    Attributes:
+        title: above it.
+        corner: what rows and columns are.
+        columns: the names of the columns.
+        rows: name of the row -> counts, one a column.
+    """
+
+    title: str
+    corner: str
+    columns: tuple[str, ...]
+    rows: Mapping[str, tuple[int, ...]]
+
+    @property
+    def shares(self) -> Mapping[str, tuple[float, ...]]:
+        """The share of its row that each count is, 0 to 1."""
+        return {name: tuple(one / max(1, sum(row)) for one in row) for name, row in self.rows.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Word:
+    """A run of words of a text that was changed: ``same``, ``added`` or ``removed``."""
+
+    text: str
+    change: Literal["same", "added", "removed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """A text, or a list of texts, before and after.
+
+    Attributes:
+        title: which text.
+        words: all of it.
+        examples: texts that were added to it as they are, such as demonstrations.
+    """
+
+    title: str
+    words: tuple[Word, ...]
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """Names and what they are."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines:
+    """Statements, one a line."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cases:
+    """Cases to be read, searched and filtered.
+
+    Attributes:
+        systems: who judged, such as ``basic`` and ``compiled``.
+        kinds: (name, tone, what it means) of what can have become of a case, in the order in which they are read.
+        units: kind -> units that it happened to; empty where that is not counted.
+        cases: as :func:`.judged.case_json` makes them.
+        note: what has to be said beside them; empty if nothing.
+    """
+
+    systems: tuple[str, ...]
+    kinds: tuple[tuple[str, Tone, str], ...]
+    units: Mapping[str, int]
+    cases: Sequence[Mapping[str, Any]] = field(repr=False)
+    note: str = ""
+
+    def of_kind(self, kind: str) -> int:
+        """Return how many cases are of a kind."""
+        return sum(kind in case["kinds"] for case in self.cases)
+
+
+Part: TypeAlias = Table | Plot | Counts | Changes | Facts | Lines | Cases
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of a report with a heading.
+
+    Attributes:
+        name: one word, for the address and the list of sections.
+        title: the heading.
+        intro: one or two sentences for people who are not statisticians; may be empty.
+        parts: what is in it.
+    """
+
+    name: str
+    title: str
+    intro: str = ""
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A report.
+
+    Attributes:
+        subject: what it is about, such as ``fect@2``.
+        about: one line on where it comes from.
+        headline: the outcome in a few words.
+        tone: what kind of outcome it is.
+        lead: what the outcome rests on, and what has to be known of it; one statement each.
+        sections: in the order in which they are read; those without a part are left out.
+    """
+
+    subject: str
+    about: str
+    headline: str
+    tone: Tone
+    lead: tuple[str, ...]
+    sections: tuple[Section, ...]

@@ -1,0 +1,109 @@
+"""The history of a search: score against calls, and the prompt that it began with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import JuristError
+from ..keeping.artifacts import Artifact, Store
+from ..keeping.locating import judge_of
+from ..programs.state import PromptState
+from .plotting import Series
+
+__all__ = ["Curve", "basic_state", "chosen_candidate", "curve"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """Score against calls.
+
+    Attributes:
+        metric: its name.
+        tried: (calls made when it came up, where it stood in the end by all that was known) of every candidate.
+        best: the same of each that was better than all before, and the last one again at the end.
+        basic: the basic prompt's value.
+        chosen: the point of the candidate that became the artifact, if anything is known of it.
+    """
+
+    metric: str
+    tried: tuple[tuple[float, float], ...]
+    best: tuple[tuple[float, float], ...]
+    basic: float
+    chosen: tuple[float, float] | None
+
+    @property
+    def series(self) -> list[Series]:
+        """What a plot of it shows: steps of the best so far, every candidate, the basic prompt, the chosen one."""
+        end = self.best[-1][0]
+        found = [
+            Series(name="best so far", points=self.best),
+            Series(name="candidates", points=self.tried, style="points"),
+            Series(name="basic prompt", points=((0.0, self.basic), (end, self.basic)), style="dashed"),
+        ]
+        if self.chosen:
+            found.append(Series(name="became the artifact", points=(self.chosen,), style="points"))
+        return found
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the axes ``x`` and ``y`` of a plot are called."""
+        return {"x": "calls made, of judge and proposer", "y": f"{self.metric} by all that is known"}
+
+
+def curve(artifact: Artifact) -> Curve:
+    """Return an artifact's curve.
+
+    Raises:
+        JuristError: its history has no candidate with a value on dev.
+    """
+    card = artifact.card
+    done = [row for row in artifact.history if _known(row, card) is not None]
+    if not done:
+        raise JuristError(
+            f"{artifact.ref} has no history of scores", hint="plot an artifact that jurist compile made"
+        )
+    tried = tuple(
+        (float(row.get("calls_dev") or row["calls"]), float(_known(row, card) or 0.0)) for row in done
+    )
+    best: list[tuple[float, float]] = []
+    for point in sorted(tried, key=lambda point: point[0]):
+        if not best or point[1] > best[-1][1]:
+            best.append(point)
+    last = max(row.get("calls_dev") or row["calls"] for row in artifact.history)
+    if last > best[-1][0]:
+        best.append((float(last), best[-1][1]))
+    chosen = chosen_candidate(artifact)
+    return Curve(
+        metric=str((card.get("decision") or {}).get("metric") or "value"),
+        tried=tried,
+        best=tuple(best),
+        basic=tried[0][1],
+        chosen=next((at for at, row in zip(tried, done, strict=True) if row["candidate"] == chosen), None),
+    )
+
+
+def _known(row: Mapping[str, Any], card: Mapping[str, Any]) -> float | None:
+    """Return where a candidate stood by all that was known, or, in older artifacts, its value on the whole of dev."""
+    if row.get("estimate"):
+        return float(row["estimate"]["value"])
+    whole = (card.get("gold") or {}).get("dev", row["dev"]["cases"])
+    return None if "estimate" in row or row["dev"]["cases"] != whole else row["dev"]["value"]
+
+
+def chosen_candidate(artifact: Artifact) -> str:
+    """Return the id of the candidate that became the artifact; empty if it is not known."""
+    return str((artifact.card.get("optimizer") or {}).get("candidate") or "")
+
+
+def basic_state(artifact: Artifact, store: Store) -> PromptState:
+    """Return the basic prompt that was compiled, from the history; without one, the judge's basic prompt of today."""
+    first = next(
+        (row for row in artifact.history if row.get("source") == "basic" and row.get("prompt")), None
+    )
+    return (
+        PromptState.of(judge_of(artifact, store).basic())
+        if first is None
+        else PromptState.from_json(first["prompt"])
+    )

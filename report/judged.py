@@ -1,0 +1,157 @@
+"""Judged cases as a page shows them, and what became of each of them from one judge to another."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..cases import Case, Value
+from ..evaluation.rows import Row
+from ..programs.answers.protocol import Answer
+from .document import Cases, Tone
+
+__all__ = ["KINDS", "case_json", "paired_cases", "rows_of"]
+
+KINDS: tuple[tuple[str, Tone, str], ...] = (
+    ("corrected", "good", "wrong before, right after compiling"),
+    ("nearer", "good", "nearer to what people said after compiling"),
+    ("broken", "bad", "right before, wrong after compiling"),
+    ("farther", "bad", "farther from what people said after compiling"),
+    ("still wrong", "bad", "wrong before and after"),
+    ("no nearer", "bad", "off before and after, by as much"),
+    ("abstained", "open", "a model answered, and the answer is unusable"),
+    ("failed", "open", "the machinery failed: network, quota"),
+    ("right", "good", "right before and after"),
+    ("unlabelled", "open", "nobody labelled it"),
+)
+"""All that can have become of a unit or a case; of what can not happen with a kind of answer, nothing is shown."""
+
+
+def rows_of(answer: Answer, proof: Sequence[Mapping[str, Any]], system: str) -> list[Row]:
+    """Return what ``basic`` or ``compiled`` said on the sealed test as rows of the evaluation."""
+
+    def values(data: Sequence[Any]) -> tuple[Value | None, ...]:
+        return tuple(None if one is None else answer.of_json(one) for one in data)
+
+    return [
+        Row(
+            id=row["case"],
+            group=row["group"],
+            gold=values(row["gold"]),
+            predicted=values(row[system]["values"]),
+            failed=row[system]["status"] == "failed",
+        )
+        for row in proof
+    ]
+
+
+def paired_cases(
+    answer: Answer, proof: Sequence[Mapping[str, Any]], known: Mapping[str, Case], note: str = ""
+) -> Cases:
+    """Return the cases of a proof, the most telling first.
+
+    Args:
+        answer: the judge's kind of answer.
+        proof: the lines of :meth:`~jurist.keeping.artifact_card.Artifact.proof`.
+        known: case id -> case, for inputs; those that are not in it are shown without.
+        note: as of :class:`Cases`.
+    """
+    pairs = zip(rows_of(answer, proof, "basic"), rows_of(answer, proof, "compiled"), strict=True)
+    units: Counter[str] = Counter()
+    cases = []
+    for line, (before, after) in zip(proof, pairs, strict=True):
+        kinds = [
+            _became(answer, *unit)
+            for unit in zip(before.gold, before.predicted, after.predicted, strict=True)
+        ]
+        units.update(kinds)
+        cases.append(
+            case_json(
+                answer,
+                after,
+                known.get(after.id),
+                {"basic": (before, line["basic"]), "compiled": (after, line["compiled"])},
+                kinds,
+            )
+        )
+    order = [name for name, _, _ in KINDS]
+    cases.sort(key=lambda case: min((order.index(kind) for kind in case["kinds"]), default=len(order)))
+    return Cases(systems=("basic", "compiled"), kinds=KINDS, units=units, cases=cases, note=note)
+
+
+def _became(answer: Answer, gold: Value | None, before: Value | None, after: Value | None) -> str:
+    if gold is None:
+        return "unlabelled"
+    kind = answer.comparison
+    sides = [None if value is None else kind.right(gold, value) for value in (before, after)]
+    if kind.right(gold, gold) is not None:
+        return {(0, 1): "corrected", (1, 0): "broken", (0, 0): "still wrong", (1, 1): "right"}[
+            bool(sides[0]), bool(sides[1])
+        ]
+    first, second = answer.credit(gold, before), answer.credit(gold, after)
+    if first == second:
+        return "right" if first == 1 else "no nearer"
+    return "nearer" if second > first else "farther"
+
+
+def case_json(
+    answer: Answer,
+    row: Row,
+    case: Case | None,
+    said: Mapping[str, tuple[Row, Mapping[str, Any]]],
+    became: Sequence[str],
+) -> dict[str, Any]:
+    """Return a case as JSON values for :class:`Cases`.
+
+    Args:
+        answer: the judge's kind of answer.
+        row: its gold.
+        case: its inputs, if they are known.
+        said: system -> what it said, as a row and as a line with ``status``, ``agreement``, ``reasoning``, ``error``.
+        became: what became of each unit.
+    """
+    texts = answer.units(case.inputs) if case is not None else ("",) * len(row.gold)
+    found = {kind for kind in became if kind != "right"}
+    found |= {line["status"] for _, line in said.values() if line["status"] != "verdict"}
+    return {
+        "id": row.id,
+        "group": row.group,
+        "source": case.source if case is not None else "",
+        "kinds": [name for name, _, _ in KINDS if name in found] or ["right"],
+        "inputs": [[name, _text(value)] for name, value in case.inputs.items()] if case is not None else [],
+        "units": [
+            {
+                # a single unit's text is one of the inputs, and stands there
+                "text": text if len(texts) > 1 else "",
+                "gold": _shown(answer, row.gold[place]),
+                "said": [_shown(answer, one.predicted[place]) for one, _ in said.values()],
+                "became": became[place],
+            }
+            for place, text in enumerate(texts)
+        ],
+        "notes": [
+            {
+                "system": name,
+                "status": line["status"],
+                "agreement": _mean(line.get("agreement") or ()),
+                "reasoning": line.get("reasoning") or "",
+                "error": line.get("error") or "",
+            }
+            for name, (_, line) in said.items()
+        ],
+    }
+
+
+def _shown(answer: Answer, value: Value | None) -> str:
+    return "" if value is None else answer.text(value)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def _mean(shares: Sequence[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return sum(known) / len(known) if known else None

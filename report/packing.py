@@ -1,0 +1,86 @@
+"""Cases packed for a page: small enough to be opened, and no letter of them can be taken for markup or a template.
+
+The page holds them as base64 of gzip of JSON. Long texts that several cases share are kept once.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .document import Cases
+
+__all__ = ["LARGEST", "Packed", "pack"]
+
+LARGEST = 15_000_000
+"""Letters of base64 that all cases of a page take at most."""
+_LIMITS = (2_000_000, 200_000, 50_000, 20_000, 8_000, 3_000, 1_000, 300)
+"""Letters of one text that are kept: the first of these with which all cases fit."""
+_SHARED = 100
+"""Letters from which a text is kept once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packed:
+    """Cases as the page's script reads them.
+
+    Attributes:
+        data: base64.
+        limit: letters after which texts were cut so that all fit; 0 if none was.
+    """
+
+    data: str
+    limit: int
+
+
+def pack(cases: Cases, *, largest: int = LARGEST) -> Packed:
+    """Return cases for a page, with texts as long as fit into ``largest`` letters of base64."""
+    for limit in _LIMITS:
+        data, cut = _packed(cases, limit)
+        if len(data) <= largest or limit == _LIMITS[-1]:
+            return Packed(data=data, limit=limit if cut else 0)
+    raise AssertionError("the last limit always returns")
+
+
+def _packed(cases: Cases, limit: int) -> tuple[str, bool]:
+    texts = _Texts(limit)
+    known = {kind for case in cases.cases for kind in case["kinds"]}
+    known |= {unit["became"] for case in cases.cases for unit in case["units"]}
+    data = {
+        "systems": cases.systems,
+        "kinds": [kind for kind in cases.kinds if kind[0] in known],
+        "cases": [texts.of(case) for case in cases.cases],
+        "texts": texts.kept,
+    }
+    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return base64.b64encode(gzip.compress(plain, compresslevel=6, mtime=0)).decode("ascii"), texts.cut
+
+
+class _Texts:
+    """The texts that are kept once, in the order in which they came up."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._places = limit, dict[str, int]()
+        self.cut = False
+
+    @property
+    def kept(self) -> Sequence[str]:
+        return list(self._places)
+
+    def of(self, value: Any) -> Any:
+        """Return JSON values with long texts cut, and replaced by ``{"t": place}``."""
+        if isinstance(value, Mapping):
+            return {key: self.of(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self.of(one) for one in value]
+        if not isinstance(value, str) or len(value) < _SHARED:
+            return value
+        if len(value) > self._limit:
+            self.cut = True
+            left = len(value) - self._limit
+            value = f"{value[: self._limit]}\n[{left} more letters: see the gold]"
+        return {"t": self._places.setdefault(value, len(self._places))}

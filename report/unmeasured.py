@@ -1,0 +1,43 @@
+"""What an artifact's figures do not say, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["unmeasured"]
+
+_FEW_GROUPS = 10
+
+
+def unmeasured(card: Mapping[str, Any], *, proof: bool, raters: bool, offline: bool) -> tuple[str, ...]:
+    """Return what was not measured, a statement each.
+
+    Args:
+        card: the artifact's.
+        proof: whether what was said on the sealed test is kept.
+        raters: whether the gold has units of several raters.
+        offline: whether no language model was asked.
+    """
+    return tuple(_statements(card, proof, raters, offline))
+
+
+def _statements(card: Mapping[str, Any], proof: bool, raters: bool, offline: bool) -> Iterator[str]:
+    samples = int((card.get("thresholds") or {}).get("samples") or 1)
+    if offline:
+        yield "Any language model: the offline engine is an evidence reader, and says nothing about what one would do."
+    if not proof:
+        yield "Single cases: this artifact is of a version that did not keep what was said on the sealed test."
+    if samples == 1:
+        yield "How sure the judge is: one sample a case gives no votes, so there is no threshold and no calibration."
+    elif proof:
+        yield "What other thresholds would give, where drawing stopped because nothing could change any more."
+    yield "How far answers vary when the same cases are asked again: jurist compare with --repeats measures it."
+    if not raters:
+        yield "How well people agree on this gold: it holds one label a unit, so the human ceiling is not known."
+    if (groups := (card.get("decision") or {}).get("groups")) is not None and groups < _FEW_GROUPS:
+        yield f"Enough groups: with {groups}, intervals are too narrow to trust."
+    if (opened := int(card.get("test_openings") or 1)) > 1:
+        yield f"A fresh test: this one has been opened {opened} times; p is corrected for it, the scores are not."
+    yield "Other data than this gold: cases of other sources, languages or times may be judged otherwise."
+    yield "What a text that argues with the judge achieves: field markers are defused, persuasion is not."

@@ -1,0 +1,83 @@
+"""A page in Debian's Chromium: nothing may leave it, and nothing may go wrong in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+VIEWS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, or a skip that says what is missing."""
+    driving = pytest.importorskip("playwright.sync_api", reason="pip install -e '.[browser]'")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no chromium on the path: apt-get install chromium")
+    with driving.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=chromium, args=list(QUIET))
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Return what opens an address; afterwards nothing may have gone wrong or elsewhere."""
+    faults: list[str] = []
+    contexts = []
+
+    def visit(address: str | Path, *, width: int = 1280, scheme: str = "light") -> Any:
+        url = address if isinstance(address, str) else address.resolve().as_uri()
+        context = browser.new_context(viewport={"width": width, "height": 860}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        own = url.split("/")[:3] if url.startswith("http") else None
+
+        def asked(request: Any) -> None:
+            inside = (
+                request.url.startswith("data:") or request.url == url or request.url.split("/")[:3] == own
+            )
+            if not inside:
+                faults.append(f"asked for {request.url}")
+
+        page.on("request", asked)
+        page.on(
+            "console", lambda said: faults.append(said.text) if said.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(url)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+@pytest.fixture
+def accessible() -> Callable[[Any], None]:
+    """Return what holds a page to axe-core's rules."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install -e '.[browser]'")
+
+    def hold(page: Any) -> None:
+        found = axe.Axe().run(page).response["violations"]
+        said = [
+            (one["id"], one["nodes"][0]["html"][:200], one["nodes"][0]["failureSummary"]) for one in found
+        ]
+        assert said == []
+
+    return hold

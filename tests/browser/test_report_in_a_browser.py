@@ -1,0 +1,151 @@
+"""The page of a report as people see and use it: every width and colour, the keyboard, many cases, hostile ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile import HOSTILE
+from small import FAST, claims, cli, write_jsonl
+
+from jurist.report.document import Cases, Document, Section
+from jurist.report.judged import KINDS
+from jurist.report.page import as_page
+
+pytestmark = pytest.mark.browser
+VIEWS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a real compilation on gold with hostile texts."""
+    place = tmp_path_factory.mktemp("report")
+    rows = claims()
+    for row, text in zip(rows, HOSTILE * 6, strict=True):
+        row["conversation"] += f"\n{text[:5000]}"
+    write_jsonl(place / "gold.jsonl", rows)
+    argv = ("--gold", place / "gold.jsonl", "--store", place / "compiled", "--split", "30/20/50", *FAST)
+    assert cli("compile", "fect", *argv, "--force").code == 0
+    done = cli("report", "fect@1", "--store", place / "compiled", "-o", place / "page.html")
+    assert done.code == 0, done.err
+    return place / "page.html"
+
+
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def test_every_view(
+    page: Path, opened: Callable[..., Any], accessible: Callable[[Any], None], width: int, scheme: str
+) -> None:
+    shown = opened(page, width=width, scheme=scheme)
+    shown.wait_for_selector(".row")
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    decision = json.loads((page.parent / "compiled/fect/1/card.json").read_text())["decision"]
+    assert (
+        f"from {decision['basic']:.3f} to {decision['compiled']:.3f}" in shown.locator("header").inner_text()
+    )
+    accessible(shown)
+
+
+def test_the_keyboard_alone(page: Path, opened: Callable[..., Any]) -> None:
+    shown = opened(page)
+    shown.wait_for_selector(".row")
+    every = shown.locator(".found").inner_text()
+    shown.keyboard.press("2")
+    chosen = shown.locator(".kinds button[aria-pressed=true]").inner_text()
+    count = int(chosen.split()[-1])
+    assert shown.locator(".found").inner_text().startswith(f"{count} of ")
+    shown.keyboard.press("1")
+    assert shown.locator(".found").inner_text() == every
+    first = shown.locator(".case h3").inner_text()
+    shown.keyboard.press("j")
+    assert shown.locator(".case h3").inner_text() != first
+    shown.keyboard.press("k")
+    assert shown.locator(".case h3").inner_text() == first
+    shown.keyboard.press("Enter")
+    assert shown.evaluate("document.activeElement.className") == "case"
+    shown.keyboard.press("Escape")
+    assert shown.evaluate("document.activeElement.className") == "list"
+    shown.keyboard.press("/")
+    shown.keyboard.type("{{ 7 * 7 }}")
+    shown.wait_for_function("before => document.querySelector('.found').textContent !== before", arg=every)
+    assert "{{ 7 * 7 }}" in shown.locator(".case").inner_text()
+
+
+def cases(texts: list[str]) -> Document:
+    kinds = [name for name, _, _ in KINDS]
+    found = [
+        {
+            "id": f"{place:06d}",
+            "group": text[:80],
+            "source": "",
+            "kinds": [kinds[place % len(kinds)]],
+            "inputs": [["text", text]],
+            "units": [{"text": "", "gold": "yes", "said": ["no"], "became": kinds[place % len(kinds)]}],
+            "notes": [
+                {
+                    "system": "basic",
+                    "status": "abstained",
+                    "agreement": None,
+                    "reasoning": text,
+                    "error": text,
+                }
+            ],
+        }
+        for place, text in enumerate(texts)
+    ]
+    part = Cases(systems=("basic",), kinds=KINDS, units={}, cases=found)
+    section = Section(name="cases", title="Cases", parts=(part,))
+    return Document(subject="s", about="a", headline="headline", tone="open", lead=(), sections=(section,))
+
+
+def test_hostile_cases_change_nothing(tmp_path: Path, opened: Callable[..., Any]) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(as_page(cases(list(HOSTILE))), encoding="utf-8")
+    shown = opened(path)
+    shown.wait_for_selector(".row")
+    title, seen = shown.title(), set()
+    for _ in HOSTILE:
+        seen.add(
+            shown.locator(".case").evaluate(
+                "one => one.lastChild.tagName + one.querySelectorAll('img, script, style').length"
+            )
+        )
+        shown.locator(".list").press("ArrowDown")
+    assert seen == {"P0", "BUTTON0"}
+    shown.locator(".case button").last.click()
+    assert len(shown.locator(".case").inner_text()) > 1_000_000
+    assert (shown.title(), shown.locator("body").is_visible()) == (title, True)
+
+
+def test_ten_thousand_cases_are_small_and_few_at_once(tmp_path: Path, opened: Callable[..., Any]) -> None:
+    words = [f"{letter}{number}" for letter in "abcdefghij" for number in range(9)]
+    texts = [
+        " ".join(words[(place * step) % len(words)] for step in range(1, 700)) + f" {place}"
+        for place in range(10_000)
+    ]
+    path = tmp_path / "page.html"
+    path.write_text(as_page(cases(texts)), encoding="utf-8")
+    assert path.stat().st_size < 20_000_000
+    shown = opened(path)
+    shown.wait_for_selector(".row")
+    assert shown.locator(".found").inner_text() == "10,000 of 10,000 cases"
+    shown.locator(".list").press("End")
+    shown.wait_for_selector("#case-9999")
+    assert shown.locator(".row").count() < 60
+    shown.locator(".list").evaluate("one => { one.scrollTop = 300000; }")
+    shown.wait_for_function(
+        "() => document.querySelectorAll('.row').length < 60 && document.querySelector('#case-3950')"
+    )
+
+
+def test_paper_shows_the_cases_that_are_chosen(page: Path, opened: Callable[..., Any]) -> None:
+    shown = opened(page)
+    shown.wait_for_selector(".row")
+    shown.emulate_media(media="print")
+    shown.evaluate("dispatchEvent(new Event('beforeprint'))")
+    sheets = shown.locator(".sheet").count()
+    assert f"{sheets} of {sheets} cases" == shown.locator(".found").inner_text()
+    assert shown.locator(".sheet").first.is_visible()
+    assert not shown.locator(".list").is_visible()

@@ -1,0 +1,221 @@
+"""The page of a report: its figures are the card's, it asks nothing of the network, and no text acts in it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile import HOSTILE
+from hypothesis import given
+from hypothesis import strategies as st
+from small import FAST, claims, cli, read_jsonl, write_jsonl
+
+from jurist.report.document import Cases, Changes, Document, Facts, Lines, Section, Word
+from jurist.report.judged import KINDS
+from jurist.report.packing import pack
+from jurist.report.page import as_page
+from jurist.report.table import table
+from jurist.report.wording import word_changes
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+class Page(HTMLParser):
+    """The elements of a page, its texts, the cells of its tables, and every address in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.addresses: list[str] = []
+        self.cells: list[str] = []
+        self.texts: dict[str, str] = {}
+        self._open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self._open.append(tag)
+        self.addresses += [
+            value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "action")
+        ]
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        tag = self._open[-1] if self._open else ""
+        self.texts[tag] = self.texts.get(tag, "") + data
+        if tag in ("td", "th"):
+            self.cells[-1] += data
+
+
+def unpacked(page: str) -> Any:
+    (data,) = re.findall(r'<script type="text/plain">([^<]*)</script>', page)
+    return json.loads(gzip.decompress(base64.b64decode(data)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a gold set, hostile texts in it, and a judge compiled on it."""
+    place = tmp_path_factory.mktemp("report")
+    rows = claims()
+    for row, text in zip(rows, HOSTILE * 6, strict=True):
+        row["conversation"] = f"{row['conversation']}\n{text[:5000]}"
+    write_jsonl(place / "gold.jsonl", rows)
+    argv = ("--gold", place / "gold.jsonl", "--store", place / "compiled", "--split", "30/20/50", *FAST)
+    assert cli("compile", "fect", *argv, "--force").code == 0
+    return place
+
+
+def report(folder: Path, *argv: object) -> Any:
+    return cli("report", "fect@1", "--store", folder / "compiled", "-o", folder / "page.html", *argv)
+
+
+def test_every_figure_is_the_cards(folder: Path) -> None:
+    done = report(folder)
+    assert done.code == 0, done.err
+    card = json.loads((folder / "compiled/fect/1/card.json").read_text())
+    text = (folder / "page.html").read_text()
+    page = Page(text)
+    for scores in card["scores"].values():
+        for one in scores.values():
+            assert any(
+                f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" in cell for cell in page.cells
+            )
+    decision, data = card["decision"], unpacked(text)
+    became = Counter(unit["became"] for case in data["cases"] for unit in case["units"])
+    assert (became["corrected"], became["broken"]) == (decision["c"], decision["b"])
+    assert became.total() == decision["units"] == len(data["cases"])
+    assert (
+        f"{decision['basic']:.3f} to {decision['compiled']:.3f} ({decision['difference']:+.3f}"
+        in page.texts["p"]
+    )
+    for system, numbers in card["counts"].items():
+        assert f"{system}: {numbers['units']['answered']} units answered" in page.texts["li"]
+    assert {"calls", str(card["spend"]["calls"])} <= set(page.cells)
+
+
+def test_confusion_counts_every_unit_of_the_proof_once(folder: Path) -> None:
+    report(folder)
+    rows = read_jsonl(folder / "compiled/fect/1/proof.jsonl")
+    tables = re.findall(r'<table class="counts">.*?</table>', (folder / "page.html").read_text(), re.DOTALL)
+    assert len(tables) == 2
+    for system, one in zip(("basic", "compiled"), tables, strict=True):
+        counted = sum(int(count) for count in re.findall(r">(\d+)</td>", one))
+        same = sum(int(count) for count in re.findall(r"same[^>]*>(\d+)</td>", one))
+        assert counted == len(rows)
+        assert same == sum(row["gold"] == row[system]["values"] for row in rows)
+
+
+def test_the_page_asks_nothing_of_the_network_and_lets_one_script_run(folder: Path) -> None:
+    report(folder)
+    text = (folder / "page.html").read_text()
+    assert all(address.startswith(("#", "data:")) for address in Page(text).addresses)
+    assert "default-src 'none'" in text
+    assert "unsafe-inline'; script-src 'sha256-" in text
+    assert not re.findall(r"url\((?!#)", text)
+
+
+def test_inputs_are_those_of_the_gold_whatever_they_say(folder: Path) -> None:
+    report(folder)
+    data = unpacked((folder / "page.html").read_text())
+    said = {row["claim"]: row["conversation"] for row in read_jsonl(folder / "gold.jsonl")}
+    for case in data["cases"]:
+        inputs = {
+            name: data["texts"][value["t"]] if isinstance(value, dict) else value
+            for name, value in case["inputs"]
+        }
+        assert said[inputs["claim"]] == inputs["conversation"]
+
+
+@pytest.mark.parametrize(("name", "samples"), [("reply_score", 1), ("reply_preference", 3)])
+def test_every_kind_of_answer_has_a_report(tmp_path: Path, name: str, samples: int) -> None:
+    judge, gold = name.replace("_", "-"), ("--gold", name.replace("_", "-"), "--split", "40/20/40")
+    store = ("--store", tmp_path / "compiled")
+    argv = (f"{DOCS / name}.py:judge", *gold, *store, "--samples", samples, "--force", *FAST)
+    assert cli("compile", *argv).code == 0
+    done = cli("report", judge, *store, "-o", tmp_path / "page.html")
+    assert done.code == 0, done.err
+    text = (tmp_path / "page.html").read_text()
+    card = json.loads((tmp_path / f"compiled/{judge}/1/card.json").read_text())
+    became = Counter(unit["became"] for case in unpacked(text)["cases"] for unit in case["units"])
+    assert became.total() == card["decision"]["units"]
+    assert ("nearer" in became) == (card["decision"]["c"] is None)
+    assert ('id="votes"' in text) == (samples > 1)
+
+
+def test_without_its_gold_the_cases_have_no_inputs_and_that_is_said(folder: Path, tmp_path: Path) -> None:
+    (folder / "gold.jsonl").rename(tmp_path / "moved.jsonl")
+    done = report(folder)
+    named = report(folder, "--gold", tmp_path / "moved.jsonl")
+    (tmp_path / "moved.jsonl").rename(folder / "gold.jsonl")
+    assert (done.code, named.code) == (0, 0)
+    assert "--gold" in done.err
+    assert "--gold" not in named.err
+    other = tmp_path / "other.jsonl"
+    write_jsonl(other, [{**row, "claim": row["claim"] + " indeed"} for row in claims()])
+    wrong = report(folder, "--gold", other)
+    assert (wrong.code, "holds no case" in wrong.err) == (1, True)
+
+
+def document(text: str) -> Document:
+    words = (Word(text=text, change="added"), Word(text=text + ".", change="removed"))
+    case = {
+        "id": "1",
+        "group": text,
+        "source": text,
+        "kinds": ["right"],
+        "inputs": [[text, text]],
+        "units": [{"text": text, "gold": text, "said": [text], "became": "right"}],
+        "notes": [],
+    }
+    found = Cases(systems=("basic",), kinds=KINDS, units={}, cases=[case], note=text)
+    parts = (
+        table(text, [text, "b"], [[text, "1"]]),
+        Changes(title=text, words=words, examples=(text,)),
+        Facts(rows=((text, text),)),
+        Lines(texts=(text,)),
+        found,
+    )
+    section = Section(name="one", title=text, intro=text, parts=parts)
+    return Document(subject=text, about=text, headline=text, tone="good", lead=(text,), sections=(section,))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_becomes_an_element(text: str) -> None:
+    plain, found = Page(as_page(document("harmless"))), Page(as_page(document(text)))
+    assert found.tags == plain.tags
+    assert found.addresses == plain.addresses
+    assert "49" not in found.texts["h1"]
+
+
+@pytest.mark.parametrize("size", [300, 30_000])
+def test_cases_fit_the_page_and_what_was_cut_is_said(size: int) -> None:
+    random = "".join(chr(0x4E00 + (number * 7919 + size) % 20000) for number in range(size))
+    cases = [
+        {"kinds": ["right"], "units": [], "inputs": [["a", random[place:] + random]]} for place in range(100)
+    ]
+    whole = Cases(systems=(), kinds=KINDS, units={}, cases=cases)
+    packed = pack(whole, largest=400_000)
+    assert len(packed.data) <= 400_000
+    texts = json.loads(gzip.decompress(base64.b64decode(packed.data)))["texts"]
+    cut = [text for text in texts if "more letters: see the gold" in text]
+    assert bool(cut) == bool(packed.limit) == (size == 30_000)
+    assert pack(whole) == pack(whole)
+
+
+@given(st.text("ab c\n.", max_size=40), st.text("ab c\n.", max_size=40))
+def test_changed_words_give_both_texts_back(before: str, after: str) -> None:
+    words = word_changes(before, after)
+    assert "".join(word.text for word in words if word.change != "removed") == after
+    assert "".join(word.text for word in words if word.change != "added") == before
