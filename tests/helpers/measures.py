@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from jurist.evaluation.comparisons import ClosedLabels, Comparison, MetricLike, resolve
 from jurist.evaluation.intervals import Interval, difference_of, metric_interval
@@ -84,3 +86,15 @@ def permutation(
 def mcnemar_of(first: Sequence[Row], second: Sequence[Row], comparison: Comparison) -> McNemar | None:
     units = encode(comparison, first, second)
     return compare_pair(units, resolve(comparison.default, comparison), seed=0, tested=0.05).mcnemar
+
+
+def noisy(seed: int, noise: float, kind: Callable[[float], Any] = round) -> list[Row]:
+    truth, rng = np.random.default_rng(7), np.random.default_rng(seed)
+    rows = []
+    for place in range(60):
+        gold = float(truth.uniform(1, 5))
+        said = float(np.clip(gold + rng.normal(0, noise), 1, 5))
+        rows.append(
+            Row(id=str(place), group=f"g{place // 3:02d}", gold=(kind(gold),), predicted=(kind(said),))
+        )
+    return rows
