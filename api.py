@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from .engines.meter import Budget
 from .engines.models import Model
+from .errors import in_python
 from .gold.goldset import Gold
 from .jobs.comparing import Comparison, Pairs
 from .jobs.comparing import compare as compared
@@ -271,7 +272,7 @@ def _store(root: str | os.PathLike[str] | None, *, trust: bool = False) -> Store
 
 def _warn(note: str) -> None:
     if note:
-        warnings.warn(note, stacklevel=3)
+        warnings.warn(in_python(note), stacklevel=3)
 
 
 def _model(model: str | Model) -> Model:

@@ -18,7 +18,7 @@ from typing import Any
 
 from .arguments.command import Parser, add_commands, say
 from .arguments.commands import COMMANDS, GROUPS
-from .errors import JuristError, StoppedError
+from .errors import JuristError, StoppedError, as_command
 
 __all__ = ["build_parser", "main"]
 
@@ -38,6 +38,11 @@ _INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
+    with as_command("jurist"):
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     parser = build_parser()
     _complete(parser)
     arguments = parser.parse_args(argv)

@@ -195,7 +195,7 @@ class Counted(dspy.Signature):
 
 
 def test_inputs_that_are_no_texts_need_rows() -> None:
-    with pytest.raises(UsageError, match="--input"):
+    with pytest.raises(UsageError, match="input="):
         nasty_cases(Judge(name="counted", signature=Counted, positive=frozenset({"true"})))
 
 

@@ -141,7 +141,7 @@ def test_sentences_without_a_label_name_their_category(tmp_path: Path) -> None:
 
 def test_without_a_rule_ratings_alone_are_no_gold_and_the_hint_says_so(tmp_path: Path) -> None:
     write_jsonl([{"conversation": "c", "claim": "1", "ratings": {"ann": True}}], tmp_path / "raw.jsonl")
-    with pytest.raises(GoldError, match=r"none of the 1 rows has a label.*gold import --merge"):
+    with pytest.raises(GoldError, match=r"none of the 1 rows has a label.*import_gold.merge="):
         import_gold(tmp_path / "raw.jsonl", FECT, tmp_path / "g.jsonl")
 
 

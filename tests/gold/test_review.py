@@ -127,7 +127,7 @@ def test_missing_files_and_missing_cases_are_named(tmp_path: Path) -> None:
     with pytest.raises(GoldError, match="cannot be read"):
         read_judged(tmp_path / "no.jsonl", FECT)
     found = candidates(read_judged(run_file(tmp_path), FECT), FECT)
-    with pytest.raises(GoldError, match=r"3 of the cases to review .*--input"):
+    with pytest.raises(GoldError, match=r"3 of the cases to review .*input="):
         review_lines(found, {})
 
 

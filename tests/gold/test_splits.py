@@ -158,7 +158,7 @@ def test_an_empty_part_and_the_seed_that_works() -> None:
         GoldError, match=rf"with seed {seed}, dev comes out empty; use another seed"
     ) as caught:
         gold.split(seed)
-    advised = int(str(caught.value).partition("--seed ")[2].split()[0])
+    advised = int(str(caught.value).partition("seed=")[2].split()[0])
     assert len(where(gold.split(advised))) == len(rows)
 
 

@@ -241,7 +241,7 @@ def test_from_python_it_is_the_same_comparison(serve: Callable[..., Any]) -> Non
     models = [jurist.Model(name=f"openai/{name}", api_base=server.url) for name in "xy"]
     asked = {"gold": "gold.jsonl", "models": models, "repeats": REPEATS, "concurrency": IN_FLIGHT}
     with pytest.raises(
-        StoppedError, match=r"9 paid answers are kept in .*; raise the limit and add --resume"
+        StoppedError, match=r"9 paid answers are kept in .*; raise the limit and add resume=True"
     ):
         jurist.compare(["fect:basic"], budget=jurist.Budget(calls=9), **asked)
     with pytest.raises(CheckpointError, match="an unfinished run"):

@@ -32,7 +32,7 @@ def test_another_job_is_another_folder(tmp_path: Path, change: dict[str, object]
 def test_an_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
     kept = Checkpoint.open(tmp_path, JOB, resume=False)
     kept.journal().write_text("paid\n")
-    with pytest.raises(CheckpointError, match="--resume"):
+    with pytest.raises(CheckpointError, match="resume=True"):
         Checkpoint.open(tmp_path, JOB, resume=False)
     assert kept.journal().read_text() == "paid\n"
     assert Checkpoint.open(tmp_path, JOB, resume=True).journal().read_text() == "paid\n"
@@ -52,7 +52,7 @@ def test_a_run_that_was_killed_before_its_first_answer_is_none(
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     if begun:
-        with pytest.raises(CheckpointError, match="--resume"):
+        with pytest.raises(CheckpointError, match="resume=True"):
             Checkpoint.open(tmp_path, JOB, resume=False)
     else:
         assert Checkpoint.open(tmp_path, JOB, resume=False).folder == folder
@@ -121,6 +121,6 @@ def test_released_is_free_for_others(tmp_path: Path) -> None:
     assert "another process is working on this job" in refused.stderr
     mine.release()
     assert subprocess.run(argv, input="", capture_output=True, text=True, check=False).stdout == "held\n"
-    with pytest.raises(CheckpointError, match="--resume"):
+    with pytest.raises(CheckpointError, match="resume=True"):
         Checkpoint.open(tmp_path, {"seed": 1}, resume=False)
     assert subprocess.run(argv, input="", capture_output=True, text=True, check=False).stdout == "held\n"

@@ -99,7 +99,7 @@ def test_a_chain_starts_where_the_share_of_its_first_part_is_enough(
     share = shares[0]
     assert share is not None
     assert share + scored == own
-    with pytest.raises(OptimizerError, match=f"raise --max-calls to {calls} or more"):
+    with pytest.raises(OptimizerError, match=rf"raise Budget\(calls=\.\.\.\) to {calls} or more"):
         optimize(chain, job_with(calls - 1))
     fewer = calls - 1 - scored
     assert fewer - fewer * (len(chain.parts) - 1) // len(chain.parts) < own - scored
