@@ -12,6 +12,7 @@ from .gold import GOLD
 from .haluagent import HALUAGENT
 from .judges import COMPLETION, EXPORT, JUDGES
 from .report import REPORT
+from .review import REVIEW
 from .run import RUN
 from .table import FIVE, THREE, TRAINING
 
@@ -26,6 +27,7 @@ COMMANDS: tuple[Command, ...] = (
     THREE,
     FIVE,
     REPORT,
+    REVIEW,
     EXPORT,
     TRAINING,
     *ARTIFACTS,

@@ -1,7 +1,8 @@
-"""Reading back what people filled in: annotation sheets (CSV) and Label Studio exports, told apart by content.
+"""Reading back what people filled in: annotation sheets (CSV), Label Studio exports and the
+review page's journals, told apart by content.
 
-Both have one line (or task) a unit and hold all inputs, so that a sheet can be read without the file it was made
-from. The lines of one case become one row with everybody's ratings. The id of every line is held against its
+The first two have one line (or task) a unit and hold all inputs, so that a sheet can be read without the file it was
+made from. The lines of one case become one row with everybody's ratings. The id of every line is held against its
 inputs: what a spreadsheet program changed is found before it becomes another case.
 """
 
@@ -15,6 +16,7 @@ from ..cases import Case
 from ..errors import GoldError
 from .cells import json_of, plain
 from .goldrows import label_keys, make_case
+from .label_journal import is_journal, journal_units
 from .readers import Reading
 from .rowtypes import Row, Rows
 from .tasks import is_task, task_unit
@@ -38,7 +40,7 @@ def is_sheet(reading: Reading) -> bool:
         return {CASE, UNIT, TEXT} <= first.keys() and any(
             key.startswith((INPUT, JSON_INPUT)) for key in first
         )
-    return reading.kind == "json" and is_task(first)
+    return reading.kind == "json" and (is_task(first) or is_journal(first))
 
 
 def answered(judge: Judge, reading: Reading) -> Reading:
@@ -52,8 +54,7 @@ def answered(judge: Judge, reading: Reading) -> Reading:
     """
     if not label_keys(judge):
         raise GoldError(f"the rows of judge {judge.name!r} have no field for a label", path=reading.path)
-    read = _from_line if reading.kind == "text" else task_unit
-    units = [read(row, reading.path, line) for line, row in reading.rows]
+    units = _units(reading)
     found: dict[str, _Collected] = {}
     for unit in units:
         row, case = _checked(judge, unit, reading.path)
@@ -61,6 +62,13 @@ def answered(judge: Judge, reading: Reading) -> Reading:
         place.add(unit, reading.path)
     rows: Rows = [(one.line, one.answers()) for one in found.values()]
     return replace(reading, rows=rows, kind="json")
+
+
+def _units(reading: Reading) -> list[SheetUnit]:
+    if reading.kind != "text" and is_journal(reading.rows[0][1]):
+        return journal_units(reading.rows, reading.path)
+    read = _from_line if reading.kind == "text" else task_unit
+    return [read(row, reading.path, line) for line, row in reading.rows]
 
 
 def _from_line(row: Row, path: str, line: int) -> SheetUnit:

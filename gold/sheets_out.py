@@ -31,12 +31,23 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from .goldset import Gold
 
-__all__ = ["FORMATS", "Format", "SheetLine", "Written", "format_of", "open_lines", "write_sheet"]
+__all__ = [
+    "FORMATS",
+    "RATER_NAME",
+    "Format",
+    "SheetLine",
+    "Written",
+    "format_of",
+    "open_lines",
+    "sheet_row",
+    "write_sheet",
+]
 
 Format: TypeAlias = Literal["csv", "labelstudio"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 _REASONS = [category for category in CATEGORIES if category != "unknown"]
-_RATER_NAME = re.compile(r"""[^,;"'\s\x00-\x1f](?:[^,;"\x00-\x1f]*[^,;"\s\x00-\x1f])?""")
+RATER_NAME = re.compile(r"""[^,;"'\s\x00-\x1f](?:[^,;"\x00-\x1f]*[^,;"\s\x00-\x1f])?""")
+"""What a rater may be called: the head of a column, and a name in a list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +142,7 @@ def write_sheet(
     """
     if not lines:
         raise UsageError("there is no unit to label", hint="every unit has a label; --all takes them all")
-    if not _RATER_NAME.fullmatch(rater):
+    if not RATER_NAME.fullmatch(rater):
         raise UsageError(
             f"the rater's name {rater!r} cannot head a column",
             hint="use a name without commas, semicolons, quotes and line breaks",
@@ -147,7 +158,7 @@ def write_sheet(
             hint="write a CSV: name the file .csv",
         )
     rows = {line.case.id: line.case for line in lines}
-    inputs = {id_: _inputs(gold, case) for id_, case in rows.items()}
+    inputs = {id_: sheet_row(gold, case) for id_, case in rows.items()}
     if format_ == "csv":
         text, long = _csv(lines, inputs, gold.judge, rater)
         write_whole("\ufeff" + text, path)
@@ -159,7 +170,7 @@ def write_sheet(
     return Written(files=files, units=len(lines), cases=len(rows))
 
 
-def _inputs(gold: Gold, case: Case) -> Row:
+def sheet_row(gold: Gold, case: Case) -> Row:
     """Return the fields of a case's row that people need, from which the same case is read again."""
     judge, keys = gold.judge, label_keys(gold.judge)
     if not keys:

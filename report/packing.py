@@ -14,7 +14,7 @@ from typing import Any
 
 from .document import Cases
 
-__all__ = ["LARGEST", "Packed", "pack"]
+__all__ = ["LARGEST", "Packed", "pack", "pack_values"]
 
 LARGEST = 15_000_000
 """Letters of base64 that all cases of a page take at most."""
@@ -39,23 +39,28 @@ class Packed:
 
 def pack(cases: Cases, *, largest: int = LARGEST) -> Packed:
     """Return cases for a page, with texts as long as fit into ``largest`` letters of base64."""
-    for limit in _LIMITS:
-        data, cut = _packed(cases, limit)
-        if len(data) <= largest or limit == _LIMITS[-1]:
-            return Packed(data=data, limit=limit if cut else 0)
-    raise AssertionError("the last limit always returns")
-
-
-def _packed(cases: Cases, limit: int) -> tuple[str, bool]:
-    texts = _Texts(limit)
     known = {kind for case in cases.cases for kind in case["kinds"]}
     known |= {unit["became"] for case in cases.cases for unit in case["units"]}
-    data = {
-        "systems": cases.systems,
-        "kinds": [kind for kind in cases.kinds if kind[0] in known],
-        "cases": [texts.of(case) for case in cases.cases],
-        "texts": texts.kept,
+    values = {
+        "systems": list(cases.systems),
+        "kinds": [list(kind) for kind in cases.kinds if kind[0] in known],
+        "cases": list(cases.cases),
     }
+    return pack_values(values, largest=largest)
+
+
+def pack_values(values: Mapping[str, Any], *, largest: int = LARGEST) -> Packed:
+    """Return JSON values for a page, with texts as long as fit; those that are shared stand in ``texts``."""
+    for limit in _LIMITS:
+        data, cut = _packed(values, limit)
+        if len(data) <= largest:
+            break
+    return Packed(data=data, limit=limit if cut else 0)
+
+
+def _packed(values: Mapping[str, Any], limit: int) -> tuple[str, bool]:
+    texts = _Texts(limit)
+    data = {**texts.of(values), "texts": texts.kept}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(plain, compresslevel=6, mtime=0)).decode("ascii"), texts.cut
 

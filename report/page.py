@@ -1,4 +1,4 @@
-"""A report as one file of HTML: nothing is fetched, and nothing that was judged can act in it.
+"""Pages of HTML, a report and the review page: nothing that was judged can act in them, and a report fetches nothing.
 
 Everything goes through Jinja's autoescape, cases come packed (see :mod:`.packing`) and are shown by a script as text
 nodes, and the page's own policy lets no script run but that one and no address be opened.
@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from importlib import resources
+from typing import Any
 
 from .document import Cases, Changes, Counts, Document, Facts, Lines, Plot
-from .packing import pack
+from .packing import pack, pack_values
 from .table import Table
 
-__all__ = ["as_page"]
+__all__ = ["as_page", "review_page"]
 
 _MACROS = {
     Table: "table",
@@ -29,24 +32,55 @@ _MACROS = {
 
 def as_page(document: Document) -> str:
     """Return a report as a page."""
-    # 0.1 s, and not needed by a command that prints tables
-    from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
-
-    files = {name: _file(name) for name in ("page.html", "page.css", "page.js")}
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     sections = [section for section in document.sections if section.parts]
-    return environment.from_string(files["page.html"]).render(
+    return _rendered(
+        "page",
+        ("page.css",),
         document=document,
         sections=sections,
         macro_of=lambda part: _MACROS[type(part)],
         pack=pack,
-        css=Markup(files["page.css"]),
-        script=Markup(files["page.js"]),
-        script_hash=_hash(files["page.js"]),
+    )
+
+
+def review_page(about: Mapping[str, Any], units: Sequence[Mapping[str, Any]], guideline: str) -> str:
+    """Return the page on which people label units.
+
+    Args:
+        about: what the page's script has to know, as JSON values.
+        units: each with ``id``, ``text``, ``of``, ``why`` and ``inputs``.
+        guideline: as Markdown; HTML in it is shown and not obeyed.
+    """
+    from markdown_it import MarkdownIt
+    from markupsafe import Markup
+
+    data = json.dumps(about, ensure_ascii=True).replace("<", "\\u003c").replace("&", "\\u0026")
+    return _rendered(
+        "review",
+        ("page.css", "review.css"),
+        about=about,
+        about_json=Markup(data),
+        units=len(units),
+        packed=pack_values({"units": list(units)}),
+        guideline=Markup(MarkdownIt("commonmark", {"html": False}).enable("table").render(guideline)),
+    )
+
+
+def _rendered(name: str, styles: Sequence[str], **values: Any) -> str:
+    # 0.1 s, and not needed by a command that prints tables
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    script = _file(f"{name}.js")
+    return environment.from_string(_file(f"{name}.html")).render(
+        css=Markup("".join(map(_file, styles))),
+        script=Markup(script),
+        script_hash=_hash(script),
         svg=Markup,
+        **values,
     )
 
 

@@ -1,0 +1,68 @@
+"""What ``review`` takes."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from .command import Command
+from .gold import JudgedGold
+from .groups import whole
+from .options import flag, option
+
+__all__ = ["REVIEW", "PageOptions"]
+
+_PORT = 8421
+
+
+def _port(text: str) -> int:
+    number = whole(text)
+    if number > 65535:
+        raise argparse.ArgumentTypeError(f"{number} is no port: give a number from 1 to 65535")
+    return number
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOptions(JudgedGold):
+    """Of ``jurist review``."""
+
+    output: str = option(
+        "-o",
+        "--output",
+        required=True,
+        metavar="F.jsonl",
+        help="where labels are kept; an existing file goes on",
+    )
+    verdicts: str | None = option(
+        "--verdicts", metavar="F.jsonl", help="what jurist run wrote: what the judge wavers on comes first"
+    )
+    rater: str = option("--rater", "", metavar="NAME", help="the name that the page proposes")
+    guideline: str | None = option(
+        "--guideline",
+        metavar="F.md",
+        help="how to label (default: the bundled set's, else the basic prompt)",
+    )
+    every: bool = flag("--all", help="also units that have a gold label on which nobody and nothing differs")
+    top: int | None = option("--top", type=whole, metavar="N", help="the first N units only")
+    port: int = option("--port", _PORT, type=_port, metavar="N", help=f"of the page (default: {_PORT})")
+
+
+REVIEW = Command(
+    name="review",
+    does="reviewing.run",
+    options=PageOptions,
+    help="""\
+A page on this machine on which people label the units that matter: where raters differ, where the judge wavers or
+differs from gold, then what has no label. From the keyboard, with the guideline beside; several raters never see each
+other's labels. A label is on the disk before the page says that it is saved.
+""",
+    examples="""\
+examples:
+  jurist review fect claims.jsonl -o labels.jsonl --rater ann
+  jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
+  jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
+  jurist gold import fect claims.jsonl labels.jsonl --merge adjudicated --output gold2.jsonl
+
+Ctrl-C ends it; the same command goes on. Needs: pip install 'jurist[serve]'
+""",
+)

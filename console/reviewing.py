@@ -1,0 +1,125 @@
+"""``jurist review``."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+from ..arguments.review import PageOptions
+from ..errors import GoldError, JuristError, UsageError
+from ..gold.goldset import Gold, bundled_names
+from ..gold.label_journal import LabelJournal
+from ..gold.merging import unit_ratings
+from ..gold.review import candidates, read_judged, review_lines
+from ..gold.sheets_out import SheetLine, open_lines
+from ..keeping.locating import find_judge
+from ..keeping.locking import alone
+from ..programs.judge import Judge
+from ..programs.state import PromptState
+from ..report.reviewing import Review, application
+from .common import gold_of, store_of
+from .gold import gold_name
+from .printing import Result, remark
+
+__all__ = ["run"]
+
+_DIFFER = "raters differ"
+
+
+def run(options: PageOptions) -> Result:
+    """Serve the page until Ctrl-C; return how far it came, and what to do with it."""
+    judge = find_judge(options.judge, store_of(options))
+    name = gold_name(options)
+    gold = gold_of(name, judge, options, labelled=False)
+    lines = list(_ranked(options, gold))[: options.top]
+    if not lines:
+        hint = "--all takes every unit, --verdicts those that the judge wavers on"
+        raise UsageError("there is no unit to review: each has a label on which nothing differs", hint=hint)
+    path = Path(options.output)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with alone(path) as free:
+        if not free:
+            raise UsageError(f"another process is writing {path}", hint="open its page, or name another file")
+        journal = LabelJournal(path)
+        review = Review(
+            gold=gold,
+            lines=lines,
+            journal=journal,
+            guideline=_guideline(options, name, judge),
+            rater=options.rater,
+        )
+        _serve(review, options.port)
+    labels = journal.labels()
+    raters = {one.rater for one in labels}
+    then = f"jurist gold import {judge.name} {name} {path} --merge adjudicated --output NEW.jsonl"
+    return Result(
+        data={"labels": len(labels), "raters": sorted(raters), "units": len(lines), "file": str(path)},
+        body=[
+            f"{len(labels)} labels of {len(raters)} raters in {path}",
+            *([review.agreement()] if raters else []),
+        ],
+        notes=[f"to make gold of them: {then}"] if labels else [],
+    )
+
+
+def _ranked(options: PageOptions, gold: Gold) -> Iterator[SheetLine]:
+    """Yield the units, those first on which a label is worth most: uncertainty first, then what has no label."""
+    answer, given = gold.judge.answer, set()
+    known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
+    found: list[tuple[float, SheetLine]] = []
+    if options.verdicts is not None:
+        seen = candidates(read_judged(options.verdicts, gold.judge), gold.judge, known)
+        for one, line in zip(seen, review_lines(seen, known), strict=True):
+            found.append(
+                (one.split, SheetLine(case=line.case, unit=line.unit, notes={"why": line.notes["why"]}))
+            )
+    for case in known.values():
+        for unit, ratings in enumerate(unit_ratings(case) if case.ratings else ()):
+            if len(set(ratings.values())) > 1:
+                votes: dict[str, int] = {}
+                for value in ratings.values():
+                    votes[answer.text(value)] = votes.get(answer.text(value), 0) + 1
+                found.append((answer.spread(votes), SheetLine(case=case, unit=unit, notes={"why": _DIFFER})))
+    found.sort(key=lambda pair: -round(pair[0], 9))
+    for line in (*(line for _, line in found), *open_lines(gold, every=options.every)):
+        if (line.case.id, line.unit) not in given:
+            given.add((line.case.id, line.unit))
+            yield line
+
+
+def _guideline(options: PageOptions, gold: str, judge: Judge) -> str:
+    if options.guideline is not None:
+        try:
+            return Path(options.guideline).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise GoldError(f"the guideline cannot be read: {error}", path=options.guideline) from error
+    if gold in bundled_names():
+        own = resources.files(__package__.rpartition(".")[0]) / "datasets" / gold / "GUIDELINES.md"
+        if own.is_file():
+            return own.read_text(encoding="utf-8")
+    return "\n\n".join(prompt.instructions for prompt in PromptState.of(judge.basic()).predictors.values())
+
+
+def _serve(review: Review, port: int) -> None:
+    app = application(review)
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise JuristError("the review page needs uvicorn", hint="pip install 'jurist[serve]'") from error
+    try:
+        listening = socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise UsageError(
+            f"port {port} cannot be used: {error.strerror}", hint="name another with --port"
+        ) from error
+    remark(
+        f"{len(review.lines)} units at http://127.0.0.1:{port}/ (Ctrl-C ends it; labels go to {review.journal.path})"
+    )
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
+    with listening:
+        try:
+            server.run(sockets=[listening])
+        except KeyboardInterrupt:  # the way to end it
+            return

@@ -1,0 +1,165 @@
+"""The journal of the review page: one JSON line a label, on the disk before it counts, and never changed again.
+
+A line names the case and the unit, who labelled, and what; an empty label takes an earlier one back. The first line of
+a case holds its row, so that the file can be read as gold without any other; the last line of a rater on a unit counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import GoldError
+from .rowtypes import Row, Rows
+from .units import Answer, SheetUnit
+
+__all__ = ["Label", "LabelJournal", "is_journal", "journal_units"]
+
+_LINE = {"case", "unit", "rater", "label"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """What one rater said of one unit.
+
+    Attributes:
+        case: the id of its case.
+        unit: its place in the case, from 0.
+        rater: the name.
+        label: as it was given; empty if an earlier one is taken back.
+        category: why the unit is ambiguous; empty if it is not.
+    """
+
+    case: str
+    unit: int
+    rater: str
+    label: str
+    category: str = ""
+
+
+class LabelJournal:
+    """The labels of one file.
+
+    Args:
+        path: the file; it is made with the first label.
+
+    Raises:
+        GoldError: it cannot be read, or is no such file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._guard = threading.Lock()
+        self._labels: dict[tuple[str, int, str], Label] = {}
+        self._rows: set[str] = set()
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            data = self.path.read_bytes()
+            whole = data.rfind(b"\n") + 1
+            if whole != len(data):  # torn by a kill in the middle of a line, which was never said to be saved
+                os.truncate(self.path, whole)
+        except OSError as error:
+            raise GoldError(f"it cannot be read: {error.strerror}", path=str(self.path)) from error
+        for number, line in enumerate(data[:whole].splitlines(), 1):
+            try:
+                one = json.loads(line)
+                label = Label(
+                    case=one["case"],
+                    unit=one["unit"] - 1,
+                    rater=one["rater"],
+                    label=one["label"],
+                    category=one.get("ambiguity") or "",
+                )
+            except (ValueError, KeyError, TypeError) as error:
+                hint = "name a new file, or one that jurist review wrote"
+                raise GoldError(
+                    "not a line of a review", path=str(self.path), line=number, hint=hint
+                ) from error
+            self._keep(label)
+
+    def _keep(self, label: Label) -> None:
+        self._rows.add(label.case)
+        self._labels[label.case, label.unit, label.rater] = label
+
+    def add(self, label: Label, row: Mapping[str, Any], group: str) -> None:
+        """Write a label; it is on the disk when this returns.
+
+        Args:
+            label: what was said.
+            row: the fields of its case's row, without labels.
+            group: of the case.
+
+        Raises:
+            GoldError: the file cannot be written.
+        """
+        line: Row = {"case": label.case, "unit": label.unit + 1, "rater": label.rater, "label": label.label}
+        if label.category:
+            line["ambiguity"] = label.category
+        with self._guard:
+            if label.case not in self._rows:
+                line |= {"group": group, "row": dict(row)}
+            text = json.dumps(line, ensure_ascii=False) + "\n"
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with self.path.open("ab") as file:
+                    file.write(text.encode("utf-8", "surrogatepass"))
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as error:
+                raise GoldError(f"it cannot be written: {error.strerror}", path=str(self.path)) from error
+            self._keep(label)
+
+    def labels(self) -> Sequence[Label]:
+        """Return what counts: the last of each rater on each unit, unless it was taken back."""
+        with self._guard:
+            return [one for one in self._labels.values() if one.label or one.category]
+
+
+def is_journal(row: Mapping[str, Any]) -> bool:
+    """Say whether a JSON line is one of a journal."""
+    return row.keys() >= _LINE and ("row" in row or "ambiguity" in row or len(row) == len(_LINE))
+
+
+def journal_units(rows: Rows, path: str) -> list[SheetUnit]:
+    """Return the units of a journal, each with the last label of every rater.
+
+    Raises:
+        GoldError: a line is none of a journal, or its case has no row.
+    """
+    inputs: dict[str, tuple[Mapping[str, Any], str]] = {}
+    given: dict[tuple[str, str], dict[str, tuple[int, Answer, str]]] = defaultdict(dict)
+    for number, row in rows:
+        if not is_journal(row):
+            raise GoldError("not a line of a review", path=path, line=number)
+        case, rater = str(row["case"]), str(row["rater"])
+        if isinstance(row.get("row"), Mapping):
+            inputs.setdefault(case, (row["row"], str(row.get("group") or "")))
+        elif case not in inputs:
+            raise GoldError(f"the row of case {case!r} is missing", path=path, line=number, field="row")
+        answer = Answer(rater=rater, label=str(row["label"]), column="label")
+        given[case, str(row["unit"])][rater] = (number, answer, str(row.get("ambiguity") or ""))
+    return [
+        SheetUnit(
+            case=case,
+            unit=unit,
+            row=inputs[case][0],
+            group=inputs[case][1],
+            line=max(number for number, _, _ in said.values()),
+            answers=tuple(answer for _, answer, _ in said.values() if answer.label),
+            category=_one({category for _, _, category in said.values() if category}),
+        )
+        for (case, unit), said in given.items()
+    ]
+
+
+def _one(categories: set[str]) -> str:
+    return "" if not categories else categories.pop() if len(categories) == 1 else "unknown"

@@ -1,0 +1,110 @@
+"""The review page in a browser: the keyboard, a server that is killed in the middle, a reload, two raters."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile import HOSTILE
+from small import claims, read_jsonl, write_jsonl
+
+pytestmark = pytest.mark.browser
+VIEWS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+
+
+class Server:
+    """``jurist review`` in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.labels = folder, folder / "labels.jsonl"
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        argv = ("review", "fect", self.folder / "gold.jsonl", "--all", "-o", self.labels, "--port", self.port)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "jurist", *map(str, argv)], cwd=self.folder, stderr=subprocess.PIPE
+        )
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(self.url, timeout=1)
+                return
+            except OSError:
+                assert self.process.poll() is None, self.process.communicate()
+                time.sleep(0.1)
+        raise AssertionError("the server does not answer")
+
+    def kill(self) -> None:
+        """End it as a power cut does."""
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    rows = claims(4)
+    for row, text in zip(rows, HOSTILE, strict=False):
+        row["conversation"] += f"\n{text}"
+    write_jsonl(tmp_path / "gold.jsonl", rows)
+    running = Server(tmp_path)
+    yield running
+    running.kill()
+
+
+def said(page: Any, words: str) -> None:
+    page.wait_for_function(
+        "words => document.querySelector('#saved').textContent.startsWith(words)", arg=words
+    )
+
+
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def test_every_view(
+    server: Server, opened: Callable[..., Any], accessible: Callable[[Any], None], width: int, scheme: str
+) -> None:
+    page = opened(server.url, width=width, scheme=scheme)
+    page.wait_for_selector(".judged")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    accessible(page)
+
+
+def test_labels_survive_a_kill_and_a_reload(server: Server, browser: Any) -> None:
+    page = browser.new_context().new_page()
+    page.goto(server.url)
+    page.wait_for_selector(".judged")
+    page.keyboard.press("1")
+    said(page, "who are you")
+    page.keyboard.type("ann")
+    page.keyboard.press("Enter")
+    first = page.locator(".judged").inner_text()
+    page.keyboard.press("1")
+    said(page, "saved")
+    page.wait_for_function("first => document.querySelector('.judged').textContent !== first", arg=first)
+    assert [(row["rater"], row["label"]) for row in read_jsonl(server.labels)] == [("ann", "factual")]
+    server.kill()
+    page.keyboard.press("2")
+    said(page, "not saved yet: 1 kept")
+    page.close()
+    server.start()
+    again = browser.contexts[-1].new_page()
+    again.goto(server.url)
+    said(again, "saved")
+    again.reload()
+    again.wait_for_function("() => document.querySelector('#count').textContent.startsWith('2 of')")
+    assert [row["label"] for row in read_jsonl(server.labels)] == ["factual", "non_factual"]
+    other = browser.new_context().new_page()
+    other.goto(server.url)
+    other.fill("#rater", "bob")
+    other.keyboard.press("Enter")
+    other.wait_for_function("() => document.querySelector('#count').textContent.startsWith('0 of')")
+    for context in (again.context, other.context):
+        context.close()

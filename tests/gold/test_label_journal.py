@@ -1,0 +1,95 @@
+"""The journal of the review page: what was saved is there after any kill, and gold import reads it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small import claims, cli, read_jsonl, write_jsonl
+
+from jurist.errors import GoldError
+from jurist.gold.goldset import Gold
+from jurist.gold.label_journal import Label, LabelJournal
+from jurist.gold.sheets_out import sheet_row
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+GOLD = Gold.of(claims(3), FECT, labelled=False)
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, len(GOLD.cases) - 1),
+        st.sampled_from(["ann", "bob"]),
+        st.sampled_from(["factual", "non_factual", ""]),
+        st.sampled_from(["", "sentiment"]),
+    ),
+    max_size=12,
+)
+
+
+def added(journal: LabelJournal, place: int, rater: str, label: str, category: str = "") -> None:
+    case = GOLD.cases[place]
+    one = Label(case=case.id, unit=0, rater=rater, label=label, category=category)
+    journal.add(one, sheet_row(GOLD, case), case.group)
+
+
+@settings(deadline=None, max_examples=25)
+@given(STEPS, st.integers(0, 80))
+def test_the_last_label_counts_after_any_kill(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str, str, str]], torn: int
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "labels.jsonl"
+    journal = LabelJournal(path)
+    for step in steps:
+        added(journal, *step)
+    before = journal.labels()
+    added(journal, 0, "cid", "factual")
+    whole = path.read_bytes()
+    last = len(whole) - whole.rstrip(b"\n").rfind(b"\n") - 1
+    path.write_bytes(whole[: len(whole) - min(torn + 1, last)])
+    again = LabelJournal(path)
+    assert again.labels() == before
+    added(again, 0, "cid", "factual")
+    wanted = {(place, rater): (label, why) for place, rater, label, why in steps}
+    said = Gold.load(path, FECT, labelled=False)
+    ratings = {(case.id, rater): values[0] for case in said.cases for rater, values in case.ratings.items()}
+    known = {(GOLD.cases[place].id, rater): label for (place, rater), (label, _) in wanted.items() if label}
+    assert ratings == {**known, (GOLD.cases[0].id, "cid"): "factual"}
+
+
+def test_gold_import_takes_it_up_beside_the_set_it_is_of(tmp_path: Path) -> None:
+    rows = [{**row, "factual": None, "ratings": {"zoe": row["factual"]}} for row in claims(3)]
+    write_jsonl(tmp_path / "gold.jsonl", rows)
+    gold = Gold.load(tmp_path / "gold.jsonl", FECT, labelled=False)
+    journal = LabelJournal(tmp_path / "labels.jsonl")
+    for case in gold.cases:
+        one = Label(case=case.id, unit=0, rater="ann", label="factual")
+        journal.add(one, sheet_row(gold, case), case.group)
+    sources = (tmp_path / "gold.jsonl", tmp_path / "labels.jsonl")
+    done = cli("gold", "import", "fect", *sources, "--merge", "unanimous", "--output", tmp_path / "new.jsonl")
+    assert done.code == 0, done.err
+    merged = read_jsonl(tmp_path / "new.jsonl")
+    assert {row["ratings"]["ann"] for row in merged} == {"factual"}
+    assert [row.get("factual") for row in merged] == [
+        "factual" if row["ratings"]["zoe"] else None for row in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["no json\n", "[]\n", '{"case": "a", "unit": 1, "rater": "b"}\n', '{"a": 1}\n']
+)
+def test_another_file_is_refused_and_left_alone(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(GoldError, match="not a line of a review"):
+        LabelJournal(path)
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_a_label_without_its_row_is_named(tmp_path: Path) -> None:
+    line = {"case": "a", "unit": 1, "rater": "ann", "label": "factual"}
+    (tmp_path / "labels.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    with pytest.raises(GoldError, match="the row of case 'a' is missing"):
+        Gold.load(tmp_path / "labels.jsonl", FECT, labelled=False)
