@@ -12,9 +12,15 @@ __all__ = [
     "ARTIFACTS",
     "ChooseOptions",
     "DiffOptions",
+    "LineageOptions",
     "ListOptions",
+    "PackOptions",
+    "PullOptions",
+    "PushOptions",
+    "RollbackOptions",
     "ShowOptions",
     "TagOptions",
+    "UnpackOptions",
     "VerifyOptions",
 ]
 
@@ -51,6 +57,51 @@ class TagOptions(Printed):
 
     artifact: str = positional("JUDGE@VERSION")
     tag: str = positional("TAG")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RollbackOptions(Printed):
+    """Of ``jurist artifacts rollback``."""
+
+    artifact: str = positional("JUDGE[@TAG]", help="JUDGE alone is JUDGE@latest")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineageOptions(Printed):
+    """Of ``jurist artifacts lineage``."""
+
+    judge: str = positional("JUDGE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackOptions(Printed):
+    """Of ``jurist artifacts pack``."""
+
+    artifact: str = positional("JUDGE[@VERSION]")
+    output: str | None = option("--output", metavar="F.zip", help="default: JUDGE-VERSION.zip")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnpackOptions(Printed):
+    """Of ``jurist artifacts unpack``."""
+
+    file: str = positional("FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushOptions(Printed):
+    """Of ``jurist artifacts push``."""
+
+    artifact: str = positional("JUDGE[@VERSION]")
+    place: str = positional("FOLDER|hf://OWNER/NAME")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PullOptions(Printed):
+    """Of ``jurist artifacts pull``."""
+
+    artifact: str = positional("JUDGE[@VERSION]")
+    place: str = positional("FOLDER|hf://OWNER/NAME")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +153,55 @@ examples:
     Command(name="artifacts tag", does="artifacts.tag", options=TagOptions, help="Give a version a name."),
     Command(
         name="artifacts verify", does="artifacts.verify", options=VerifyOptions, help="Find any changed byte."
+    ),
+    Command(
+        name="artifacts rollback",
+        does="moving.rollback",
+        options=RollbackOptions,
+        help="Let a name (latest, or a tag) mean the version that it meant before.",
+        examples="""\
+examples:
+  jurist artifacts tag fect@3 prod
+  jurist artifacts rollback fect@prod
+""",
+    ),
+    Command(
+        name="artifacts lineage",
+        does="moving.lineage",
+        options=LineageOptions,
+        help="The versions of a judge: what each came from, how, and what was decided.",
+    ),
+    Command(
+        name="artifacts pack",
+        does="moving.pack_",
+        options=PackOptions,
+        help="Write one artifact as one file.",
+    ),
+    Command(
+        name="artifacts unpack",
+        does="moving.unpack_",
+        options=UnpackOptions,
+        help="""\
+Put a packed artifact into the store, if its seal holds.
+It keeps its version where that number is free; else it gets the next one, and its card says which it was.
+""",
+    ),
+    Command(
+        name="artifacts push",
+        does="moving.push_",
+        options=PushOptions,
+        help="Copy one artifact to a folder, or to a repository of the Hugging Face Hub.",
+        examples="""\
+examples:
+  jurist artifacts push fect@3 /mnt/team/judges
+  jurist artifacts push fect@3 hf://acme/judges     # the token is the Hub's own: HF_TOKEN, or hf auth login
+""",
+    ),
+    Command(
+        name="artifacts pull",
+        does="moving.pull_",
+        options=PullOptions,
+        help="Copy one artifact from a folder, or from a repository of the Hugging Face Hub.",
     ),
     Command(
         name="artifacts choose",

@@ -21,10 +21,10 @@ from .common import store_of
 from .history import chart, history_json, history_table, plot, prompt_diff
 from .printing import Part, Result, Verbatim
 
-__all__ = ["diff", "list_", "show", "tag", "verify"]
+__all__ = ["diff", "list_", "scored", "show", "store_named", "tag", "verify"]
 
 
-def _store(options: StoreOptions) -> Store:
+def store_named(options: StoreOptions) -> Store:
     """Return the store, which must be there if it was named: of a misspelt one, nothing would be all that is said.
 
     Raises:
@@ -38,14 +38,14 @@ def _store(options: StoreOptions) -> Store:
 
 def list_(options: ListOptions) -> Result:
     """List all artifacts."""
-    found = _store(options).list()
+    found = store_named(options).list()
     rows = [
         [
             f"{one.judge}@{one.version}",
             " ".join([*(["latest"] if one.latest else []), *one.tags, *(["shipped"] if one.shipped else [])]),
             (one.card.get("optimizer") or {}).get("name", "-"),
             (one.card.get("model") or {}).get("name", "-"),
-            _scored(one),
+            scored(one),
             one.problem or (one.card.get("decision") or {}).get("verdict", "-"),
         ]
         for one in found
@@ -56,7 +56,7 @@ def list_(options: ListOptions) -> Result:
 
 def show(options: ShowOptions) -> Result:
     """Return one artifact: as a page, or its prompt, its history, its plot, or what compiling changed."""
-    store = _store(options)
+    store = store_named(options)
     artifact = store.load(options.artifact)
     data: dict[str, Any] = dict(artifact.card)
     body: list[Part] = []
@@ -86,7 +86,7 @@ def _history(artifact: Artifact) -> list[Part]:
 
 def diff(options: DiffOptions) -> Result:
     """Return what changed between two prompts."""
-    store = _store(options)
+    store = store_named(options)
     (one, first), (two, second) = (_prompt(store, ref) for ref in (options.first, options.second))
     text = "\n".join(difflib.unified_diff(first, second, one, two, lineterm=""))
     same = f"{one} and {two} have the same prompt"
@@ -103,7 +103,7 @@ def _prompt(store: Store, reference: str) -> tuple[str, list[str]]:
 
 def tag(options: TagOptions) -> Result:
     """Name a version."""
-    _store(options).tag(options.artifact, options.tag)
+    store_named(options).tag(options.artifact, options.tag)
     return Result(
         data={"artifact": options.artifact, "tag": options.tag},
         body=[f"{options.artifact} is now also {options.tag}"],
@@ -112,7 +112,7 @@ def tag(options: TagOptions) -> Result:
 
 def verify(options: VerifyOptions) -> Result:
     """Check every byte; exit code 1 if anything is wrong."""
-    store = _store(options)
+    store = store_named(options)
     problems = store.verify(options.artifact)
     data = {"problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems]}
     if problems:
@@ -133,7 +133,8 @@ def _entry(one: Summary) -> dict[str, object]:
     }
 
 
-def _scored(one: Summary) -> str:
+def scored(one: Summary) -> str:
+    """Return the metric of an artifact on its test, with its interval."""
     scores, decision = one.card.get("scores"), one.card.get("decision") or {}
     metric = decision.get("metric")
     if not scores or metric not in scores["compiled"]:

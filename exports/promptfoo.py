@@ -74,7 +74,7 @@ class Promptfoo(Target):
         """Return the configuration.
 
         Raises:
-            UsageError: the judge gives something else than one label, or asks in XML.
+            UsageError: the judge gives something else than one label, asks in XML, or shows replies in JSON.
         """
         prompt = prompt_of(subject)
         about = contents(subject, prompt)
@@ -82,6 +82,11 @@ class Promptfoo(Target):
             raise UsageError(
                 f"the replies of {subject.judge.name} are not read by a few lines of JavaScript",
                 hint="export a judge that gives one label, or to another target",
+            )
+        if any(_is_json(message["content"]) for message in prompt.messages):
+            raise UsageError(
+                f"a demonstration of {subject.judge.name} is a message of JSON alone, which promptfoo writes anew",
+                hint="compile with --adapter chat, or export it to another target",
             )
         model = (
             subject.model.name.replace("/", ":", 1) if subject.model and not subject.model.offline else "echo"
@@ -133,6 +138,13 @@ class Promptfoo(Target):
                 )
             found = json.loads(output.read_text("utf-8"))["results"]["results"]
         return [json.loads(one["prompt"]["raw"]) for one in sorted(found, key=lambda one: one["testIdx"])]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except ValueError:
+        return False
 
 
 def _vars(row: Row) -> Mapping[str, Any]:

@@ -34,8 +34,8 @@ def json_text(value: Any) -> str:
     return text
 
 
-def write_whole(text: str, path: Path) -> None:
-    """Write text in UTF-8, with the line ends it has; another file of that name is replaced at once or kept.
+def write_whole(text: str | bytes, path: Path) -> None:
+    """Write bytes, or text in UTF-8 with the line ends it has; another file of that name is replaced at once or kept.
 
     Raises:
         GoldError: the file cannot be written.
@@ -43,7 +43,7 @@ def write_whole(text: str, path: Path) -> None:
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8", newline="\n")
+        part.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
         part.replace(path)
     except OSError as error:
         with suppress(OSError):

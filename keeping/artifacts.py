@@ -254,6 +254,17 @@ class Store:
             )
         shelf.point(tag, version)
 
+    def rollback(self, judge: str, tag: str) -> int:
+        """Let ``JUDGE@TAG`` (or ``latest``) mean what it meant before in the user's store, and return that version.
+
+        Raises:
+            ArtifactError: nothing is known of before, or that version is gone.
+            UsageError: it is no name.
+        """
+        check_tag(tag)
+        parse_ref(judge)
+        return Shelf(self.root, judge).back(tag)
+
     def diff(self, a: str, b: str) -> str:
         """Return the unified diff of two artifacts' prompts; empty if equal. Raises what ``load`` raises."""
         one, two = self.load(a), self.load(b)

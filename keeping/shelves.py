@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import ArtifactError, UsageError
@@ -27,7 +28,7 @@ if sys.platform != "win32":
 __all__ = ["LATEST", "Shelf", "check_tag", "parse_ref", "store_root"]
 
 LATEST = "latest"
-_TAGS = "tags.json"
+_TAGS, _MOVES = "tags.json", "names.jsonl"
 _VERSION = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 _TAG = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _ATTEMPTS = 100
@@ -149,21 +150,22 @@ class Shelf:
             if version not in have
         ]
 
-    def add(self, files: Callable[[int], Mapping[str, bytes]], *, make_latest: bool) -> int:
+    def add(self, files: Callable[[int], Mapping[str, bytes]], *, make_latest: bool, wanted: int = 0) -> int:
         """Write the next version and return its number.
 
         Args:
             files: gives the files, by name, of the version with that number.
             make_latest: whether ``latest`` means it from now on (unless a later one already is).
+            wanted: the number to give if nothing has it; 0 wants none.
 
         Raises:
             ArtifactError: the folder cannot be written.
         """
         with self._writing():
-            version = self._place(files)
+            version = self._place(files, wanted)
             latest = self.pointers()[0]
             if make_latest and (latest is None or latest < version):
-                _write(self.path / LATEST, f"{version}\n".encode())
+                self._move(LATEST, version)
         return version
 
     def point(self, tag: str, version: int) -> None:
@@ -173,14 +175,70 @@ class Shelf:
             ArtifactError: the folder cannot be written, or its tags are damaged.
         """
         with self._writing():
-            if tag == LATEST:
-                _write(self.path / LATEST, f"{version}\n".encode())
-            else:
-                _write(self.path / _TAGS, canonical({**self._tags(), tag: version}))
+            self._move(tag, version)
 
-    def _place(self, files: Callable[[int], Mapping[str, bytes]]) -> int:
+    def moves(self, tag: str) -> list[int]:
+        """Return the versions that ``tag`` meant, oldest first, without those that were rolled back.
+
+        Raises:
+            ArtifactError: the record of them is damaged.
+        """
+        meant: list[int] = []
+        for line in (_read(self.path / _MOVES) or "").splitlines():
+            try:
+                move = json.loads(line)
+                name, version = str(move["name"]), int(move["version"])
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                raise ArtifactError(
+                    f"{self.path / _MOVES} does not hold moves of names", hint="correct or remove it"
+                ) from error
+            if name == tag:
+                meant = meant[:-1] if move.get("back") else [*meant, version]
+        return meant
+
+    def back(self, tag: str) -> int:
+        """Let ``tag``, or ``latest``, mean what it meant before, and return that.
+
+        Raises:
+            ArtifactError: nothing is known of before, that version is gone, or the folder cannot be written.
+        """
+        if not self.versions():
+            raise ArtifactError(
+                f"there is no artifact of {self.judge!r} in {self.root}",
+                hint="name another store with --store",
+            )
+        with self._writing():
+            before = self.moves(tag)[:-1]
+            if not before or before[-1] not in self.versions():
+                what = f"version {before[-1]}, which is gone" if before else "nothing that is known"
+                raise ArtifactError(
+                    f"{self.judge}@{tag} meant {what} before",
+                    hint=f"name the version: jurist artifacts tag {self.judge}@N {tag}",
+                )
+            self._move(tag, before[-1], back=True)
+        return before[-1]
+
+    def _move(self, tag: str, version: int, **about: bool) -> None:
+        """Write what a name means, and note the move, and what it meant if nothing was noted yet."""
+        latest, tags = self.pointers()
+        old = latest if tag == LATEST else tags.get(tag)
+        if old is not None and not self.moves(tag):
+            self._note(tag, old)
+        if tag == LATEST:
+            _write(self.path / LATEST, f"{version}\n".encode())
+        else:
+            _write(self.path / _TAGS, canonical({**self._tags(), tag: version}))
+        self._note(tag, version, **about)
+
+    def _note(self, tag: str, version: int, **about: bool) -> None:
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        line = json.dumps({"at": when, "name": tag, "version": version, **about})
+        _write(self.path / _MOVES, f"{_read(self.path / _MOVES) or ''}{line}\n".encode())
+
+    def _place(self, files: Callable[[int], Mapping[str, bytes]], wanted: int) -> int:
         for _ in range(_ATTEMPTS):
-            version = self._next()
+            free = self._next()
+            version = wanted if wanted and not self._is_taken(wanted) else free
             staging = self.path / f".{version}.{uuid.uuid4().hex}"
             staging.mkdir()
             try:
@@ -196,6 +254,10 @@ class Shelf:
         raise ArtifactError(
             f"{self.path}: other processes took {_ATTEMPTS} versions in a row", hint="save again later"
         )
+
+    def _is_taken(self, version: int) -> bool:
+        latest, tags = self.pointers()
+        return version in (latest, *tags.values()) or (self.path / str(version)).exists()
 
     def _next(self) -> int:
         # A number that a pointer still names is not given again, even if its folder was removed.

@@ -22,7 +22,7 @@ FECT = find("fect")
 @pytest.mark.promptfoo
 @pytest.mark.parametrize("adapter", ["chat", "json"])
 def test_promptfoo_sends_what_the_judge_sends(adapter: str, tmp_path: Path) -> None:
-    found = parity(EXPORTERS["promptfoo"], subject(FECT, tmp_path, adapter))
+    found = parity(EXPORTERS["promptfoo"], subject(FECT, tmp_path, adapter, demos=adapter == "chat"))
     assert (found.equal, found.different) == (found.rows, ())
 
 
@@ -43,7 +43,7 @@ REPLIES = {
 @pytest.mark.parametrize("adapter", sorted(REPLIES))
 def test_the_assertion_reads_labels_and_nothing_else(adapter: str, tmp_path: Path) -> None:
     (tmp_path / "config.cjs").write_text(
-        rendered(EXPORTERS["promptfoo"], subject(FECT, tmp_path, adapter)), "utf-8"
+        rendered(EXPORTERS["promptfoo"], subject(FECT, tmp_path, adapter, demos=False)), "utf-8"
     )
     script = (
         "const read = require('./config.cjs').defaultTest.assert[0].value;"
@@ -73,6 +73,11 @@ def test_rows_become_tests_with_their_labels(tmp_path: Path) -> None:
     assert first["vars"]["expected_label"] == "factual"
     assert "expected_label" not in second["vars"]
     assert first["vars"]["claim"] == given.rows[0].variables["claim"]
+
+
+def test_a_message_that_promptfoo_would_rewrite_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="JSON alone"):
+        rendered(EXPORTERS["promptfoo"], subject(FECT, tmp_path, "json"))
 
 
 @pytest.mark.parametrize("name", ["cognibench", "detector", "tier"])

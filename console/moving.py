@@ -1,0 +1,128 @@
+"""``jurist artifacts pack | unpack | push | pull | rollback | lineage``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..arguments.artifacts import (
+    LineageOptions,
+    PackOptions,
+    PullOptions,
+    PushOptions,
+    RollbackOptions,
+    UnpackOptions,
+)
+from ..errors import ArtifactError
+from ..gold.writing import write_whole
+from ..keeping.artifacts import Summary
+from ..keeping.moving import Received, pack, unpack
+from ..keeping.places import pull, push
+from ..report.table import table
+from .artifacts import scored, store_named
+from .common import store_of
+from .printing import Result
+
+__all__ = ["lineage", "pack_", "pull_", "push_", "rollback", "unpack_"]
+
+
+def pack_(options: PackOptions) -> Result:
+    """Write one artifact as one file."""
+    artifact = store_named(options).load(options.artifact)
+    output = options.output or f"{artifact.judge}-{artifact.version}.zip"
+    data = pack(artifact)
+    write_whole(data, Path(output))
+    about = {"artifact": artifact.ref, "sha256": artifact.sha256, "output": output, "bytes": len(data)}
+    return Result(
+        data=about, body=[f"{artifact.ref} packed into {output}"], notes=_file_beside(artifact.card)
+    )
+
+
+def unpack_(options: UnpackOptions) -> Result:
+    """Put a packed artifact into the store."""
+    try:
+        data = Path(options.file).read_bytes()
+    except OSError as error:
+        raise ArtifactError(f"{options.file}: {error.strerror}", hint="name a packed artifact") from error
+    return _arrived(unpack(data, store_of(options)), "the store")
+
+
+def push_(options: PushOptions) -> Result:
+    """Copy one artifact to a place."""
+    artifact = store_named(options).load(options.artifact)
+    return _arrived(push(artifact, options.place), options.place)
+
+
+def pull_(options: PullOptions) -> Result:
+    """Copy one artifact from a place."""
+    return _arrived(pull(options.artifact, options.place, store_of(options)), "the store")
+
+
+def rollback(options: RollbackOptions) -> Result:
+    """Let a name mean what it meant before."""
+    judge, _, tag = options.artifact.partition("@")
+    version = store_named(options).rollback(judge, tag or "latest")
+    about = {"judge": judge, "tag": tag or "latest", "version": version}
+    return Result(data=about, body=[f"{judge}@{tag or 'latest'} means {judge}@{version} again"])
+
+
+def lineage(options: LineageOptions) -> Result:
+    """Return the versions of a judge with what each came from."""
+    found = list(store_named(options).list(options.judge))
+    if not found:
+        raise ArtifactError(
+            f"no artifact of {options.judge!r}", hint="compile it first, or name another store"
+        )
+    rows = [
+        [f"{one.judge}@{one.version}", *_descent(one), scored(one), " ".join(_names(one))] for one in found
+    ]
+    columns = ["artifact", "from", "made", "by", "decision", "metric on test", "names"]
+    return Result(
+        data={"judge": options.judge, "versions": [_line(one) for one in found]},
+        body=[table("", columns, rows)],
+    )
+
+
+def _line(one: Summary) -> dict[str, Any]:
+    keys = ("parent", "origin", "created", "sha256")
+    return {"version": one.version, "names": _names(one), **{key: one.card.get(key) for key in keys}}
+
+
+def _descent(one: Summary) -> list[str]:
+    parent, origin = one.card.get("parent"), one.card.get("origin") or {}
+    parts = [f"{one.judge}@{parent}" if parent else "basic"]
+    parts += [f"arrived as {one.judge}@{origin['version']}"] if origin else []
+    optimizer, decision = one.card.get("optimizer") or {}, one.card.get("decision") or {}
+    return [
+        ", ".join(parts),
+        str(one.card.get("created", "-")),
+        optimizer.get("name") or "-",
+        decision.get("verdict") or "-",
+    ]
+
+
+def _names(one: Summary) -> list[str]:
+    return [*(["latest"] if one.latest else []), *one.tags, *(["shipped"] if one.shipped else [])]
+
+
+def _arrived(received: Received, where: str) -> Result:
+    artifact = received.artifact
+    origin = artifact.card.get("origin") or {}
+    words = f"{artifact.ref} is in {where}" if received.new else f"{artifact.ref} was in {where} already"
+    words += f" (arrived as version {origin['version']})" if origin else ""
+    about = {
+        "artifact": artifact.ref,
+        "sha256": artifact.sha256,
+        "path": str(artifact.path),
+        "new": received.new,
+    }
+    return Result(data=about, body=[words], notes=_file_beside(artifact.card))
+
+
+def _file_beside(card: dict[str, Any]) -> list[str]:
+    reference = str(card.get("judge_ref") or "")
+    if ".py" not in reference:
+        return []
+    return [
+        f"the judge's file {reference} is not in it: whoever uses it needs that file, and trusts it first"
+    ]

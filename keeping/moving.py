@@ -1,0 +1,134 @@
+"""Artifacts between stores: into one file and out of it, to a folder or the Hugging Face Hub and back.
+
+What arrives is written only if its seal holds. It keeps its version where that number is free; where it is taken, it
+gets the next one, and its card says as ``origin`` which it was. Nothing that arrives is executed.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ArtifactError
+from .artifacts import Artifact, Store
+from .card_schema import card_fault
+from .sealing import CARD, FILES, HISTORY, OPTIONAL, PROGRAM, canonical, inspect, seal
+from .shelves import Shelf, parse_ref
+
+__all__ = ["Received", "files_of", "pack", "receive", "unpack"]
+
+_LARGEST = 1 << 28  # bytes that a packed artifact may take when it is read
+_NAME = re.compile(r"([a-z0-9-]+)/([1-9][0-9]{0,8})/([a-z]+\.jsonl?)", re.ASCII)
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file knows: equal artifacts are equal files
+_DAMAGED = "get it again from where it came from"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Received:
+    """An artifact that arrived.
+
+    Attributes:
+        artifact: as it is in the store now.
+        new: whether it was not there before.
+    """
+
+    artifact: Artifact
+    new: bool
+
+
+def files_of(artifact: Artifact) -> dict[str, bytes]:
+    """Return the content of an artifact's sealed files, by name."""
+    names = [*FILES, *(name for name in OPTIONAL if name in artifact.card["files"])]
+    return {name: (artifact.path / name).read_bytes() for name in names}
+
+
+def pack(artifact: Artifact) -> bytes:
+    """Return an artifact as one zip file with the folders of a store; equal ones are equal bytes."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        for name, data in sorted(files_of(artifact).items()):
+            info = zipfile.ZipInfo(f"{artifact.judge}/{artifact.version}/{name}", _EPOCH)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            file.writestr(info, data)
+    return packed.getvalue()
+
+
+def unpack(data: bytes, store: Store) -> Received:
+    """Put a packed artifact into a store.
+
+    Raises:
+        ArtifactError: it is no packed artifact, it is damaged, or the store cannot be written.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            entries = file.infolist()
+            named = {entry.filename: _NAME.fullmatch(entry.filename) for entry in entries}
+            folders = {found.group(1, 2) for found in named.values() if found}
+            known = all(found and found[3] in (*FILES, *OPTIONAL) for found in named.values())
+            if not known or len(folders) != 1 or len(named) != len(entries):
+                raise ArtifactError(
+                    "the file is not one packed artifact", hint="pack one with: jurist artifacts pack"
+                )
+            if sum(entry.file_size for entry in entries) > _LARGEST:
+                raise ArtifactError(f"the file holds more than {_LARGEST >> 20} MiB", hint=_DAMAGED)
+            return receive({entry.filename.rpartition("/")[2]: file.read(entry) for entry in entries}, store)
+    except (
+        zipfile.BadZipFile,
+        zipfile.LargeZipFile,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+    ) as error:
+        raise ArtifactError(f"the file cannot be unpacked: {error}", hint=_DAMAGED) from error
+
+
+def receive(files: Mapping[str, bytes], store: Store) -> Received:
+    """Put an artifact's files into a store; one whose content is there already is returned as it is.
+
+    A judge that had no version there has this one as its latest.
+
+    Raises:
+        ArtifactError: a file is damaged, or the store cannot be written.
+    """
+    card = _checked(files)
+    name, wanted = parse_ref(f"{card['judge']}@{card['version']}")
+    shelf = Shelf(store.root, name)
+    for one in store.list(name):
+        origin = one.card.get("origin") or {}
+        if not one.shipped and card["sha256"] in (one.card.get("sha256"), origin.get("sha256")):
+            return Received(artifact=store.load(f"{name}@{one.version}"), new=False)
+
+    def written(version: int) -> Mapping[str, bytes]:
+        if version == card["version"]:
+            return files
+        origin = {"version": card["version"], "sha256": card["sha256"]}
+        more = {key: files[key] for key in OPTIONAL if key in files}
+        sealed = seal(files[PROGRAM], files[HISTORY], {**card, "version": version, "origin": origin}, more)
+        return {**files, CARD: canonical(sealed)}
+
+    version = shelf.add(written, make_latest=not shelf.versions(), wanted=int(wanted))
+    return Received(artifact=store.load(f"{name}@{version}"), new=True)
+
+
+def _checked(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the card of files whose seal holds."""
+    from .dspy_state import state_of
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in files.items():
+            (Path(folder) / name).write_bytes(data)
+        sealed = inspect(Path(folder))
+    faults = [str(fault) for fault in sealed.faults] or [
+        fault for fault in [card_fault(sealed.card)] if fault
+    ]
+    if faults:
+        raise ArtifactError(f"the artifact is damaged: {faults[0]}", hint=_DAMAGED)
+    state_of(sealed.program)
+    return sealed.card
