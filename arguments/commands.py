@@ -9,7 +9,7 @@ from .compile import COMPILE
 from .faithqa import BENCHMARK
 from .generate import ASSESS, DATASET, DIALOGUE, ITEMS
 from .gold import GOLD
-from .haluagent import HALUAGENT
+from .haluagent import HALUAGENT, PEOPLE
 from .judges import COMPLETION, EXPORT, JUDGES
 from .report import REPORT
 from .review import REVIEW
@@ -26,6 +26,7 @@ COMMANDS: tuple[Command, ...] = (
     COMPARE,
     THREE,
     FIVE,
+    PEOPLE,
     REPORT,
     REVIEW,
     EXPORT,
@@ -45,6 +46,6 @@ GROUPS = {
     "artifacts": "list, show, diff, tag and verify compiled judges",
     "generate": "write from documents: dialogues, labelled datasets, the items of any generator",
     "gold": "check, import and split gold sets, have them labelled; agreement of raters",
-    "table": "the paper's tables on any gold: detectors; auto-labelling taken apart",
+    "table": "the papers' tables: detectors; auto-labelling taken apart; what people say of a benchmark",
 }
 """What the commands of two words are about, by the first."""

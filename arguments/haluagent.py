@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .command import Command
-from .groups import WritingOptions, share, whole
-from .options import option
+from .groups import Common, WritingOptions, share, whole
+from .options import option, positional
 
-__all__ = ["HALUAGENT", "HaluAgentOptions"]
+__all__ = ["HALUAGENT", "PEOPLE", "HaluAgentOptions", "PeopleOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,20 @@ class HaluAgentOptions(WritingOptions):
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class PeopleOptions(Common):
+    """Of ``jurist table haluagent-2``."""
+
+    benchmark: str = positional("FOLDER", help="what jurist generate haluagent --sample N wrote")
+    people: str = option(
+        "--people",
+        required=True,
+        metavar="FOLDER",
+        help="the labelled sheets as jurist gold import writes them: answer-check.jsonl, hallucination-check.jsonl "
+        "and label-check.jsonl",
+    )
+
+
 HALUAGENT = Command(
     name="generate haluagent",
     does="haluagent.make",
@@ -64,5 +78,24 @@ FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), generative_qa
 authors' format, verified.jsonl, rejects with their reasons, and CARD.json with acceptance rates. The default model,
 "offline", makes gaps in sentences by rules. It is not a language model. After Ctrl-C, a limit or a crash, --resume
 continues, pays nothing twice, and ends in the same files.
+""",
+)
+PEOPLE = Command(
+    name="table haluagent-2",
+    does="haluagent.people",
+    options=PeopleOptions,
+    help="""\
+C-FAITH's Table 2: how often people call items right, with and without verification, of the sample of a benchmark, with
+intervals that resample documents, and Krippendorff's alpha of the raters.
+""",
+    examples="""\
+examples:
+  jurist generate haluagent --input docs/ --output bench/ --sample 300
+  jurist gold sheet answer-check bench/check/answer-check.jsonl --output ann.csv --rater ann
+  jurist gold import answer-check ann.csv bea.csv cid.csv --output people/answer-check.jsonl --merge majority
+  jurist table haluagent-2 bench/ --people people/
+
+The sample holds as many items that passed as items that did not; without verification each counts by how many of its
+kind were written. An item is right if people say yes to all three questions.
 """,
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..arguments.haluagent import HaluAgentOptions
+from ..arguments.haluagent import HaluAgentOptions, PeopleOptions
 from ..cases import Case
 from ..evaluation.shares import Share
 from ..generating.generation import Generation
@@ -18,6 +19,7 @@ from ..jobs.foresee import foresee_items
 from ..keeping.artifacts import Store
 from ..keeping.loading import load_judge
 from ..papers.haluagent.making import Benchmark, distinct, make_benchmark
+from ..papers.haluagent.people import people_check
 from ..papers.haluagent.rounds import rounds_of
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.scores import OFFLINE
@@ -28,7 +30,7 @@ from .history import prompt_diff
 from .printing import Part, Result, Verbatim, remark
 from .started import Started
 
-__all__ = ["compiled_parts", "make"]
+__all__ = ["compiled_parts", "make", "people"]
 
 
 def make(options: HaluAgentOptions) -> Result:
@@ -54,6 +56,24 @@ def make(options: HaluAgentOptions) -> Result:
     data = {"output": options.output, **found.written.to_json(), **found.card, "forecast": forecast}
     code, notes = ended(found.written, options.max_rejected, what="items")
     return Result(data=data, body=_body(found, job, folder), notes=notes, code=code)
+
+
+def people(options: PeopleOptions) -> Result:
+    """Return Table 2: how often people call items right, with and without verification."""
+    found = people_check(Path(options.benchmark), Path(options.people), options.seed)
+    rows = [
+        [
+            name,
+            *(str(share) for share in (one.verified, one.written, one.rejected)),
+            "-" if one.alpha is None else f"{one.alpha:.3f}",
+            f"{one.verified.of:.0f} + {one.rejected.of:.0f}",
+            str(one.unlabelled),
+        ]
+        for name, one in found.items()
+    ]
+    columns = ("check", "with verification", "without", "what did not pass", "alpha", "items", "unlabelled")
+    body = table("items that people call right [95 % interval] (C-FAITH Table 2)", columns, rows)
+    return Result(data={name: asdict(one) for name, one in found.items()}, body=[body])
 
 
 def compiled_parts(
