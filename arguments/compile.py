@@ -15,7 +15,7 @@ from .groups import (
     RowOptions,
     SamplingOptions,
     StrictnessOptions,
-    VerifierOptions,
+    VerifierPromptOptions,
     name,
 )
 from .options import flag, option, positional, repeated
@@ -27,7 +27,7 @@ __all__ = ["COMPILE", "CompileOptions"]
 class CompileOptions(
     RowOptions,
     ModelOptions,
-    VerifierOptions,
+    VerifierPromptOptions,
     Limits,
     Resume,
     SamplingOptions,

@@ -28,6 +28,7 @@ __all__ = [
     "StrictnessOptions",
     "Transport",
     "VerifierOptions",
+    "VerifierPromptOptions",
     "WritingOptions",
     "name",
     "pair",
@@ -299,7 +300,19 @@ class PaidOptions(Limits, Resume, Common):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WritingOptions(ModelOptions, VerifierOptions, PaidOptions):
+class VerifierPromptOptions(VerifierOptions):
+    """The same, and with which compiled prompts."""
+
+    verifiers: tuple[str, ...] = repeated(
+        "--verifier",
+        metavar="JUDGE@V",
+        help="a compiled judge whose prompt the verifiers get that ask the same, such as answer-check@1; repeat it for "
+        "several (default: their basic prompts, or those that a version was compiled with)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingOptions(ModelOptions, VerifierPromptOptions, PaidOptions):
     """What every command takes that writes the verified items of a generator."""
 
     input: str = option(

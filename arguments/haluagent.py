@@ -7,23 +7,26 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .command import Command
-from .groups import Common, WritingOptions, share, whole
+from .generate import ItemsOptions
+from .groups import Printed, share, whole
 from .options import option, positional
 
 __all__ = ["HALUAGENT", "PEOPLE", "HaluAgentOptions", "PeopleOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HaluAgentOptions(WritingOptions):
+class HaluAgentOptions(ItemsOptions):
     """Of ``jurist generate haluagent``."""
 
     helps: ClassVar[Mapping[str, str]] = {
-        "input": "rows with 'text' (or the authors' with 'knowledge'), a folder of .txt and .md, or haluagent-docs"
+        **ItemsOptions.helps,
+        "input": "rows with 'text' (or the authors' with 'knowledge'), a folder of .txt and .md, or haluagent-docs",
     }
 
     output: str = option("--output", required=True, metavar="FOLDER", help="the folder to write")
-    generator: str | None = option(
+    generator: str = option(
         "--generator",
+        "",
         metavar="NAME[@V]",
         help="who writes, such as haluagent@1 or haluagent-zh:basic, with Chinese instructions "
         "(default: the latest compiled haluagent, else haluagent:basic)",
@@ -46,7 +49,7 @@ class HaluAgentOptions(WritingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PeopleOptions(Common):
+class PeopleOptions(Printed):
     """Of ``jurist table haluagent-2``."""
 
     benchmark: str = positional("FOLDER", help="what jurist generate haluagent --sample N wrote")
@@ -86,7 +89,7 @@ PEOPLE = Command(
     options=PeopleOptions,
     help="""\
 C-FAITH's Table 2: how often people call items right, with and without verification, of the sample of a benchmark, with
-intervals that resample documents, and Krippendorff's alpha of the raters.
+intervals by document, and Krippendorff's alpha of the raters.
 """,
     examples="""\
 examples:

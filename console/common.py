@@ -27,6 +27,7 @@ from ..arguments.groups import (
     SamplingOptions,
     StoreOptions,
     VerifierOptions,
+    VerifierPromptOptions,
 )
 from ..engines.meter import Budget
 from ..engines.models import Model
@@ -39,6 +40,7 @@ from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.resolving import default_temperature
 from ..keeping.trust import Trust
 from ..programs.asking import Sampling
+from ..programs.frozen import VerifierPrompt
 from ..programs.judge import Judge
 from .printing import remark
 
@@ -58,6 +60,7 @@ __all__ = [
     "shares_of",
     "store_of",
     "target_of",
+    "verified",
     "verifier_model",
     "write_text",
 ]
@@ -122,6 +125,24 @@ def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, l
     return gold
 
 
+def verified(judge: Judge, options: VerifierPromptOptions, store: Store) -> Judge:
+    """Return a judge whose verifiers have the prompts of the compiled judges that the options name.
+
+    Raises:
+        JudgeError: one verifies nothing there.
+    """
+    if not options.verifiers:
+        return judge
+    named = [load_judge(name, store=store) for name in options.verifiers]
+    prompts = [
+        VerifierPrompt.of(one.name, one.artifact.program(one.judge) if one.artifact else one.judge.basic())
+        for one in named
+    ]
+    found = replace(judge, verifiers=tuple(prompts))
+    found.basic()  # one that asks what no verifier asks is said before anything is asked
+    return found
+
+
 def judge_of(
     reference: str,
     options: SamplingOptions | LabellerOptions,
@@ -171,8 +192,8 @@ def labelling(options: LabellerOptions, default: str) -> LoadedJudge:
 
 def target_of(options: AssessOptions, name: str) -> Model:
     """Return a model that is assessed: each reply is one draw, as a user would get it."""
-    model = model_of(options, name, options.seed)
-    return default_temperature(replace(model, api_base=None) if name == "offline" else model, 2)
+    asked = replace(options, api_base=None) if name == "offline" else options
+    return default_temperature(model_of(asked, name, options.seed), 2)
 
 
 def sampling_of(options: SamplingOptions) -> Sampling:

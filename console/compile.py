@@ -23,7 +23,17 @@ from ..programs.strictness import with_strictness
 from ..report.raters import ceiling_card
 from ..report.scores import OFFLINE, spend_line
 from .approving import agree
-from .common import gold_of, human, model_of, sampling_of, settings_of, shares_of, store_of, verifier_model
+from .common import (
+    gold_of,
+    human,
+    model_of,
+    sampling_of,
+    settings_of,
+    shares_of,
+    store_of,
+    verified,
+    verifier_model,
+)
 from .haluagent import compiled_parts
 from .history import pareto_parts
 from .printing import Part, Result, remark
@@ -45,6 +55,7 @@ def run(options: CompileOptions) -> Result:
         judge = _with_metric(judge, options.metric)
     if options.strictness:
         judge = with_strictness(judge, options.strictness)
+    judge = verified(judge, options, store)
     plan = _plan(options, judge, reference)
     remark(f"{judge.name} on {plan.gold.name}: {len(plan.gold.cases)} cases, optimizer {plan.optimizer}")
     seen = foresee_compilation(plan)

@@ -16,6 +16,7 @@ from ..arguments.generate import (
 )
 from ..arguments.gold import DynamicsOptions
 from ..engines.models import Model
+from ..errors import UsageError
 from ..generating.generation import Generated, Generation
 from ..generating.writing import generate, rejects_path
 from ..gold.documents import read_documents
@@ -36,7 +37,7 @@ from ..programs.strictness import BELOW, DEFAULT
 from ..report.plotting import check_matplotlib
 from ..report.scores import OFFLINE
 from ..report.table import Table, table
-from .common import budget_of, gold_of, labelling, model_of, store_of, verifier_model, write_text
+from .common import budget_of, gold_of, labelling, model_of, store_of, verified, verifier_model, write_text
 from .printing import Part, Result, remark
 from .started import Started
 
@@ -78,6 +79,12 @@ def writer(options: ItemsOptions) -> LoadedJudge:
         verifier=verifier_model(options, options.timeout, options.seed),
     ).with_model(model_of(options, options.model, options.seed))
     generator_of(loaded.judge)
+    if options.verifiers and loaded.artifact:
+        raise UsageError(
+            f"{loaded.name} keeps the verifiers that it was compiled with",
+            hint="compile it with --verifier, or name its basic prompts",
+        )
+    loaded = replace(loaded, judge=verified(loaded.judge, options, store_of(options)))
     if loaded.note:
         remark(loaded.note)
     return loaded

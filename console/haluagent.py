@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,14 @@ from ..gold.goldset import Gold
 from ..jobs.compiling import Compiled
 from ..jobs.foresee import foresee_items
 from ..keeping.artifacts import Store
-from ..keeping.loading import load_judge
 from ..papers.haluagent.making import Benchmark, distinct, make_benchmark
 from ..papers.haluagent.people import people_check
 from ..papers.haluagent.rounds import rounds_of
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.scores import OFFLINE
 from ..report.table import Table, table
-from .common import budget_of, latest_or_basic, model_of, store_of, verifier_model
-from .generate import ended, total_line
+from .common import budget_of, latest_or_basic, store_of
+from .generate import ended, total_line, writer
 from .history import prompt_diff
 from .printing import Part, Result, Verbatim, remark
 from .started import Started
@@ -47,7 +46,12 @@ def make(options: HaluAgentOptions) -> Result:
             folder,
             start,
             topics=topics,
-            about={"documents": len(topics), "duplicate_passages": left_out, "seed": options.seed},
+            about={
+                "documents": len(topics),
+                "duplicate_passages": left_out,
+                "verifiers": [one.name for one in job.loaded.judge.verifiers],
+                "seed": options.seed,
+            },
             seed=options.seed,
             sample=options.sample,
             on_document=begun.step,
@@ -60,7 +64,7 @@ def make(options: HaluAgentOptions) -> Result:
 
 def people(options: PeopleOptions) -> Result:
     """Return Table 2: how often people call items right, with and without verification."""
-    found = people_check(Path(options.benchmark), Path(options.people), options.seed)
+    found = people_check(Path(options.benchmark), Path(options.people))
     rows = [
         [
             name,
@@ -100,16 +104,8 @@ def compiled_parts(
 
 def _generation(options: HaluAgentOptions) -> tuple[Generation, int]:
     """Return what is to be written, and how many passages were left out as near-duplicates."""
-    store = store_of(options)
-    loaded = load_judge(
-        options.generator or latest_or_basic(HALUAGENT.name, store),
-        store=store,
-        model=model_of(options, options.model, options.seed),
-        concurrency=options.concurrency,
-        verifier=verifier_model(options, options.timeout, options.seed),
-    )
-    if loaded.note:
-        remark(loaded.note)
+    name = options.generator or latest_or_basic(HALUAGENT.name, store_of(options))
+    loaded = writer(replace(options, generator=name))
     cases = Gold.load(options.input, loaded.judge).cases[: options.limit]
     kept = distinct(cases)
     return Generation(loaded=loaded, cases=kept, budget=budget_of(options)), len(cases) - len(kept)

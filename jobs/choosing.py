@@ -268,7 +268,7 @@ def _card(work: _Work, pair: _Pair) -> dict[str, Any]:
 
 def _judge(artifact: Artifact, store: Store) -> Judge:
     """Return the judge, compiled for the metric that the artifact was compiled for."""
-    judge = judge_of(artifact, store)
+    judge = judge_of(artifact, store).verified_by(artifact.card)
     artifact.check(judge)
     if artifact.card.get("strictness"):
         judge = with_strictness(judge, str(artifact.card["strictness"]))

@@ -171,7 +171,11 @@ def _identity(judge: Judge) -> dict[str, Any]:
 
 
 def _task(judge: Judge) -> dict[str, Any]:
-    frozen = {"frozen": judge.frozen} if judge.frozen else {}  # other verifiers: another score
+    frozen: dict[str, Any] = (
+        {"frozen": judge.frozen} if judge.frozen else {}
+    )  # other verifiers: another score
+    if judge.verifiers:
+        frozen["verifiers"] = [one.to_json() for one in judge.verifiers]
     return {"inputs": list(judge.input_fields), "output_field": judge.answer.field, **frozen}
 
 

@@ -298,6 +298,7 @@ def _found(reference: str | Judge, version: str, store: Store) -> tuple[Judge, A
         )
         return judge, None, standing
     artifact = store.load(f"{judge.name}@{version or 'latest'}")
+    judge = judge.verified_by(artifact.card)
     artifact.check(judge)
     return judge, artifact, ""
 

@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError
 
+from ..errors import JudgeError
 from ..text.escaping import defuse
-from .state import jsonable
+from .state import PredictorPrompt, PromptState, jsonable
 
 __all__ = [
     "Frozen",
     "Verifier",
+    "VerifierPrompt",
     "all_predictors",
     "frozen",
     "frozen_id",
@@ -76,6 +79,61 @@ class Verifier(Frozen):
             return await super().aforward(**inputs)
         except AdapterParseError:
             return _UNUSABLE
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifierPrompt:
+    """The prompt of a compiled judge, for the frozen predictors that ask what the judge asks.
+
+    Attributes:
+        name: the judge with its version.
+        fields: inputs and outputs of what it asks: a frozen predictor with the same fields asks the same.
+        prompt: its instruction and demonstrations.
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    prompt: PredictorPrompt
+
+    @classmethod
+    def of(cls, name: str, program: dspy.Module) -> VerifierPrompt:
+        """Return the prompt of a compiled program.
+
+        Raises:
+            JudgeError: it asks several questions, or none.
+        """
+        asks = all_predictors(program)
+        if len(asks) != 1:
+            raise JudgeError(
+                f"{name} has {len(asks)} prompts and verifies nothing by one", hint="name another judge"
+            )
+        (prompt,) = PromptState.of(program).predictors.values()
+        return cls(name=name, fields=tuple(asks[0].signature.fields), prompt=prompt)
+
+    def put_into(self, program: dspy.Module) -> None:
+        """Give the prompt to the frozen predictors of a program that ask the same.
+
+        Raises:
+            JudgeError: there are none.
+        """
+        found = [one for one in frozen_predictors(program) if tuple(one.signature.fields) == self.fields]
+        if not found:
+            raise JudgeError(
+                f"no verifier of the program asks what {self.name} asks: {', '.join(self.fields)}",
+                hint="name a version of a judge that verifies there",
+            )
+        for one in found:
+            self.prompt.put_into(one)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON types."""
+        return {"name": self.name, "fields": list(self.fields), "prompt": self.prompt.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> VerifierPrompt:
+        """Rebuild what :meth:`to_json` gave."""
+        prompt = PredictorPrompt.from_json(data["prompt"])
+        return cls(name=data["name"], fields=tuple(data["fields"]), prompt=prompt)
 
 
 def frozen(module: dspy.Module) -> Frozen:

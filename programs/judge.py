@@ -26,7 +26,7 @@ from ..text.escaping import defuse
 from .answers.infer import answer_for
 from .answers.protocol import Answer
 from .answers.reading import Reading
-from .frozen import all_predictors, frozen_id
+from .frozen import VerifierPrompt, all_predictors, frozen_id
 from .state import Demo
 
 __all__ = ["Judge", "Metric"]
@@ -64,6 +64,7 @@ class Judge:
         positive: for a closed label: those that count as found (hallucinated, non-factual, ...); kept in ``answer``.
         shares: of groups (conversations, documents) in train, dev and test, where a compilation names no others.
         most_groups: how many groups of train and of dev a compilation uses at most; default: all.
+        verifiers: prompts of compiled judges for those of its frozen predictors that ask the same.
         labels: for a closed label: other names for its values, in their order; kept in ``answer``.
         unit: the input field whose text gets the answer, default the last input; kept in ``answer``.
     """
@@ -86,6 +87,7 @@ class Judge:
     demonstrations: Callable[[Case], Mapping[str, Demo]] | None = field(default=None, repr=False)
     shares: tuple[float, float, float] = (0.5, 0.2, 0.3)
     most_groups: tuple[int, int] | None = None
+    verifiers: tuple[VerifierPrompt, ...] = ()
     positive: InitVar[Collection[Label]] = ()
     labels: InitVar[Sequence[Label]] = ()
     unit: InitVar[str] = ""
@@ -124,11 +126,19 @@ class Judge:
     def basic(self) -> dspy.Module:
         """Return a fresh basic program."""
         if self.program:
-            return self.program()
+            program = self.program()
+            for one in self.verifiers:
+                one.put_into(program)
+            return program
         signature = self.signature
         for name in self.answer.unit_fields if self.answer.per_unit else ():  # a list is shown as one text
             signature = signature.with_updated_fields(name, type_=str)
         return dspy.Predict(signature)
+
+    def verified_by(self, card: Mapping[str, Any]) -> Judge:
+        """Return the judge with the verifiers' prompts that the card of an artifact names, if it names any."""
+        given = tuple(VerifierPrompt.from_json(one) for one in card.get("verifiers") or ())
+        return replace(self, verifiers=given) if given else self
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the program is called with: rendered, and defused of every prompt format's markers."""

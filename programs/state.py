@@ -33,6 +33,21 @@ class PredictorPrompt:
     instructions: str
     demos: tuple[Demo, ...] = ()
 
+    def put_into(self, predictor: dspy.Predict) -> None:
+        """Give the prompt to a predictor."""
+        predictor.signature = predictor.signature.with_instructions(self.instructions)
+        inputs = tuple(predictor.signature.input_fields)
+        predictor.demos = [dspy.Example(**demo).with_inputs(*inputs) for demo in self.demos]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``{"instructions": str, "demos": [...]}``."""
+        return {"instructions": self.instructions, "demos": [dict(demo) for demo in self.demos]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PredictorPrompt:
+        """Rebuild the prompt that :meth:`to_json` gave."""
+        return cls(instructions=data["instructions"], demos=tuple(data["demos"]))
+
 
 @dataclass(frozen=True)
 class PromptState:
@@ -61,10 +76,7 @@ class PromptState:
         """
         copy = program.deepcopy()
         for name, predictor in copy.named_predictors():
-            prompt = self.predictors[name]
-            predictor.signature = predictor.signature.with_instructions(prompt.instructions)
-            inputs = tuple(predictor.signature.input_fields)
-            predictor.demos = [dspy.Example(**demo).with_inputs(*inputs) for demo in prompt.demos]
+            self.predictors[name].put_into(predictor)
         return copy
 
     @cached_property
@@ -75,20 +87,12 @@ class PromptState:
 
     def to_json(self) -> dict[str, Any]:
         """Return ``{predictor: {"instructions": str, "demos": [...]}}``."""
-        return {
-            name: {"instructions": prompt.instructions, "demos": [dict(demo) for demo in prompt.demos]}
-            for name, prompt in self.predictors.items()
-        }
+        return {name: prompt.to_json() for name, prompt in self.predictors.items()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PromptState:
         """Rebuild the state that :meth:`to_json` gave."""
-        return cls(
-            {
-                name: PredictorPrompt(instructions=entry["instructions"], demos=tuple(entry["demos"]))
-                for name, entry in data.items()
-            }
-        )
+        return cls({name: PredictorPrompt.from_json(entry) for name, entry in data.items()})
 
     def with_instruction(self, predictor: str, instructions: str) -> PromptState:
         """Return a state in which one predictor has another instruction, as :func:`normalise_instruction` makes it."""

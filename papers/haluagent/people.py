@@ -46,14 +46,13 @@ class PeopleCheck:
     unlabelled: int
 
 
-def people_check(folder: Path, people: Path, seed: int = 0) -> dict[str, PeopleCheck]:
+def people_check(folder: Path, people: Path) -> dict[str, PeopleCheck]:
     """Return the column of each check, and of all together.
 
     Args:
         folder: of the benchmark, with its ``CARD.json`` and ``check``.
         people: a folder with the labelled sheets as ``jurist gold import`` writes them: ``answer-check.jsonl``,
             ``hallucination-check.jsonl`` and ``label-check.jsonl``.
-        seed: of the intervals.
 
     Raises:
         UsageError: the benchmark has no sample. GoldError: a file cannot be used, or labels none of it.
@@ -83,7 +82,7 @@ def people_check(folder: Path, people: Path, seed: int = 0) -> dict[str, PeopleC
     right["all"] = {name: all(found[name] for found in right.values()) for name in common}
     return {
         name: PeopleCheck(
-            **_rates(right[name], passed, weight, groups, seed),
+            **_rates(right[name], passed, weight, groups),
             alpha=alphas[name],
             unlabelled=len(passed) - len(right[name]),
         )
@@ -119,7 +118,6 @@ def _rates(
     passed: Mapping[str, bool],
     weight: Mapping[bool, float],
     groups: Mapping[str, str],
-    seed: int,
 ) -> dict[str, Any]:
     def counted(kinds: tuple[bool, ...]) -> list[tuple[str, float, float]]:
         each = weight if len(kinds) > 1 else dict.fromkeys(kinds, 1.0)
@@ -130,4 +128,4 @@ def _rates(
         ]
 
     parts = {"verified": (True,), "written": (True, False), "rejected": (False,)}
-    return dict(shares({name: counted(kinds) for name, kinds in parts.items()}, seed=seed))
+    return dict(shares({name: counted(kinds) for name, kinds in parts.items()}))

@@ -34,7 +34,7 @@ from ...signatures.haluagent import (
 from ...text.sentences import split
 from ...text.wording import count_words, is_chinese
 from ..answers.checks import CheckedItem
-from ..frozen import frozen
+from ..frozen import verifier
 from ..generator import Generator
 from .checks import problems
 
@@ -79,11 +79,11 @@ class HaluAgent(dspy.Module):
         self.question = dspy.Predict(prompts.question)
         self.hallucinations = dspy.Predict(prompts.hallucinations)
         self.label = dspy.Predict(prompts.label)
-        self.answer_check = frozen(dspy.Predict(prompts.answer_check))
+        self.answer_check = verifier(dspy.Predict(prompts.answer_check))
         self.hallucination_checks = [
-            frozen(dspy.Predict(prompts.hallucination_check)) for _ in range(ANSWERS)
+            verifier(dspy.Predict(prompts.hallucination_check)) for _ in range(ANSWERS)
         ]
-        self.label_checks = [frozen(dspy.Predict(prompts.label_check)) for _ in range(ANSWERS)]
+        self.label_checks = [verifier(dspy.Predict(prompts.label_check)) for _ in range(ANSWERS)]
 
     async def aforward(self, knowledge: str, title: str) -> dspy.Prediction:
         """Return an item with its checks for each hallucinated answer; none if no question was written."""
@@ -140,7 +140,7 @@ def _named(base: Mapping[str, str]) -> dict[str, str]:
 
 
 def _said(said: dspy.Prediction, field: str) -> dict[str, Any]:
-    return {"verdict": said[field], "reason": said.reason}
+    return {"verdict": said.get(field), "reason": said.reason}
 
 
 def passages(text: str, words: int = WORDS) -> Iterator[str]:

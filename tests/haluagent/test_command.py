@@ -1,13 +1,19 @@
 """``jurist generate haluagent`` and ``jurist assess``: the chain offline, stopped and continued, in both languages."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes import Scripted, lm_of, reply, user_of
-from small import cli, read_jsonl
+from judges import save
+from small import cli, read_jsonl, write_jsonl
 
+from jurist.keeping.artifacts import Store
 from jurist.papers.haluagent.items import Choice, read_items
+from jurist.programs.frozen import VerifierPrompt, frozen_predictors
+from jurist.programs.haluagent.judges import ANSWER_CHECK
+from jurist.programs.haluagent.writing import HALUAGENT_ZH
 
 
 @pytest.fixture(autouse=True)
@@ -141,3 +147,68 @@ def test_models_that_know_and_that_believe_everything_are_told_apart(monkeypatch
     assert model["errors"]["false_positive"]["value"] == 0.0
     assert model["unanswered"]["single-choice"] == sum(isinstance(item, Choice) for item in items)
     assert model["formats"]["generative"]["value"] == 1.0
+
+
+def test_what_people_say_is_held_against_what_verification_says():
+    documents(6)
+    assert make("bench", "--sample", "4")[0] == 0
+    passed = json.loads(Path("bench/check/passed.json").read_text())
+    Path("people").mkdir()
+    fields = {"answer-check": "correct", "hallucination-check": "hallucinated", "label-check": "fits"}
+    for judge, field in fields.items():
+        rows = read_jsonl(Path(f"bench/check/{judge}.jsonl"))
+        for row in rows:
+            row[field] = "yes" if judge != "label-check" or passed[row["id"]] else "no"
+            row["ratings"] = {"ann": row[field], "bea": row[field], "cid": "yes"}
+        write_jsonl(Path(f"people/{judge}.jsonl"), rows)
+    code, out, err = run("table", "haluagent-2", "bench", "--people", "people", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    accepted = json.loads(Path("bench/CARD.json").read_text())["acceptance"]["overall"]["value"]
+    assert (found["all"]["verified"]["value"], found["all"]["rejected"]["value"]) == (1.0, 0.0)
+    assert found["all"]["written"]["value"] == pytest.approx(accepted)
+    assert found["answer-check"]["written"]["value"] == 1.0
+    assert found["label-check"]["alpha"] < 1.0
+    assert run("table", "haluagent-2", "people", "--people", "people")[0] == 2
+    Path("people/label-check.jsonl").unlink()
+    code, _, err = run("table", "haluagent-2", "bench", "--people", "people")
+    assert (code, "label-check.jsonl" in err) == (1, True)
+
+
+def test_verifiers_take_the_prompts_of_compiled_judges():
+    documents(5)
+    kept = save(Store("compiled"), ANSWER_CHECK)
+    code, out, err = make("bench", "--verifier", "answer-check@1", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["verifiers"] == ["answer-check@1"]
+    assert make("bench", "--resume")[2].count("another job") == 1
+    prompt = VerifierPrompt.of("answer-check@1", kept.program(ANSWER_CHECK))
+    program = replace(HALUAGENT_ZH, verifiers=(prompt,)).basic()
+    said = [one.signature.instructions for one in frozen_predictors(program)]
+    assert said.count(prompt.prompt.instructions) == 1
+    few = (
+        "--set",
+        "rewrites=1",
+        "--set",
+        "rounds=1",
+        "--max-calls",
+        "2000",
+        "--force",
+        "--split",
+        "40/20/40",
+    )
+    given = ("compile", "haluagent", "--gold", "docs.jsonl", "--optimizer", "cfaith", *few)
+    for seed in range(20):
+        code, out, err = run(*given, "--verifier", "answer-check@1", "--seed", str(seed), "--json")
+        if code == 0 or "comes out empty" not in err:
+            break
+    assert code == 0, err
+    assert [one["name"] for one in json.loads(out)["verifiers"]] == ["answer-check@1"]
+    code, out, err = make("again", "--generator", "haluagent@1", "--json")
+    assert code == 0, err
+    assert json.loads(out)["verifiers"] == ["answer-check@1"]
+    code, _, err = make("more", "--generator", "haluagent@1", "--verifier", "answer-check@1")
+    assert (code, "keeps the verifiers" in err) == (2, True)
+    code, _, err = make("more", "--generator", "haluagent:basic", "--verifier", "qa-conflict:basic")
+    assert (code, "asks what qa-conflict" in err) == (1, True)

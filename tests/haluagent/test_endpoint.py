@@ -1,0 +1,132 @@
+"""The chain against an OpenAI-compatible endpoint: kills, faults, replies that cannot be read, models side by side."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from fakes import reply
+from loopback import field_of
+from small import cli, read_jsonl, start
+
+TEXT = (
+    "The saxophone was invented by Adolphe Sax. He was born in Dinant in 1814. The body is made of brass. "
+    "The tenor saxophone is longer than the alto saxophone. Sax died in Paris on 7 February 1894."
+)
+FIELDS = ("type", "hallucinated_answer", "answer", "hallucinated_answers", "correct_answer", "knowledge")
+IN_FLIGHT = 4
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    rows = [{"id": f"d{n}", "topic": "music", "text": f"{TEXT} Nr {n}."} for n in range(5)]
+    Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def say(messages):
+    """Write and verify as a good model would; of every question the third answer is of a type that does not fit."""
+    text = messages[-1]["content"]
+    given = {name: field_of(text, name) for name in FIELDS}
+    if given["type"]:
+        verdict = "no" if given["type"] == "relation" else "yes"
+        return reply("chat", reason="the definition", fits=verdict)
+    if given["hallucinated_answer"]:
+        return reply("chat", reason="the document", hallucinated="yes")
+    if given["answer"]:
+        return reply("chat", reason="the document", correct="yes")
+    if given["hallucinated_answers"]:
+        return reply("chat", types=["entity", "entity", "relation"])
+    if given["correct_answer"]:
+        return reply("chat", hallucinated_answers=["Ada Lovelace", "Clara Schumann", "Paul Klee"])
+    number = given["knowledge"].rsplit("Nr ", 1)[1]
+    passage = "The saxophone was invented by Adolphe Sax."
+    return reply(
+        "chat",
+        question=f"Who invented what text {number} is about?",
+        correct_answer="Adolphe Sax",
+        passage=passage,
+    )
+
+
+def argv(server, output, *more):
+    named = ("--model", "openai/x", "--api-base", server.url, "--concurrency", IN_FLIGHT, "--yes")
+    return (
+        "generate",
+        "haluagent",
+        "--input",
+        "docs.jsonl",
+        "--output",
+        output,
+        "--sample",
+        2,
+        *named,
+        *more,
+    )
+
+
+def files(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*.*"))}
+
+
+def test_a_killed_generation_goes_on_and_pays_nothing_twice(serve, tmp_path):
+    server = serve(say)
+    done = cli(*argv(server, "whole"))
+    assert done.code == 0, done.err
+    kept = read_jsonl(Path("whole/verified.jsonl"))
+    assert [row["question_id"].split("/")[0] for row in kept] == [f"d{n}" for n in range(5) for _ in "ab"]
+    requests, server.hits[:], server.delay = server.count, [], 0.02
+    for number, after in enumerate((12, 15)):
+        goal = server.count + after
+        process = start(*argv(server, "parts", *(("--resume",) if number else ())), cwd=tmp_path)
+        deadline = time.monotonic() + 90
+        while server.count < goal and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL, err
+        assert not Path("parts/benchmark.jsonl").exists()
+    done = cli(*argv(server, "parts", "--resume", "--json"))
+    assert done.code == 0, done.err
+    assert requests <= server.count <= requests + 2 * IN_FLIGHT
+    assert done.json["spend"]["total"]["replayed"] > 0
+    assert files("parts") == files("whole")
+
+
+def test_a_verifier_that_cannot_be_read_passes_nothing_and_is_counted(serve):
+    def answers(messages):
+        text = messages[-1]["content"]
+        return "Hm." if field_of(text, "type") else say(messages)
+
+    server = serve(answers, faults=lambda index, body: "503" if index % 7 == 3 else None)
+    done = cli(*argv(server, "bench", "--json"))
+    assert done.code == 0, done.err
+    assert done.json["kept"] == 0
+    reasons = [
+        reason for row in read_jsonl(Path("bench/verified.rejects.jsonl")) for reason in row["reasons"]
+    ]
+    assert any(reason.startswith("label: unusable") for reason in reasons)
+    assert done.json["acceptance"]["label"]["value"] == 0.0
+
+
+def test_models_side_by_side(serve):
+    server = serve(say)
+    assert cli(*argv(server, "bench")).code == 0
+
+    def answers(messages):
+        model_knows = field_of(messages[-1]["content"], "response")
+        return reply("chat", conflict=False) if model_knows else reply("chat", response="true")
+
+    server = serve(answers)
+    asked = ("assess", "offline", "openai/x", "openai/y", "--api-base", server.url, "--yes")
+    done = cli(*asked, "--benchmark", "bench/benchmark.jsonl", "--max-unusable", 1, "--json")
+    assert done.code == 0, done.err
+    assert [one["model"] for one in done.json["models"]] == ["offline", "openai/x", "openai/y"]
+    assert done.json["models"][1]["errors"]["false_negative"]["value"] == 1.0
+    pairs = {(one["first"], one["second"]): one for one in done.json["paired"]}
+    assert len(pairs) == 3
+    assert pairs["openai/x", "openai/y"]["p_holm"] == 1.0
+    assert all(one["p"] <= one["p_holm"] <= min(1.0, 3 * one["p"]) for one in pairs.values())
