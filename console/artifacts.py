@@ -14,11 +14,11 @@ from ..exports import export
 from ..keeping.artifacts import Artifact, Store, Summary, prompt_text
 from ..keeping.loading import load_judge
 from ..keeping.locating import judge_of
-from ..report.history import curve
+from ..report.history import chosen_candidate, curve
 from ..report.scores import metric_cell
 from ..report.table import table
 from .common import store_of
-from .history import chart, history_json, history_table, plot, prompt_diff
+from .history import chart, history_json, history_table, pareto_parts, plot, prompt_diff
 from .printing import Part, Result, Verbatim
 
 __all__ = ["diff", "list_", "scored", "show", "store_named", "tag", "verify"]
@@ -79,9 +79,11 @@ def show(options: ShowOptions) -> Result:
 
 
 def _history(artifact: Artifact) -> list[Part]:
+    card = artifact.card
+    front = pareto_parts(artifact.ref, card.get("pareto") or [], chosen_candidate(artifact))
     known = any(row["dev"]["value"] is not None for row in artifact.history)
     drawn = [Verbatim("\n".join(chart(curve(artifact))))] if known else []
-    return [history_table(artifact), *drawn]
+    return [history_table(artifact), *drawn, *front]
 
 
 def diff(options: DiffOptions) -> Result:

@@ -35,9 +35,8 @@ from .common import (
     verifier_model,
 )
 from .haluagent import compiled_parts
-from .history import pareto_parts
 from .printing import Part, Result, remark
-from .proof import kept_line, proof_parts
+from .proof import changed_line, kept_line, next_line, proof_parts
 from .strata import ceiling_line, strata_lines
 from .watching import Watch
 
@@ -169,8 +168,9 @@ def _body(compiled: Compiled, plan: Plan, raters: _Raters) -> list[Part]:
     ended = "" if result.ending == "finished" else f"; ended early: {result.reason}"
     return [
         *proof_parts(card, compiled.proof.decision, *raters.lines()),
+        changed_line(result.board.basic.state, compiled.artifact),
         f"{spend_line(card['spend'])}; {len(result.board.candidates)} candidates{ended}",
         kept_line(compiled.artifact, latest=compiled.latest),
-        *pareto_parts(compiled.artifact.ref, card["pareto"], card["optimizer"]["candidate"]),
+        next_line(compiled.artifact),
         *([OFFLINE] if plan.model.offline else []),
     ]

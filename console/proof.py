@@ -1,4 +1,4 @@
-"""A proof on the sealed test, for people."""
+"""A proof on the sealed test, for people, in about ten lines; ``artifacts show`` and the report have the rest."""
 
 from __future__ import annotations
 
@@ -7,25 +7,44 @@ from typing import Any
 
 from ..evaluation.proof import Decision
 from ..keeping.artifacts import Artifact
+from ..programs.state import PromptState
 from ..report.scores import counts_line, scores_table
+from ..report.wording import change_words
 from .printing import Part
 
-__all__ = ["kept_line", "proof_parts"]
+__all__ = ["changed_line", "kept_line", "next_line", "proof_parts"]
 
 
 def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> list[Part]:
-    """Return the scores of basic and compiled, what was not answered, ``notes``, and the decision."""
-    found: list[Part] = [
-        scores_table(f"sealed test, {card['gold']['test']} cases", card["scores"], decision.metric)
+    """Return the metric that was compiled for, what was not answered, ``notes``, and the decision."""
+    metric = decision.metric
+    scores = {name: {metric: scores[metric]} for name, scores in card["scores"].items()}
+    found: list[Part] = [scores_table(f"sealed test, {card['gold']['test']} cases", scores, metric)]
+    found += [
+        counts_line(name, counts)
+        for name, counts in card["counts"].items()
+        if counts["units"]["answered"] < counts["units"]["total"]
     ]
-    found += [counts_line(name, counts) for name, counts in card["counts"].items()]
     if any(card["inconsistent"].values()):
         found.append(f"answers that contradicted themselves: {card['inconsistent']}")
     found += [*notes, f"decision: {decision.words}"]
     return found + [f"warning: {warning}" for warning in decision.warnings]
 
 
+def changed_line(basic: PromptState, artifact: Artifact) -> str:
+    """Return what compiling changed in the prompt, in words."""
+    return f"prompt: {change_words(basic, artifact.state)}"
+
+
 def kept_line(artifact: Artifact, *, latest: bool) -> str:
     """Return where an artifact is, and whether its judge's name now means it."""
     kept = f"kept as {artifact.ref}, not made latest (--force makes it so)"
     return f"artifact: {artifact.path} ({'latest' if latest else kept})"
+
+
+def next_line(artifact: Artifact) -> str:
+    """Return how to look at it."""
+    return (
+        f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case); "
+        f"jurist artifacts show {artifact.ref} --history"
+    )

@@ -100,17 +100,18 @@ class ArtifactReport:
         )
 
     def _lead(self, decision: Mapping[str, Any]) -> Iterator[str]:
+        level = f"{decision.get('level', 0.95) * 100:.4g} % interval"
         yield (
             f"{decision['metric']} went from {decision['basic']:.3f} to {decision['compiled']:.3f} "
-            f"({decision['difference']:+.3f}, 95 % interval {decision['low']:+.3f} to {decision['high']:+.3f}) on "
+            f"({decision['difference']:+.3f}, {level} {decision['low']:+.3f} to {decision['high']:+.3f}) on "
             f"{decision['cases']} sealed cases that no optimizer had seen."
         )
-        changed = (
-            f"{decision['c']} units corrected, {decision['b']} broken. "
-            if decision.get("c") is not None
-            else ""
-        )
-        yield f"{changed}p = {decision['p']:.3g} ({decision['test']}), level {decision['alpha']:g}."
+        counted = decision.get("c") is not None
+        changed = f"{decision['c']} units corrected, {decision['b']} broken. " if counted else ""
+        below = f"must be below {decision.get('tested', decision['alpha']):.3g}"
+        if self._openings > 1:
+            below += f", as this test has been opened {self._openings} times"
+        yield f"{changed}p = {decision['p']:.3g} and {below} ({decision['test']})."
         if decision["verdict"] == "not shown to be better":
             yield (
                 "This does not say that the two are equally good: the sealed test is too small, or the difference is, "
@@ -119,6 +120,10 @@ class ArtifactReport:
         yield from (f"Warning: {text}." for text in decision.get("warnings") or ())
         if self._offline:
             yield OFFLINE[0].upper() + OFFLINE[1:] + "."
+
+    @property
+    def _openings(self) -> int:
+        return int(self._card.get("test_openings") or 1)
 
     @property
     def _offline(self) -> bool:
@@ -369,7 +374,7 @@ class ArtifactReport:
             ("model", f"{model.get('name')}, temperature {model.get('temperature')}"),
             ("prompts written by", str((card.get("prompt_model") or {}).get("name"))),
             ("samples", f"{thresholds_.get('samples')}, votes needed {thresholds_.get('threshold')}"),
-            ("test opened", f"{card.get('test_openings', 1)} time(s)"),
+            ("openings of the test", str(self._openings)),
             ("gold sha256", card["gold"]["sha256"]),
             ("artifact sha256", self.artifact.sha256),
             *((f"version of {name}", version) for name, version in (card.get("versions") or {}).items()),

@@ -36,8 +36,8 @@ def _statements(card: Mapping[str, Any], proof: bool, raters: bool, offline: boo
     if not raters:
         yield "How well people agree on this gold: it holds one label a unit, so the human ceiling is not known."
     if (groups := (card.get("decision") or {}).get("groups")) is not None and groups < _FEW_GROUPS:
-        yield f"Enough groups: with {groups}, intervals are too narrow to trust."
+        yield f"Enough groups: with {groups}, only a large difference can be shown."
     if (opened := int(card.get("test_openings") or 1)) > 1:
-        yield f"A fresh test: this one has been opened {opened} times; p is corrected for it, the scores are not."
+        yield f"A fresh test: this one has been opened {opened} times; the level is stricter for it."
     yield "Other data than this gold: cases of other sources, languages or times may be judged otherwise."
     yield "What a text that argues with the judge achieves: field markers are defused, persuasion is not."

@@ -11,8 +11,10 @@ from typing import Literal
 from ..programs.state import PredictorPrompt, PromptState
 from .document import Changes, Word
 
-__all__ = ["prompt_changes", "word_changes"]
+__all__ = ["change_words", "prompt_changes", "word_changes"]
 
+_QUOTED = 12
+"""Words that are quoted of what is new."""
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 
@@ -43,6 +45,28 @@ def prompt_changes(before: PromptState, after: PromptState) -> tuple[Changes, ..
         )
         for name, prompt in sorted(after.predictors.items())
     )
+
+
+def change_words(before: PromptState, after: PromptState) -> str:
+    """Return what changed in a prompt in one line: how many words, how many demonstrations, and the first new words."""
+    changes = prompt_changes(before, after)
+    words = [word for one in changes for word in one.words]
+    added, removed = (
+        [found for word in words if word.change == change and (found := word.text.split())]
+        for change in ("added", "removed")
+    )
+    said = [
+        f"{sum(map(len, runs))} words {name}"
+        for name, runs in (("added", added), ("removed", removed))
+        if runs
+    ]
+    if demos := sum(len(one.examples) for one in changes):
+        said.append(f"{demos} demonstration{'s' if demos > 1 else ''}")
+    if not said:
+        return "the basic one, unchanged"
+    longest = max(added, key=len, default=[])
+    quoted = " ".join(longest[:_QUOTED]) + (" ..." if len(longest) > _QUOTED else "")
+    return ", ".join(said) + (f"; new: {quoted}" if longest else "")
 
 
 def _text(value: object) -> str:

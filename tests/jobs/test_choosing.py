@@ -133,9 +133,10 @@ def test_the_front_is_shown_and_kept(compiled: Path) -> None:
     assert [point["score"] for point in front] == sorted(point["score"] for point in front)
     gold = compiled / "gold.jsonl"
     done = cli("compile", "fect", "--gold", gold, *FAST, "--store", compiled / "again", "--json")
-    assert done.json["pareto"][0]["candidate"] in done.people
-    assert "front of cost and score" in done.people
-    assert "tokens per case" in done.people
+    shown = cli("artifacts", "show", "fect", "--history", "--store", compiled / "again")
+    assert done.json["pareto"][0]["candidate"] in shown.out
+    assert "front of cost and score" in shown.out
+    assert "tokens per case" in shown.out
 
 
 def test_every_point_of_the_front_can_be_chosen(compiled: Path, store: Path) -> None:
