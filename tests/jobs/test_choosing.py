@@ -133,7 +133,7 @@ def test_the_front_is_shown_and_kept(compiled: Path) -> None:
     assert [point["score"] for point in front] == sorted(point["score"] for point in front)
     gold = compiled / "gold.jsonl"
     done = cli("compile", "fect", "--gold", gold, *FAST, "--store", compiled / "again", "--json")
-    shown = cli("artifacts", "show", "fect", "--history", "--store", compiled / "again")
+    shown = cli("artifacts", "show", "fect@1", "--history", "--store", compiled / "again")
     assert done.json["pareto"][0]["candidate"] in shown.out
     assert "front of cost and score" in shown.out
     assert "tokens per case" in shown.out
