@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["table"]
+__all__ = ["filled", "table"]
 
 
 @cache
@@ -19,3 +21,10 @@ def table(package: str, name: str) -> dict[str, Any]:
         name: of the file, without its ending.
     """
     return tomllib.loads((files(package) / "data" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def filled(pattern: str, words: Mapping[str, str]) -> str:
+    """Return a pattern in which every ``@NAME`` stands for one of these patterns, which may hold names too."""
+    while (found := re.sub(r"@(\w+)", lambda name: f"(?:{words[name[1]]})", pattern)) != pattern:
+        pattern = found
+    return pattern

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from ...text.tables import table
+from ...text.tables import filled, table
 from ...text.terms import CJK_STOP, is_cjk
 
 __all__ = ["Condition", "conditions", "instruction_of", "missing_parts"]
@@ -119,9 +119,7 @@ def _rules(language: str) -> list[tuple[str, list[re.Pattern[str] | None]]]:
 def _compiled(pattern: str, language: str) -> re.Pattern[str] | None:
     if pattern == _HEAD:
         return None
-    words = _DATA[language]["words"]
-    while (filled := re.sub(r"@(\w+)", lambda name: f"(?:{words[name[1]]})", pattern)) != pattern:
-        pattern = filled
+    pattern = filled(pattern, _DATA[language]["words"])
     bounded = rf"(?=\b|[\"“(])(?:{pattern})" if language == "english" else pattern
     # A pattern that speaks of capitals means them.
     return re.compile(bounded, 0 if "A-Z" in pattern else re.IGNORECASE)

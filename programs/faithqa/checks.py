@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from ...text.tables import table
 from .measures import Unit, letters, parts, plain_items
 
 __all__ = [
@@ -199,17 +200,7 @@ class Formed:
         return Finding(holds, self.form if holds else f"not: {self.form}", lacking="list" in self.form)
 
 
-SCRIPTS: Final[Mapping[str, str]] = {
-    "Chinese": r"[\u3400-\u4dbf\u4e00-\u9fff]",
-    "Japanese": r"[\u3040-\u30ff\u4e00-\u9fff]",
-    "Korean": r"[\uac00-\ud7af]",
-    "Russian": r"[\u0400-\u04ff]",
-    "Greek": r"[\u0370-\u03ff]",
-    "Arabic": r"[\u0600-\u06ff]",
-    **dict.fromkeys(
-        ("English", "French", "German", "Spanish", "Italian", "Portuguese"), r"[A-Za-z\u00c0-\u024f]"
-    ),
-}
+SCRIPTS: Final[Mapping[str, str]] = table(__package__, "forms")["scripts"]
 """Language -> the letters it is written in."""
 
 
