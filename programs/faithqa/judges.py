@@ -21,7 +21,7 @@ from ..stepwise import Steps, Stepwise
 from .constraints import Item, constraints_of, lines_of, missing_of
 from .facts import FACT_CHECK
 from .mapping import ConstraintSet, MapBySteps, demonstrations, items_of
-from .rows import ForResponses, MarkRow, QueryRow, ScoreRow, case_of
+from .rows import ForResponses, MarkRow, mark_case
 from .satisfaction import Marks, Satisfaction
 from .scoring import DEFAULT_WEIGHTS, MARKS, PRIORITY, Weights, band, constraint_score
 
@@ -130,8 +130,6 @@ CONSTRAINTS: Final = Judge(
     description="FAITHQA: the intent constraints of a query, or what it lacks",
     signature=MapConstraints,
     answer=_ITEMS,
-    rows=QueryRow,
-    to_case=case_of("constraints", ["query"], lambda said: (_ITEMS.of_json(said),)),
     demonstrations=_mapping_demos,
     bundled=_GOLD,
 )
@@ -150,7 +148,7 @@ SATISFACTION: Final = Judge(
     answer=Marks(field="marks", unit="constraints", labels=MARKS, positive=frozenset(MARKS[1:])),
     program=Satisfaction,
     rows=MarkRow,
-    to_case=case_of("marks", ["query", "constraints", "response"], tuple),
+    to_case=mark_case,
     expand=ForResponses(field="marks"),
     bundled=_GOLD,
 )
@@ -161,8 +159,6 @@ CONSTRAINT_SCORE: Final = Judge(
     answer=_SCALE,
     metric="mse",
     program=MapAndScore,
-    rows=ScoreRow,
-    to_case=case_of("score", ["query", "response"], lambda score: (score,)),
     expand=ForResponses(field="score"),
     demonstrations=lambda case: {},  # a score says nothing of the constraints behind it
     bundled=_GOLD,

@@ -1,4 +1,4 @@
-"""Rows of FAITHQA gold: a query with its constraints, and responses with their marks and scores.
+"""Rows of FAITHQA gold: a query with its constraints, and responses with their marks, scores and verdicts.
 
 One row holds a query and any number of responses to it. ``constraints`` judges the query; the judges of responses
 get a row for each of them, in the query's group.
@@ -6,86 +6,48 @@ get a row for each of them, in the query's group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pydantic
 
-from ...cases import Case, Values, text_hash
+from ...cases import Case, text_hash
 from ...signatures.faithqa import FactVerdict, Mark
 from .constraints import Item, constraints_of, line_of
 
-__all__ = ["FactRow", "ForResponses", "MarkRow", "QueryRow", "ScoreRow", "case_of"]
+__all__ = ["ForResponses", "MarkRow", "mark_case"]
 
 
-class QueryRow(pydantic.BaseModel):
-    """A query, what it is mapped to, and responses to it."""
-
-    model_config = pydantic.ConfigDict(extra="ignore")
-
-    query: str = pydantic.Field(min_length=1)
-    constraints: list[Item] | None = None
-    group: str = ""
-
-
-class _ResponseRow(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="ignore")
-
-    query: str = pydantic.Field(min_length=1)
-    response: str = ""
-    group: str = ""
-
-
-class MarkRow(_ResponseRow):
+class MarkRow(pydantic.BaseModel, extra="ignore"):
     """A response, the constraints of its query as lines, and the mark of each."""
 
+    query: str = pydantic.Field(min_length=1)
     constraints: list[str] = pydantic.Field(min_length=1)
+    response: str = ""
     marks: list[Mark | None] | None = None
-
-    @pydantic.model_validator(mode="after")
-    def _same_length(self) -> MarkRow:
-        if self.marks is not None and len(self.marks) != len(self.constraints):
-            raise ValueError(f"marks has {len(self.marks)} entries for {len(self.constraints)} constraints")
-        return self
+    group: str = ""
 
 
-class ScoreRow(_ResponseRow):
-    """A response and the score that people gave it, from 0 to 10."""
-
-    score: float | None = pydantic.Field(default=None, ge=0, le=10, allow_inf_nan=False)
-
-
-class FactRow(_ResponseRow):
-    """A response and whether its facts are right."""
-
-    verdict: FactVerdict | None = None
+def mark_case(row: MarkRow) -> Case:
+    """Return the row as a case; responses to one query belong together."""
+    inputs = {"query": row.query, "constraints": row.constraints, "response": row.response}
+    return Case(
+        inputs=inputs, group=row.group or text_hash(row.query)[:12], gold=row.marks and tuple(row.marks)
+    )
 
 
-def case_of(field: str, inputs: Sequence[str], values: Callable[[Any], Values]) -> Callable[[Any], Case]:
-    """Return what makes a case of a row: its inputs, its group, and as gold the values of what is in ``field``."""
-
-    def make(row: Any) -> Case:
-        said = getattr(row, field)
-        return Case(
-            inputs={name: getattr(row, name) for name in inputs},
-            group=row.group or text_hash(row.query)[:12],
-            gold=None if said is None else values(said),
-        )
-
-    return make
-
-
-class _Response(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="ignore")
-
+class _Response(pydantic.BaseModel, extra="ignore"):
     response: str = ""
     marks: list[Mark | None] | None = None
     score: float | None = None
     verdict: FactVerdict | None = None
 
 
-class _Whole(QueryRow):
+class _Whole(pydantic.BaseModel, extra="ignore"):
+    query: str = pydantic.Field(min_length=1)
+    constraints: list[Item] | None = None
+    group: str = ""
     responses: list[_Response]
     ratings: dict[str, list[_Response]] = pydantic.Field(default_factory=dict)
 

@@ -27,7 +27,6 @@ __all__ = [
     "band",
     "constraint_score",
     "failure_shares",
-    "perfect_rate",
 ]
 
 Priority = Literal["mandatory", "important", "optional"]
@@ -108,17 +107,6 @@ def band(score: float) -> Band:
     The paper gives 7 to both lower bands; here it is ``major``.
     """
     return "strong" if score >= 9 else "partial" if score > 7 else "major"
-
-
-def perfect_rate(scores: Sequence[float]) -> float:
-    """Return the share of responses without any intent hallucination: those with a score of 10 (section 6).
-
-    Raises:
-        ValueError: no scores.
-    """
-    if not scores:
-        raise ValueError("there are no scores")
-    return sum(score == 10 for score in scores) / len(scores)
 
 
 def failure_shares(marks: Sequence[tuple[Category, Mark]]) -> dict[Category, dict[Mark, float]]:

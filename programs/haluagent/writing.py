@@ -7,7 +7,7 @@ verifier stands in the program once for each time that it is asked, so that call
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -31,14 +31,14 @@ from ...signatures.haluagent import (
     WriteQuestionZh,
     definition,
 )
-from ...text.sentences import split
-from ...text.wording import count_words, is_chinese
+from ...text.passages import passages
+from ...text.wording import is_chinese
 from ..answers.checks import CheckedItem
 from ..frozen import verifier
 from ..generator import Generator
 from .checks import problems
 
-__all__ = ["CHECKS", "HALUAGENT", "HALUAGENT_ZH", "HaluAgent", "Prompts", "haluagent", "passages"]
+__all__ = ["CHECKS", "HALUAGENT", "HALUAGENT_ZH", "HaluAgent", "Prompts", "haluagent"]
 
 CHECKS: Final = ("answer", "hallucination", "label", "form")
 """The three verifiers (Corr., Halu. and Label of Table 3), and what code checks."""
@@ -141,19 +141,6 @@ def _named(base: Mapping[str, str]) -> dict[str, str]:
 
 def _said(said: dspy.Prediction, field: str) -> dict[str, Any]:
     return {"verdict": said.get(field), "reason": said.reason}
-
-
-def passages(text: str, words: int = WORDS) -> Iterator[str]:
-    """Yield a text in passages of whole sentences, of at most ``words`` words each; a longer sentence is one alone."""
-    start = end = length = 0
-    for sentence in split(text):
-        size = count_words(sentence.text)
-        if length and length + size > words:
-            yield text[start:end]
-            start, length = sentence.start, 0
-        length, end = length + size, sentence.end
-    if length:
-        yield text[start:end]
 
 
 def haluagent(*, words: int = WORDS, prompts: Prompts = ENGLISH, name: str = "haluagent") -> Generator:

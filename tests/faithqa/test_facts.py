@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from jurist.errors import UsageError
-from jurist.programs.faithqa.facts import DRAWS, FACT_CHECK, CheckThenRetrieve, fact_check
-from jurist.programs.faithqa.passages import passages_of
+from jurist.errors import GoldError, UsageError
+from jurist.papers.faithqa.retrieval import Corpus, fact_check, passages_of
+from jurist.programs.faithqa.facts import DRAWS, FACT_CHECK, CheckThenRetrieve
 
 from .test_judges import Scripted
 
@@ -24,6 +24,7 @@ def corpus(tmp_path: Path) -> str:
     rows = [
         {"title": "Peru", "text": "The Marañón is a river of Peru."},
         {"title": "中国", "text": "长江是中国最长的河流。"},
+        {"title": "Moved", "text": ""},
     ]
     (tmp_path / "AA" / "wiki_00").write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
     return str(tmp_path)
@@ -32,7 +33,7 @@ def corpus(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("query", "first"),
     [
-        ("which river in England", "england: The Thames is a river in England."),
+        ("which river in England", "england: The Thames is a river in England. It flows through London."),
         ("river of Peru", "Peru: The Marañón is a river of Peru."),
         ("最长的河流", "中国: 长江是中国最长的河流。"),
     ],
@@ -47,18 +48,18 @@ def test_a_query_without_shared_words_finds_nothing(corpus: str) -> None:
 
 
 def test_a_place_without_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no such file"):
+    with pytest.raises(GoldError, match="no such file"):
         passages_of(str(tmp_path / "none"))
     (tmp_path / "a.bin").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="no text"):
         passages_of(str(tmp_path))
     (tmp_path / "b.jsonl").write_text('{"text": ')
-    with pytest.raises(UsageError, match=r"b\.jsonl:1"):
+    with pytest.raises(GoldError, match=r"b\.jsonl"):
         passages_of(str(tmp_path / "b.jsonl"))
 
 
 def checking(verdicts: list[Any], again: list[Any], corpus: str = "") -> tuple[Any, CheckThenRetrieve]:
-    program = CheckThenRetrieve(corpus)
+    program = CheckThenRetrieve(Corpus(corpus) if corpus else None)
     program.check = Scripted(*({"verdict": one} for one in verdicts))
     program.verify = Scripted(*({"verdict": one} for one in again))
     return program(**ASKED), program
@@ -95,5 +96,5 @@ def test_what_was_found_accurate_is_not_checked_again(corpus: str) -> None:
 def test_retrieval_is_one_more_call(corpus: str) -> None:
     judge = fact_check(corpus)
     assert (judge.name, judge.calls) == ("fact-check-retrieval", DRAWS + 1)
-    with pytest.raises(UsageError, match="no such file"):
+    with pytest.raises(GoldError, match="no such file"):
         fact_check(corpus + "/none")

@@ -20,7 +20,6 @@ from jurist.programs.faithqa.scoring import (
     band,
     constraint_score,
     failure_shares,
-    perfect_rate,
 )
 
 
@@ -66,12 +65,6 @@ def test_priorities_follow_the_category() -> None:
 )
 def test_bands_of_section_4_2(score: float, said: Band) -> None:
     assert band(score) == said
-
-
-def test_perfect_counts_tens_only() -> None:
-    assert perfect_rate([10.0, 9.99, 10.0, 0.0]) == 0.5
-    with pytest.raises(ValueError, match="no scores"):
-        perfect_rate([])
 
 
 def test_failures_are_told_apart() -> None:

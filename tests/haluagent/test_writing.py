@@ -26,10 +26,10 @@ from jurist.programs.haluagent.writing import (
     HALUAGENT_ZH,
     HaluAgent,
     haluagent,
-    passages,
 )
 from jurist.programs.together import asking_of
 from jurist.signatures.haluagent import LabelHallucinations, WriteHallucinations, WriteQuestion
+from jurist.text.passages import passages
 from jurist.text.wording import count_words
 
 DOCUMENTS = [row for _, row in read("haluagent-docs").rows]

@@ -1,0 +1,121 @@
+"""The fact check with retrieval (appendix A.5.3): what is found wrong is checked again against passages of a corpus.
+
+A corpus is a file or a folder of texts (``.txt``, ``.md``) and of rows with ``text`` and perhaps ``title``, as
+extractors of Wikipedia dumps write them (files without a suffix). It is held in memory, and read once in a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import bm25s
+
+from ...errors import UsageError
+from ...gold.documents import read_documents
+from ...gold.readers import read
+from ...programs.faithqa.facts import DRAWS, FACT_CHECK, CheckThenRetrieve
+from ...programs.judge import Judge
+from ...text.passages import passages
+from ...text.terms import content_terms
+
+__all__ = ["Corpus", "Passages", "fact_check", "passages_of"]
+
+_WORDS: Final = 120  # of a passage
+_PLAIN: Final = (".txt", ".md")
+_SUFFIXES: Final = (*_PLAIN, "", ".jsonl", ".json")
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Indexed passages.
+
+    Attributes:
+        texts: each with the title of its document before it.
+        index: the BM25 index over their content words.
+    """
+
+    texts: tuple[str, ...]
+    index: Any
+
+    def search(self, query: str, most: int = 5) -> list[str]:
+        """Return at most ``most`` passages that share a word with the query, the nearest first."""
+        terms = list(content_terms(query))
+        if not terms:
+            return []
+        most = min(most, len(self.texts))
+        places, scores = self.index.retrieve([terms], k=most, show_progress=False, leave_progress=False)
+        return [self.texts[place] for place, score in zip(places[0], scores[0], strict=True) if score > 0]
+
+
+@cache
+def passages_of(path: str) -> Passages:
+    """Return the passages of a file or of all files under a folder.
+
+    Raises:
+        UsageError: there is no text. GoldError: there is no such place, or a file in it cannot be read.
+    """
+    root = Path(path)
+    files = [root]
+    if root.is_dir():
+        files = sorted(one for one in root.rglob("*") if one.is_file() and one.suffix.lower() in _SUFFIXES)
+    texts = tuple(
+        " ".join(f"{title}: {passage}".split())
+        for file in files
+        for title, body in _documents(file)
+        for passage in passages(body, _WORDS)
+    )
+    if not texts:
+        raise UsageError(f"{path}: there is no text", hint="name a folder of .txt, .md or JSON lines files")
+    index = bm25s.BM25()
+    words = [list(content_terms(text)) or [""] for text in texts]
+    index.index(words, show_progress=False, leave_progress=False)
+    return Passages(texts, index)
+
+
+def _documents(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield title and text of each document of a file; dumps hold pages without a text."""
+    if file.suffix.lower() in _PLAIN:
+        yield from ((one.title, one.text) for one in read_documents(file))
+    else:
+        yield from ((str(row.get("title") or ""), str(row.get("text") or "")) for _, row in read(file).rows)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Searches the passages of a place; programs that hold it are copied, and the passages are not."""
+
+    path: str
+
+    def __call__(self, query: str) -> list[str]:
+        """Return the nearest passages."""
+        return passages_of(self.path).search(query)
+
+    def program(self) -> CheckThenRetrieve:
+        """Return a fact check that looks there."""
+        return CheckThenRetrieve(self)
+
+
+def fact_check(corpus: str) -> Judge:
+    """Return ``fact-check-retrieval``: with a second verification against passages of a corpus.
+
+    In every command: a file with ``judge = fact_check("reference/")``.
+
+    Args:
+        corpus: a file or folder.
+
+    Raises:
+        UsageError, GoldError: the corpus cannot be read.
+    """
+    passages_of(corpus)
+    return replace(
+        FACT_CHECK,
+        name="fact-check-retrieval",
+        variant="retrieval",
+        description="FAITHQA: the same; errors found are checked again against passages of a corpus",
+        program=Corpus(corpus).program,
+        most_calls=DRAWS + 1,
+    )

@@ -1,0 +1,125 @@
+"""FAITHQA against a real endpoint: mapping, scoring, the builder and an assessment through DSPy's own client."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import Loopback, field_of
+from small import cli, read_jsonl, write_jsonl
+
+from jurist.engines.offline.conditions import missing_parts
+
+MAPPED = [
+    {"category": "action", "anchor": "Name", "text": "it names something"},
+    {"category": "quantity", "anchor": "three", "text": "three are named"},
+    {"category": "location", "anchor": "in Peru", "text": "they are in Peru"},
+    {"category": "time", "anchor": "in 1950", "text": "they were found in 1950"},  # no words of the query
+]
+QUERY = "Name three rivers in Peru."
+
+
+def reply(**fields: Any) -> str:
+    shown = {name: one if isinstance(one, str) else json.dumps(one) for name, one in fields.items()}
+    parts = [f"[[ ## {name} ## ]]\n{one}" for name, one in shown.items()]
+    return "\n\n".join([*parts, "[[ ## completed ## ]]"])
+
+
+def answers(messages: list[dict[str, Any]]) -> str:
+    """A model that maps as scripted, finds that the place is misread, and writes what the builder asks for."""
+    system, last = str(messages[0]["content"]), str(messages[-1]["content"])
+    query, outputs = field_of(last, "query"), system.partition("Your output fields are:")[2]
+
+    def wants(name: str) -> bool:
+        return f"`{name}`" in outputs
+
+    if wants("marks"):
+        numbers = [int(line.split(".")[0]) for line in field_of(last, "constraints").splitlines()]
+        labels = dict.fromkeys(numbers, "satisfied") | {3: "misinterpreted"}
+        return reply(marks=[{"n": n, "evidence": "Thames", "label": labels[n]} for n in numbers])
+    if wants("constraints"):
+        lacking = missing_parts(query)
+        kept = [one for one in MAPPED if one["anchor"] in query or one["anchor"] == "in 1950"]
+        return reply(missing=lacking, constraints=[] if lacking else kept)
+    if wants("answerable"):
+        return reply(answerable=str(not missing_parts(query)), reason="a part is missing")
+    if wants("verdict"):
+        return reply(verdict="accurate")
+    if wants("score"):
+        return reply(score="7")
+    if wants("question"):
+        return reply(question="Why do tides rise?", response="Because of the moon.")
+    if wants("instruction"):
+        return reply(instruction="Compare the three articles.")
+    return reply(query=QUERY) if wants("query") else reply(response="Amazon, Rimac and Thames.")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+
+
+def at(server: Loopback) -> tuple[str, ...]:
+    return ("--model", "openai/m", "--api-base", server.url, "--yes")
+
+
+def test_queries_are_mapped_and_one_without_its_article_is_refused_by_name() -> None:
+    write_jsonl(Path("q.jsonl"), [{"query": QUERY}, {"query": "Name the point of the article.\n\nArticle:"}])
+    with Loopback(answers) as server:
+        done = cli("run", "constraints:basic", "--input", "q.jsonl", "--output", "o.jsonl", *at(server))
+    assert done.code == 0, done.err
+    whole, lacking = read_jsonl(Path("o.jsonl"))
+    assert "article" in json.dumps(lacking)
+    assert lacking["missing"] == ["article"]
+    assert (whole["missing"], server.count) == ([], 2)
+    assert "in 1950" not in json.dumps(whole)  # it stands in no words of the query
+    assert "1 constraints rejected" in done.people
+
+
+def test_a_response_is_scored_by_what_the_model_marks_and_the_baseline_by_two_that_agree() -> None:
+    row = {"query": QUERY, "response": "Amazon, Rimac and Thames."}
+    write_jsonl(Path("r.jsonl"), [row])
+    with Loopback(answers) as server:
+        done = cli("run", "constraint-score:basic", "--input", "r.jsonl", "--output", "s.jsonl", *at(server))
+        assert done.code == 0, done.err
+        assert server.count == 2
+        rated = cli("run", "intent-baseline:basic", "--input", "r.jsonl", "--output", "b.jsonl", *at(server))
+        assert (rated.code, server.count) == (0, 4)
+    (found,) = read_jsonl(Path("s.jsonl"))
+    assert found["value"] == pytest.approx(10 * (3 + 2) / (3 + 2 + 3))  # section 4.2: the place is misread
+    assert "misinterpreted: Thames" in found["reasoning"]
+    assert read_jsonl(Path("b.jsonl"))[0]["value"] == 7
+
+
+def test_the_builder_resumes_after_faults_and_its_benchmark_assesses_a_model() -> None:
+    build = ("generate", "faithqa", "--input", "faithqa-documents", "--output", "b.jsonl", "--size", "12")
+    build += ("--tasks", "fact,evaluation,summary", "--attempts", "1", "--max-rejected", "1")
+    with Loopback(answers, faults={3: "500", 5: "garbage", 7: "reset"}) as server:
+        done = cli(*build, *at(server), "--max-calls", "6")
+        assert done.code == 1, done.err
+        assert "--resume" in done.err
+        assert server.count <= 6
+        done = cli(*build, *at(server), "--resume")
+        assert done.code == 0, done.err
+        made = read_jsonl(Path("b.jsonl"))
+        rejects = read_jsonl(Path("b.rejects.jsonl")) if Path("b.rejects.jsonl").exists() else []
+        assert len(made) + len(rejects) == 12
+        assert all(row["reasons"] for row in rejects)
+        for row in made:
+            assert missing_parts(row["query"]) == ([row["missing"]] if row["missing"] else [])
+        before = server.count
+        assess = ("assess", "openai/m", "--benchmark", "b.jsonl", "--api-base", server.url, "--yes", "--json")
+        judge = ("--judge-model", "openai/j", "--judge-api-base", server.url, "--samples", "1")
+        found = cli(*assess, *judge)
+    assert found.code == 0, found.err
+    assert server.count > before
+    cells = found.json["models"][0]["overview"]
+    assert Counter({name: int(cell["score"]["of"]) for name, cell in cells.items()}) == Counter(
+        row["task"] for row in made
+    )
+    assert all(cell["perfect"]["value"] == 0 for cell in cells.values())  # the third constraint is never met

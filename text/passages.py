@@ -1,0 +1,23 @@
+"""A long text in passages that can be read, searched or written from by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .sentences import split
+from .wording import count_words
+
+__all__ = ["passages"]
+
+
+def passages(text: str, words: int) -> Iterator[str]:
+    """Yield a text in passages of whole sentences, of at most ``words`` words each; a longer sentence is one alone."""
+    start = end = length = 0
+    for sentence in split(text):
+        size = count_words(sentence.text)
+        if length and length + size > words:
+            yield text[start:end]
+            start, length = sentence.start, 0
+        length, end = length + size, sentence.end
+    if length:
+        yield text[start:end]
