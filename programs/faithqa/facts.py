@@ -66,4 +66,5 @@ FACT_CHECK: Final = Judge(
     most_calls=DRAWS,
     expand=ForResponses(field="verdict"),
     unit="response",
+    bundled="faithqa-facts",
 )
