@@ -33,7 +33,9 @@ def mark_case(row: MarkRow) -> Case:
     """Return the row as a case; responses to one query belong together."""
     inputs = {"query": row.query, "constraints": row.constraints, "response": row.response}
     return Case(
-        inputs=inputs, group=row.group or text_hash(row.query)[:12], gold=row.marks and tuple(row.marks)
+        inputs=inputs,
+        group=row.group or text_hash(row.query)[:12],
+        gold=None if row.marks is None else tuple(row.marks),
     )
 
 
