@@ -22,8 +22,8 @@ import hashlib
 import math
 import random
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Literal
@@ -35,9 +35,14 @@ from dspy.lm15 import Message, Request, Response, Usage
 import jurist
 from jurist.cases import Case
 from jurist.engines.channel import AsyncChannel, CallContext, Channel
-from jurist.engines.ledger import Purpose
+from jurist.engines.ledger import Purpose, Spend
+from jurist.engines.meter import Reservation
+from jurist.optimizers.base import Job
+from jurist.optimizers.setting import DEFAULT_SETTING, Setting
+from jurist.programs.asking import Asker
+from jurist.programs.verdicts import Verdict
 
-__all__ = ["CRITERIA", "JUDGE", "Simulator", "World", "connected", "stated"]
+__all__ = ["CRITERIA", "JUDGE", "Simulator", "World", "WorldJob", "connected", "stated"]
 
 CRITERIA = (
     "numbers", "names", "dates", "places", "quotes", "causes",
@@ -49,6 +54,7 @@ _SCORED = re.compile(r"text:\n(.*?)\nscore: (-?\d+)", re.S)
 _ITEM = re.compile(r"case \d+: [a-z, ]+\.")
 _OPENERS = ("Judge with care.", "Be strict.", "Decide for each case.", "Read it twice.", "Answer calmly.")
 _STATES = ("Check the {}.", "Look at the {}.", "Mind the {}.", "Consider its {}.")
+OTHER = {"accept": "reject", "reject": "accept"}
 _SPILL = 0.3  # how much a criterion matters for an item that does not name it
 _NORMAL = NormalDist()
 
@@ -75,6 +81,7 @@ def _uniform(*parts: object) -> float:
     return (int.from_bytes(digest, "big") + 0.5) / 2**64
 
 
+@lru_cache(maxsize=100_000)
 def _normal(*parts: object) -> float:
     return _NORMAL.inv_cdf(min(1 - 1e-12, max(1e-12, _uniform(*parts))))
 
@@ -95,6 +102,12 @@ class World:
             a labelled example without feedback gives 0.4 of it.
         learning: probability that it uses the scored history.
         demos: margin gained per logarithm of 1 + demonstrations.
+        scale: of the criteria's strengths; 0 is the null, in which no instruction is better than another.
+        clash: how much of a helping criterion's strength each one goes without whose partner is stated too.
+        harm: probability that a rewrite forgets a criterion, and that it adds one that harms.
+        lean: margin by which the judge is nearer to "accept", whatever is right.
+        positive: share of items that people reject.
+        wrong: share of labelled cases of which people said the wrong thing; unseen items are all right.
     """
 
     seed: int
@@ -103,7 +116,15 @@ class World:
     noticing: float = 0.5
     learning: float = 0.5
     demos: float = 0.1
+    scale: float = 1.0
+    clash: float = 0.0
+    harm: float = 0.0
+    lean: float = 0.0
+    positive: float = 0.5
+    wrong: float = 0.0
     strengths: dict[str, float] = field(init=False)
+    partners: dict[str, str] = field(init=False)
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Deal the roles."""
@@ -112,7 +133,12 @@ class World:
         strengths = {name: random_.uniform(0.4, 1.1) for name in names[:8]}
         strengths |= dict.fromkeys(names[8:10], 0.0)
         strengths |= {name: -random_.uniform(0.9, 1.6) for name in names[10:]}
-        object.__setattr__(self, "strengths", strengths)
+        scaled = {name: self.scale * strength for name, strength in strengths.items()}
+        object.__setattr__(self, "strengths", scaled)
+        pairs = {names[at]: names[at + 1] for at in range(0, 8, 2)}
+        given = tuple(getattr(self, item.name) for item in fields(self) if item.init)
+        object.__setattr__(self, "_hash", hash(given))
+        object.__setattr__(self, "partners", pairs | {two: one for one, two in pairs.items()})
 
     def cases(self, count: int, part: str) -> tuple[Case, ...]:
         """Return ``count`` labelled cases of a part (``train``, ``dev``, ...); parts do not overlap."""
@@ -121,12 +147,15 @@ class World:
         found = []
         for number in range(first, first + count):
             item = f"case {number}: {', '.join(random_.sample(CRITERIA, 3))}."
-            found.append(Case(inputs={"item": item}, group=item, gold=(self.gold(item),), source=item))
+            gold = self.gold(item)
+            if part != "unseen" and _uniform("wrong", self.seed, item) < self.wrong:
+                gold = OTHER[gold]
+            found.append(Case(inputs={"item": item}, group=item, gold=(gold,), source=item))
         return tuple(found)
 
     def gold(self, item: str) -> str:
-        """Return what people say of an item."""
-        return "reject" if _uniform("gold", self.seed, item) < 0.5 else "accept"
+        """Return what is right of an item."""
+        return "reject" if _uniform("gold", self.seed, item) < self.positive else "accept"
 
     def margin(self, instruction: str, item: str, demos: int = 0) -> float:
         """Return the margin by which the judge is right about an item; below 0 it is mostly wrong."""
@@ -135,14 +164,25 @@ class World:
             base
             + self.demos * math.log1p(demos)
             + sum(weights.get(name, 0.0) for name in stated(item)) * (1 - _SPILL)
+            + (self.lean if self.gold(item) == "accept" else -self.lean)
             + 0.9 * _normal("item", self.seed, item)
             + self.wording * _normal("reading", self.seed, instruction, item)
         )
 
     def accuracy(self, instruction: str, demos: int = 0, items: int = 2000) -> float:
         """Return the exact expected accuracy on unseen items."""
+        return float(np.mean(self._rights(instruction, demos, items)))
+
+    def f1(self, instruction: str, demos: int = 0, items: int = 2000) -> float:
+        """Return F1 of "reject" on unseen items, of the expected counts."""
+        rights = self._rights(instruction, demos, items)
+        found = np.array([self.gold(case.inputs["item"]) == "reject" for case in self._unseen(items)])
+        hits = float(rights[found].sum())
+        return 2 * hits / (hits + float(found.sum()) + float((1 - rights[~found]).sum()))
+
+    def _rights(self, instruction: str, demos: int, items: int) -> np.ndarray:
         margins = np.array([self.margin(instruction, c.inputs["item"], demos) for c in self._unseen(items)])
-        return float(np.mean(1 / (1 + np.exp(-margins / self.temperature))))
+        return np.asarray(1 / (1 + np.exp(-margins / self.temperature)))
 
     def ideal(self) -> str:
         """Return an instruction that states what helps and nothing else."""
@@ -153,7 +193,7 @@ class World:
 
     def __hash__(self) -> int:
         """Worlds are equal by their settings."""
-        return hash((self.seed, self.temperature, self.wording, self.noticing, self.learning, self.demos))
+        return self._hash
 
 
 @lru_cache(maxsize=64)
@@ -163,7 +203,11 @@ def _cases(world: World, count: int, part: str) -> tuple[Case, ...]:
 
 @lru_cache(maxsize=4096)
 def _instruction(world: World, text: str) -> tuple[float, dict[str, float]]:
-    weights = {name: world.strengths[name] for name in sorted(stated(text))}
+    named = stated(text)
+    weights = {
+        name: world.strengths[name] * (1 - world.clash * (world.partners.get(name) in named))
+        for name in sorted(named)
+    }
     base = 0.3 + _SPILL * sum(weights.values()) + world.wording * _normal("wording", world.seed, text)
     return base, weights
 
@@ -209,8 +253,7 @@ class Simulator:
             temperature=_temperature(request, self.world.temperature),
         )
         gold = self.world.gold(item[0])
-        other = "accept" if gold == "reject" else "reject"
-        return f"[[ ## verdict ## ]]\n{gold if right else other}\n\n[[ ## completed ## ]]"
+        return f"[[ ## verdict ## ]]\n{gold if right else OTHER[gold]}\n\n[[ ## completed ## ]]"
 
     def _propose(self, request: Request, system: str) -> str:
         asked = "\n\n".join(message.text or "" for message in request.messages)
@@ -238,8 +281,10 @@ def propose(world: World, asked: str, random_: random.Random) -> str:
         _learn(history, criteria, random_)
     if random_.random() < 0.25:
         criteria.add(random_.choice(CRITERIA))
-    if criteria and random_.random() < 0.2:
+    if criteria and random_.random() < max(0.2, world.harm):
         criteria.discard(random_.choice(sorted(criteria)))
+    if random_.random() < world.harm:
+        criteria.add(min(CRITERIA, key=lambda name: (name in criteria, world.strengths[name])))
     order = random_.sample(sorted(criteria), len(criteria))
     return " ".join(
         [random_.choice(_OPENERS), *(random_.choice(_STATES).format(name) for name in order)]
@@ -252,8 +297,10 @@ def _base(
     if history:
         best = sorted(history, key=lambda pair: pair[1])[-3:]
         return best[-1][0] if random_.random() < 0.7 else random_.choice(best)[0]
-    current = [text for name, text in _FIELD.findall(asked) if "instruction" in name]
-    return stated(current[0]) if current else frozenset()
+    current = [stated(text) for name, text in _FIELD.findall(asked) if "instruction" in name]
+    # What is to be merged agrees in part; of the rest each criterion is taken or not.
+    taken = {name for one in current[1:] for name in sorted(one ^ current[0]) if random_.random() < 0.5}
+    return frozenset((current[0] if current else frozenset()) ^ taken)
 
 
 def _errors(asked: str) -> list[str]:
@@ -301,3 +348,53 @@ def connected(world: World, context: CallContext, purpose: Purpose) -> dspy.LM:
         num_retries=0,
         temperature=world.temperature if purpose == "judge" else 1.0,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldAsker(Asker):
+    """Answers as the simulator does, without a request: the same draws, the same budget, and much faster.
+
+    One sample, the chat format, and no trace of the program: not for DSPy's optimizers.
+    """
+
+    world: World
+
+    def ask_all(
+        self, cases: Sequence[Case], on_verdict: Callable[[int, Verdict], None] | None = None
+    ) -> list[Verdict]:
+        """Judge cases one after the other."""
+        context, simulator = self._context, Simulator(self.world)
+        assert context is not None
+        ((_, predictor),) = self.program.named_predictors()
+        instruction, demos = predictor.signature.instructions.strip(), len(predictor.demos)
+        found = []
+        for index, case in enumerate(cases):
+            context.meter.reserve(Reservation())
+            item, tokens = case.inputs["item"], 100 + len(instruction.split()) + 20 * demos
+            temperature = self.lm.kwargs.get("temperature", self.world.temperature)
+            right = simulator.right(instruction, item, demos=demos, draw=0, temperature=temperature)
+            gold = self.world.gold(item)
+            usage = Spend(calls=1, input_tokens=tokens)
+            context.meter.settle(tokens=tokens, cost=0.0, reservation=Reservation())
+            context.ledger.add("judge", calls=1, input_tokens=tokens)
+            label = gold if right else OTHER[gold]
+            found.append(
+                Verdict(id=case.id, status="verdict", values=(label,), samples=((label,),), usage=usage)
+            )
+            if on_verdict is not None:
+                on_verdict(index, found[-1])
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldJob(Job):
+    """A job in a world whose judge is asked without requests."""
+
+    world: World
+
+    def asker(self, program: dspy.Module, setting: Setting = DEFAULT_SETTING) -> Asker:
+        """Return what asks the world."""
+        asked = super().asker(program, setting)
+        return WorldAsker(
+            world=self.world, **{item.name: getattr(asked, item.name) for item in fields(asked)}
+        )

@@ -22,8 +22,8 @@ from rich.text import Text
 from ..engines.meter import Meter
 from ..errors import printable
 from ..optimizers.base import Event, Job
-from ..optimizers.objective import Gain
 from ..optimizers.progress import CandidateStatus, Pace, Part, Snapshot, Standings
+from ..optimizers.standing import Standing
 from ..report.render import as_text
 from ..report.table import table
 
@@ -248,8 +248,8 @@ def _part(part: Part) -> str:
     return f"{value} {part.cases}/{part.of}"
 
 
-def _gain(gain: Gain | None) -> str:
-    return "-" if gain is None else f"{gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]"
+def _gain(found: Standing | None) -> str:
+    return "-" if found is None else "{:+.3f} [{:+.3f}, {:+.3f}]".format(found.gain, *found.interval)
 
 
 def _spent(meter: Meter) -> str:

@@ -10,7 +10,6 @@ dev, by a lower bound on the value that all their outcomes give, on dev and on t
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,19 +25,11 @@ from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from .matrix import Spent, cells, spent
-from .objective import Gain, Objective, Outcome
+from .objective import Objective, Outcome
 from .setting import DEFAULT_SETTING, Setting
-from .standing import Credit, Scored, standings
+from .standing import CAUTION, Credit, Scored, Standing, standings
 
-__all__ = ["Board", "Candidate", "luck"]
-
-
-def luck(candidates: int) -> float:
-    """Return how many standard errors the best of so many equal candidates is ahead by chance alone.
-
-    The expected maximum of m standard normal draws is at most sqrt(2 ln m).
-    """
-    return math.sqrt(2 * math.log(candidates)) if candidates > 1 else 0.0
+__all__ = ["Board", "Candidate"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,9 +178,13 @@ class Board:
         """Return the objective's value over the cases that were scored."""
         return self.objective.aggregate(self._on(candidate, cases))
 
+    def met(self, candidate: Candidate, cases: Sequence[Case]) -> int:
+        """Return on how many of ``cases`` the candidate was scored."""
+        return len(self._on(candidate, cases))
+
     def scored(self, candidate: Candidate, cases: Sequence[Case]) -> bool:
         """Say whether the candidate was scored on all of ``cases``."""
-        return len(self._on(candidate, cases)) == len(cases)
+        return self.met(candidate, cases) == len(cases)
 
     def verdicts(self, candidate: Candidate, cases: Sequence[Case]) -> list[Verdict]:
         """Return the kept verdicts of a candidate that was scored on ``cases``, as the job's own vote gives them."""
@@ -223,17 +218,29 @@ class Board:
         done = [candidate for candidate in self.candidates.values() if self.scored(candidate, cases)]
         return sorted(done, key=lambda candidate: -round(self.value(candidate, cases), 9))
 
-    def gain(self, candidate: Candidate) -> Gain:
-        """Return what the candidate gains over the basic prompt.
+    def standings(self, around: Candidate | None = None) -> list[Standing]:
+        """Return where every candidate stands by all that is known, see :mod:`jurist.optimizers.standing`.
 
-        The estimate is paired, on the cases that both were scored on and that are not the candidate's own
-        demonstrations; its standard error is a bootstrap's, clustered by group. The basic prompt gains 0.
+        Args:
+            around: the metric is taken to first order around the basic prompt, and as much around this one.
         """
-        if candidate.id == self.basic.id:
-            return Gain()
-        before, after = self.outcomes(self.basic), self.outcomes(candidate)
-        shared = sorted((before.keys() & after.keys()) - set(candidate.demo_ids))
-        return self.objective.gain([before[one] for one in shared], [after[one] for one in shared])
+        known = self.known()
+        if not any(one.outcomes for one in known):
+            return []
+        references = [known[0].outcomes]
+        if around is not None and around.id != self.basic.id:
+            references.append({**known[0].outcomes, **self.outcomes(around)})
+        credit = Credit(self.objective, *(list(one.values()) for one in references if one))
+        return standings(known, credit)
+
+    def by_gain(self) -> list[Standing]:
+        """Return the standings of all candidates that were scored, the highest estimated gain first."""
+        around = None
+        for _ in range(2):  # credits are to first order: the second time around the first of them
+            found = [one for one in self.standings(around) if one.cases]
+            found.sort(key=lambda one: -round(one.gain, 9))
+            around = self.candidates[found[0].id] if found else None
+        return found
 
     def best(self, cases: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
         """Return the candidate with the highest lower bound, of those scored on some of ``cases``.
@@ -246,17 +253,18 @@ class Board:
             without: ids of candidates that may not be chosen; what is known of them still counts for the others.
         """
         wanted = {case.id for case in cases}
-        known = self.known()
-        able = [one for one in known if wanted & one.outcomes.keys() and one.id not in without]
-        best, caution = able[0] if able else None, luck(len(able))
+        able = [
+            one
+            for one in self.candidates.copy().values()
+            if wanted & self.outcomes(one).keys() and one.id not in without
+        ]
+        best = able[0] if able else None
         for _ in range(2):  # credits are to first order: the second time around what was chosen
             if best is None:
                 return None
-            around = {**known[0].outcomes, **best.outcomes}
-            found = standings(known, Credit(self.objective, list(around.values())))
-            bounds = {one.id: one.bound(found[0], caution) for one in found}
-            best = max(able, key=lambda one: round(bounds[one.id], 9))
-        return self.candidates[best.id] if best else None
+            bounds = {one.id: round(one.bound(CAUTION), 9) for one in self.standings(best)}
+            best = max(able, key=lambda one: bounds[one.id])
+        return best
 
     def known(self) -> list[Scored]:
         """Return every candidate with what is known of it, but on its own demonstrations."""
@@ -271,28 +279,20 @@ class Board:
         """Return one JSON-ready row per candidate, in the order they were tried.
 
         ``estimate`` is where it stood in the end by all that is known of all of them, see
-        :mod:`jurist.optimizers.standing`; ``train`` and ``dev`` are its plain values on the cases it was scored on.
+        :mod:`jurist.optimizers.standing`, and ``gain`` what that is above the basic prompt's, for those scored on
+        all of dev; ``train`` and ``dev`` are its plain values on the cases it was scored on.
         """
-        estimates = self._estimates(dev)
-        return [
-            {**self._row(candidate, train, dev), "estimate": estimates.get(candidate.id)}
-            for candidate in self.candidates.values()
-        ]
-
-    def _estimates(self, dev: Sequence[Case]) -> dict[str, dict[str, float]]:
-        best, known = self.best(dev), [one for one in self.known() if one.outcomes]
-        if best is None or not known:
-            return {}
-        around = {**self.outcomes(self.basic), **self.outcomes(best)}
-        found = standings(known, Credit(self.objective, list(around.values())))
-        return {one.id: {"value": round(one.mean, 6), "error": round(one.error, 6)} for one in found}
+        found = {one.id: one for one in self.standings(self.best(dev)) if one.cases}
+        return [self._row(one, train, dev, found.get(one.id)) for one in self.candidates.values()]
 
     def _known_by(self, candidate: Candidate, cases: Sequence[Case]) -> int:
         """Return the calls by which the candidate's outcomes on ``cases`` were known."""
         marks = (self._marks.get((candidate.id, case.id), candidate.calls) for case in cases)
         return max(marks, default=candidate.calls)
 
-    def _row(self, candidate: Candidate, train: Sequence[Case], dev: Sequence[Case]) -> dict[str, Any]:
+    def _row(
+        self, candidate: Candidate, train: Sequence[Case], dev: Sequence[Case], found: Standing | None
+    ) -> dict[str, Any]:
         def part(cases: Sequence[Case]) -> dict[str, Any]:
             known = self._on(candidate, cases)
             return {
@@ -314,7 +314,8 @@ class Board:
             "train": part(train),
             "dev": part(dev),
             "calls_dev": self._known_by(candidate, dev) if self.scored(candidate, dev) else None,
-            "gain": round(self.gain(candidate).mean, 6) if self.scored(candidate, dev) else None,
+            "gain": round(found.gain, 6) if found and self.scored(candidate, dev) else None,
+            "estimate": {"value": round(found.mean, 6), "error": round(found.error, 6)} if found else None,
             **self._per_case(candidate, train, dev),
         }
 

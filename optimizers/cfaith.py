@@ -10,7 +10,7 @@ second kept). For a judge, the verifiers' place is taken by the gold labels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 
@@ -20,8 +20,9 @@ from ..cases import Case
 from .base import Job
 from .board import Board, Candidate
 from .proposing import CandidateFilter, by_cause, propose, rotated, scored, task
+from .raced import Track
 
-__all__ = ["CFaith", "RewriteInstruction"]
+__all__ = ["ByCause", "CFaith", "RewriteInstruction"]
 
 
 class RewriteInstruction(dspy.Signature):
@@ -40,6 +41,49 @@ class RewriteInstruction(dspy.Signature):
         desc="cases it gets wrong, grouped by what is wrong, the most frequent first"
     )
     instruction: str = dspy.OutputField(desc="the rewritten instruction")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByCause:
+    """The same as an arm of the race: the leader's instruction is rewritten from its errors.
+
+    Attributes:
+        rewrites: rewritten instructions a step.
+        errors: errors shown to each.
+        longest: characters an instruction may have.
+        copied: the share of an instruction's text that may be copied from train.
+        shown: scored instructions shown to each rewrite.
+        temperature: of the proposer.
+    """
+
+    rewrites: int = 3
+    errors: int = 8
+    longest: int = 4000
+    copied: float = 0.2
+    shown: int = 4
+    temperature: float = 1.0
+    name: str = "causes"
+
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Rewrite the instruction of one predictor."""
+        leader, board = track.leader, track.board
+        name = tuple(leader.state.predictors)[(turn - 1) % len(leader.state.predictors)]
+        errors = by_cause(board, leader, [case for case, _ in track.known(leader)])
+        if not errors:
+            return []
+        values = {
+            "task": task(track.job, name),
+            "current_instruction": leader.state.predictors[name].instructions,
+            "scored_instructions": scored(
+                name, [(board.candidates[one.id], one.mean) for one in track.race.ranking()[: self.shown]]
+            ),
+        }
+        draws = range((turn - 1) * self.rewrites, turn * self.rewrites)
+        texts = propose(
+            track.job, RewriteInstruction, _asked(values, errors, self.errors, draws), self.temperature
+        )
+        kept = track.filter(self.name, longest=self.longest, copied=self.copied)
+        return kept.enter(leader, name, texts, track.step)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,21 +157,25 @@ class CFaith:
         self, job: Job, board: Board, current: Candidate, name: str, errors: Mapping[str, Sequence[str]]
     ) -> list[dict[str, str]]:
         best = [(one, board.value(one, job.dev)) for one in board.ranking(job.dev)[: self.shown]]
-        # Causes take turns, so that a frequent one does not crowd out the others.
-        mixed = [
-            (cause, text)
-            for texts in zip_longest(*([(cause, text) for text in found] for cause, found in errors.items()))
-            for cause, text in filter(None, texts)
-        ]
-        return [
-            {
-                "task": task(job, name),
-                "current_instruction": current.state.predictors[name].instructions,
-                "scored_instructions": scored(name, best),
-                "errors": _told(errors, rotated(mixed, self.errors, number)),
-            }
-            for number in range(self.rewrites)
-        ]
+        values = {
+            "task": task(job, name),
+            "current_instruction": current.state.predictors[name].instructions,
+            "scored_instructions": scored(name, best),
+        }
+        return _asked(values, errors, self.errors, range(self.rewrites))
+
+
+def _asked(
+    values: Mapping[str, str], errors: Mapping[str, Sequence[str]], count: int, draws: Iterable[int]
+) -> list[dict[str, str]]:
+    """Return the values of each draw: each sees other errors, at most ``count``."""
+    # Causes take turns, so that a frequent one does not crowd out the others.
+    mixed = [
+        (cause, text)
+        for texts in zip_longest(*([(cause, text) for text in found] for cause, found in errors.items()))
+        for cause, text in filter(None, texts)
+    ]
+    return [{**values, "errors": _told(errors, rotated(mixed, count, draw))} for draw in draws]
 
 
 def _told(errors: Mapping[str, Sequence[str]], shown: Sequence[tuple[str, str]]) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..cases import Case
 from ..programs.answers.protocol import Answer
 
-__all__ = ["draw", "draw_demos", "labelled"]
+__all__ = ["draw", "draw_contrasting", "draw_demos", "labelled"]
 
 
 def labelled(cases: Sequence[Case]) -> list[Case]:
@@ -31,6 +31,25 @@ def draw_demos(cases: Sequence[Case], size: int, answer: Answer, random_: random
     size = min(size, len(cases))
     take = min(len(found), max(size // 2, size - len(other)))
     return _mixed(found, other, take, size, random_)
+
+
+def draw_contrasting(
+    cases: Sequence[Case], size: int, answer: Answer, random_: random.Random, hard: Collection[str]
+) -> list[Case]:
+    """Return up to ``size`` cases as :func:`draw_demos` does, half of them (where there are enough) ``hard`` ones.
+
+    Args:
+        cases: to draw from.
+        size: how many.
+        answer: says which side a case is on.
+        random_: the source of randomness.
+        hard: ids of the cases that a judge gets wrong.
+    """
+    near, rest = ([case for case in cases if (case.id in hard) is side] for side in (True, False))
+    some = draw_demos(near, size // 2, answer, random_)
+    chosen = [*some, *draw_demos(rest, size - len(some), answer, random_)]
+    random_.shuffle(chosen)
+    return chosen
 
 
 def _sides(cases: Sequence[Case], answer: Answer) -> tuple[list[Case], list[Case]]:

@@ -28,10 +28,11 @@ from ..cases import Case
 from ..engines.adapters import ChatAdapter
 from ..engines.draws import current_draw, drawing
 from ..engines.failures import fatal, model_error
-from ..errors import BudgetExhausted, JuristError
+from ..errors import JuristError
 from .base import Event, Job
 from .board import Board, Candidate
 from .drawing import draw
+from .finalists import Finalists
 from .recorder import CarriedError, Judging, Prefetch, Recorder
 
 __all__ = ["DspyOptimizer", "Lenient", "Proposals", "SearchBudget", "Stopped", "pool", "proposer"]
@@ -39,7 +40,6 @@ __all__ = ["DspyOptimizer", "Lenient", "Proposals", "SearchBudget", "Stopped", "
 _S = TypeVar("_S")
 
 _NEVER = 10**9
-_DOUBT = 10  # cases of the start's own score that a candidate's mean is mixed with
 _DOWN = 3  # proposals in a row that failed, each tried several times, or that cannot be used
 _LOGGERS = ("dspy", "gepa", "optuna")
 
@@ -105,33 +105,25 @@ class DspyOptimizer(ABC):
             BudgetExhausted: as soon as a limit is met; the finalists were scored as far as the limit allows.
             JuristError: what must end the work: a wrong key, a bug in a program or a metric.
         """
-        reserve, quiet = _Reserve(job, board, self), _Quiet()
+        finalists = Finalists(job, board, self.finalists, self.name)
+        quiet = _Quiet()
         recorder = Recorder(
             job=dataclasses.replace(job, sink=quiet.through(job.sink)),
             board=board,
             start=start,
             source=self.name,
         )
-        reserve.keep()
-        ended: BudgetExhausted | None = None
-        try:
-            with quiet.streams(), _settings(job, recorder, reserve):
-                budget = SearchBudget.of(job, job.context.meter.left())
-                self.compile(recorder, recorder.student(), budget)
-        except BudgetExhausted as stop:
-            ended = stop
-        except CarriedError as carried:
-            raise carried.error from carried
-        except (Stopped, AdapterParseError, LMError, *self.defects) as defect:
-            _note_end(job, board, self.name, defect)
-        finally:
-            reserve.free()
-        for candidate in _finalists(board, start, self.name)[: self.finalists]:
-            board.score(candidate, job.dev)
+        with finalists.after():
+            try:
+                with quiet.streams(), _settings(job, recorder, finalists):
+                    budget = SearchBudget.of(job, job.context.meter.left())
+                    self.compile(recorder, recorder.student(), budget)
+            except CarriedError as carried:
+                raise carried.error from carried
+            except (Stopped, AdapterParseError, LMError, *self.defects) as defect:
+                _note_end(job, board, self.name, defect)
         best = board.best(job.dev) or start
         job.note(f"{self.name}: best on dev {best.id}", board.value(best, job.dev), kind="step")
-        if ended is not None:
-            raise _truthful(ended, job.context.meter.left())
         return best
 
 
@@ -185,61 +177,15 @@ def _note_end(job: Job, board: Board, name: str, defect: BaseException) -> None:
     job.note(f"{name} ended early: {type(defect).__name__}: {defect}"[:300])
 
 
-def _truthful(ended: BudgetExhausted, left: int | None) -> BudgetExhausted:
-    """Return the end of a search that met its limit on calls, saying what is left of those kept back."""
-    if ended.limit == "calls" and left:
-        ended.args = (
-            f"the calls for the search are spent, of a budget of {ended.allowed:g} calls; "
-            f"{left} that were kept for the finalists were not needed",
-        )
-    return ended
+class _GivesBack(BaseCallback):
+    """Gives back what the finalists need no more, before it is asked whether an evaluation can be paid."""
 
-
-class _Reserve(BaseCallback):
-    """The calls kept back for the finalists, at most a third of what is left, but one pass over dev at least.
-
-    They are given back as the search itself scores prompts on all of dev. One pass stays to the end, for the prompt
-    that the search leaves half scored.
-    """
-
-    def __init__(self, job: Job, board: Board, optimizer: DspyOptimizer) -> None:
-        self._job, self._board, self._optimizer = job, board, optimizer
-        self._before, self._pass = job.context.meter.held, len(job.dev) * job.calls_per_case
-        self._most, left = optimizer.finalists * self._pass, job.context.meter.left()
-        if left is not None:
-            self._most = min(self._most, max(self._pass, left // 3))
-
-    def keep(self) -> None:
-        """Keep back what the finalists still need."""
-        found = (one for one in self._board.candidates.values() if one.source == self._optimizer.name)
-        done = sum(self._board.scored(one, self._job.dev) for one in found)
-        wanted = max(1, self._optimizer.finalists - done) * self._pass
-        self._job.context.meter.hold(self._before + min(self._most, wanted))
-
-    def free(self) -> None:
-        """Give all of it back."""
-        self._job.context.meter.hold(self._before)
+    def __init__(self, finalists: Finalists) -> None:
+        self._finalists = finalists
 
     def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Give back what is not needed any more, before it is asked whether the next evaluation can be paid."""
-        self.keep()
-
-
-def _finalists(board: Board, start: Candidate, name: str) -> list[Candidate]:
-    """Return what this search found, best first: by the mean paired gain over the start, mixed with doubt."""
-    known = board.outcomes(start)
-    usual = sum(outcome.score for outcome in known.values()) / len(known) if known else 0.0
-
-    def promise(candidate: Candidate) -> float:
-        gains = [
-            outcome.score - (known[case_id].score if case_id in known else usual)
-            for case_id, outcome in board.outcomes(candidate).items()
-            if case_id not in candidate.demo_ids
-        ]
-        return round(sum(gains) / (len(gains) + _DOUBT), 9)
-
-    found = [candidate for candidate in board.candidates.values() if candidate.source == name]
-    return sorted(found, key=lambda candidate: -promise(candidate))
+        """Keep back what is still needed."""
+        self._finalists.keep()
 
 
 def _lm_error(error: BaseException | None) -> LMError | None:
@@ -252,10 +198,10 @@ def _lm_error(error: BaseException | None) -> LMError | None:
 
 
 @contextmanager
-def _settings(job: Job, recorder: Recorder, reserve: _Reserve) -> Iterator[None]:
+def _settings(job: Job, recorder: Recorder, finalists: Finalists) -> Iterator[None]:
     drawn = drawing(sample=job.seed)  # of proposals: not all of DSPy's optimizers have a seed
     try:
-        with _context(job, [reserve, Prefetch(recorder)]):
+        with _context(job, [_GivesBack(finalists), Prefetch(recorder)]):
             yield
     finally:
         current_draw.reset(drawn)

@@ -1,13 +1,14 @@
 """``fewshot`` (also called ``demos``): which labelled training cases serve best as demonstrations.
 
 Draws demonstration sets of several sizes from train, stratified so that the
-positive labels are well represented. All sets are scored on a first block of
-dev; the better half goes on to the rest of dev and to training cases that are
-not demonstrations, so that calls go to the sets that may win.
+positive labels are well represented, every other one with half of its cases from those that
+the leader gets wrong. The sets race (:mod:`jurist.optimizers.raced`); once every size was tried, every other
+step draws of the size that serves best so far. No set is larger than what its bound on tokens allows: the
+prompt must fit the model's context, and demonstrations are paid with every call.
 
 A program with several predictors gets demonstrations for all of them, by what
 gold says about each: jointly (the same cases for all) or in turn (one predictor
-after the other, each from the best so far). Every candidate records which.
+after the other). Every candidate records which.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ from ..cases import Case
 from ..errors import OptimizerError
 from ..programs.judge import Judge
 from ..programs.state import Demo, PromptState
+from ..text.terms import count_tokens
 from .base import WAYS, Job, refuse_other
-from .board import Board, Candidate
-from .drawing import draw_demos
+from .board import Candidate
+from .drawing import draw_contrasting, draw_demos
+from .raced import Arm, Raced, Track
 
-__all__ = ["FewShot", "demos_of", "pool_of", "with_cases"]
+__all__ = ["FewShot", "Order", "demos_of", "pool_of", "with_cases"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FewShot:
-    """Few-shot demonstration selection.
+class FewShot(Raced):
+    """Few-shot demonstration selection, beside the settings of the race.
 
     Attributes:
         sizes: numbers of demonstrations to try.
-        sets: sets drawn for each size.
-        first: cases of dev on which every set is scored before the worse half is dropped.
-        sample: train cases on which the better half is scored too.
+        sets: sets drawn a step, each of another size.
+        tokens: the demonstrations of a prompt take at most about so many.
         predictors: for several predictors: ``jointly`` or ``in turn``.
     """
 
-    sizes: tuple[int, ...] = (4, 8, 16)
-    sets: int = 4
-    first: int = 24
-    sample: int = 40
+    sizes: tuple[int, ...] = (8, 32, 16, 64, 4)
+    sets: int = 3
+    tokens: int = 16_000
     predictors: str = "jointly"
     name: str = "fewshot"
 
@@ -51,70 +52,81 @@ class FewShot:
         """Refuse an unknown way."""
         refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
 
-    def minimum(self, job: Job) -> int:
-        """Return the calls that score the basic prompt and one set on dev."""
-        return 2 * len(job.dev) * job.calls_per_case
+    def arms(self, job: Job) -> Sequence[Arm]:
+        """Return itself."""
+        return (self,)
 
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Try demonstration sets on top of ``start``'s instructions."""
-        random_ = random.Random(f"fewshot/{job.seed}/{start.id}")
-        pool = pool_of(job)
-        if self.predictors == "jointly" or len(start.state.predictors) == 1:
-            return self._round(job, board, start, tuple(start.state.predictors), pool, random_)
-        best = start
-        for name in start.state.predictors:
-            own = [case for case in pool if name in job.judge.demos(case)]
-            if own:
-                best = self._round(job, board, best, (name,), own, random_)
-        return best
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Draw sets for the leader."""
+        job, leader = track.job, track.leader
+        names = tuple(leader.state.predictors)
+        if self.predictors == "in turn":
+            names = (names[(turn - 1) % len(names)],)
+        pool = [case for case in pool_of(job) if job.judge.demos(case).keys() & set(names)]
+        if not pool:
+            return []
+        random_ = random.Random(f"fewshot/{job.seed}/{turn}")
+        hard = {case.id for case, _ in track.errors(leader)}
+        made = []
+        for number, size in enumerate(self._sizes(track, pool, turn)):
+            cases = (
+                draw_contrasting(pool, size, job.judge.answer, random_, hard)
+                if number % 2
+                else draw_demos(pool, size, job.judge.answer, random_)
+            )
+            made.append(self._candidate(track, leader, names, cases))
+        return [one for one in made if one is not None]
 
-    def _round(
-        self,
-        job: Job,
-        board: Board,
-        start: Candidate,
-        names: tuple[str, ...],
-        pool: Sequence[Case],
-        random_: random.Random,
-    ) -> Candidate:
-        """Try sets for some predictors; return the best candidate on the board."""
-        order = random_.sample(job.dev, len(job.dev))
-        sizes = [size for size in self.sizes if size <= len(pool)] or [len(pool)]
-        tried = [
-            self._candidate(job, board, start, names, draw_demos(pool, size, job.judge.answer, random_))
-            for size in sizes
-            for _ in range(self.sets)
-        ]
-        block = order[: min(self.first, len(order))]
-        for candidate in tried:
-            board.score(candidate, block)
-            job.note(f"{candidate.source}", board.value(candidate, block), kind="candidate")
-        survivors = sorted(tried, key=lambda candidate: -board.value(candidate, block))
-        sample = job.train_sample(self.sample)
-        board.score(board.basic, sample)
-        for candidate in survivors[: max(1, len(survivors) // 2)]:
-            board.score(candidate, job.dev)
-            board.score(candidate, [case for case in sample if case.id not in candidate.demo_ids])
-        best = board.best(job.dev) or start
-        job.note(f"best set: {best.source}", board.value(best, job.dev), kind="step")
-        return best
+    def _sizes(self, track: Track, pool: Sequence[Case], turn: int) -> list[int]:
+        """Return the sizes of a step's sets: all in turn, and at every other step the one that serves best."""
+        most = max(1, int(self.tokens // _length(track.job.judge, pool)))
+        sizes = list(dict.fromkeys(min(size, len(pool), most) for size in self.sizes if size))
+        first = (turn - 1) * self.sets
+        if turn % 2 == 0 and first >= len(sizes):
+            for standing in track.race.ranking():
+                if ids := track.board.candidates[standing.id].demo_ids:
+                    return [min(len(ids), most)] * self.sets
+        return [sizes[(first + at) % len(sizes)] for at in range(self.sets)]
 
     def _candidate(
-        self, job: Job, board: Board, start: Candidate, names: tuple[str, ...], cases: Sequence[Case]
-    ) -> Candidate:
-        kept = set[str]() if len(names) == len(start.state.predictors) else set(start.demo_ids)
+        self, track: Track, leader: Candidate, names: tuple[str, ...], cases: Sequence[Case]
+    ) -> Candidate | None:
+        several, judge = len(leader.state.predictors) > 1, track.job.judge
+        kept = set[str]() if len(names) == len(leader.state.predictors) else set(leader.demo_ids)
         params: dict[str, Any] = {"demonstrations": len(cases)}
         source = f"{self.name}, {len(cases)} demonstrations"
-        if len(start.state.predictors) > 1:
+        if several:
             params["predictors"] = self.predictors if self.predictors == "jointly" else list(names)
             source += " jointly" if self.predictors == "jointly" else f" of {', '.join(names)}"
-        return board.add(
-            with_cases(job.judge, start.state, cases, names),
-            parent=start,
+        return track.fresh(
+            with_cases(judge, leader.state, cases, names),
+            parent=leader,
             source=source,
             demo_ids=tuple(sorted(kept | {case.id for case in cases})),
             params=params,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """The arm that shows the leader's demonstrations in another order: models attend most to the last ones."""
+
+    name: str = "order"
+
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Shuffle the demonstrations of each predictor."""
+        leader, random_ = track.leader, random.Random(f"order/{track.job.seed}/{turn}")
+        state = leader.state
+        for name, prompt in leader.state.predictors.items():
+            state = state.with_demos(name, tuple(random_.sample(prompt.demos, len(prompt.demos))))
+        made = track.fresh(state, parent=leader, source="order")
+        return [made] if made else []
+
+
+def _length(judge: Judge, pool: Sequence[Case]) -> float:
+    """Return the mean tokens of a case as a demonstration, at least 1."""
+    texts = (str(value) for case in pool for demo in judge.demos(case).values() for value in demo.values())
+    return max(1.0, sum(map(count_tokens, texts)) / len(pool))
 
 
 def pool_of(job: Job) -> list[Case]:

@@ -11,20 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..cases import Case
-from ..evaluation.comparisons import resolve
-from ..evaluation.intervals import group_weights
 from ..evaluation.measured import objective_score
 from ..evaluation.rows import Row
-from ..evaluation.units import Floats, encode
 from ..programs.asking import Verdict
 from ..programs.judge import Judge
 
-__all__ = ["Gain", "Objective", "Outcome", "row_of"]
+__all__ = ["Objective", "Outcome", "row_of"]
 
-_RESAMPLES = 200
 _SHOWN = 300  # characters of a reason that feedback quotes
 
 
@@ -40,20 +34,6 @@ class Outcome:
     def labelled(self) -> bool:
         """Whether people labelled one of its units."""
         return self.row.labelled
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gain:
-    """What one prompt gains over another, paired, with a 95 % interval and a standard error, in units of the metric."""
-
-    mean: float = 0.0
-    low: float = 0.0
-    high: float = 0.0
-    error: float = 0.0
-
-    def bound(self, caution: float) -> float:
-        """Return the mean less ``caution`` errors."""
-        return self.mean - caution * self.error
 
 
 def row_of(case: Case, verdict: Verdict) -> Row:
@@ -83,34 +63,6 @@ class Objective:
             wrong.append(f"reason given: {verdict.reasoning[:_SHOWN]}")
         score = 1 - lost / len(case.known) if case.known else 0.0
         return Outcome(row=row, score=score, feedback="\n".join(wrong))
-
-    def gain(self, before: Sequence[Outcome], after: Sequence[Outcome]) -> Gain:
-        """Return what ``after`` gains over ``before``; the arguments are those of :meth:`resampled`."""
-        mean = self.aggregate(after) - self.aggregate(before)
-        drawn = self.resampled(before, after)
-        # One group says nothing about others: its resamples are all 0.
-        low, high = map(float, np.quantile(drawn, [0.025, 0.975])) if len(drawn) > 1 else (-1.0, 1.0)
-        return Gain(mean=mean, low=low, high=high, error=float(np.std(drawn)))
-
-    def resampled(self, before: Sequence[Outcome], after: Sequence[Outcome]) -> Floats:
-        """Return bootstrap values of the metric's gain from ``before`` to ``after``, resampled by group.
-
-        Args:
-            before: outcomes of one prompt.
-            after: outcomes of another on the same cases, in the same order.
-
-        Returns:
-            Shape (resamples,); a single 0 without a labelled unit or with one group only.
-        """
-        pairs = [(one.row, two.row) for one, two in zip(before, after, strict=True) if one.labelled]
-        if len({row.group for row, _ in pairs}) < 2:
-            return np.zeros(1)
-        comparison = self.judge.comparison
-        units, metric = encode(comparison, *zip(*pairs, strict=True)), resolve(self.judge.metric, comparison)
-        weights = group_weights(units.groups, seed=0, resamples=_RESAMPLES)
-        filled = metric.worst(units)
-        first, second = (metric.resampled(filled.sets(slice(at, at + 1)), weights) for at in (0, 1))
-        return metric.oriented(1.0) * (second - first)
 
     def aggregate(self, outcomes: Sequence[Outcome]) -> float:
         """Return the judge's metric over a set, in its range; an error is negated, so that more is better.

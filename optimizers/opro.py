@@ -12,16 +12,15 @@ that Chinese works.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import dspy
 
 from .base import WAYS, Job, refuse_other
-from .board import Board, Candidate
-from .proposing import CandidateFilter, propose, propose_fields, rotated, scored, task, wrong
-from .racing import Race, interleaved, stratified
+from .board import Candidate
+from .proposing import exemplar, propose, propose_fields, rotated, scored, task
+from .raced import Arm, Raced, Track
 
 __all__ = ["Opro", "ProposeInstruction", "joint"]
 
@@ -52,38 +51,22 @@ class ProposeInstruction(dspy.Signature):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opro:
-    """OPRO's settings.
+class Opro(Raced):
+    """OPRO's settings, beside those of the race.
 
     Attributes:
-        steps: at most this many rounds (the paper runs up to 200).
         candidates: instructions proposed a step (the paper: 8).
         shown: scored instructions kept in the meta-prompt (the paper: 20).
         exemplars: errors of the leader shown (the paper: 3 cases).
-        sample: train cases of the race, beside all of dev; no instruction is scored on more.
-        opening: cases of the race on which the basic prompt is scored first; all that comes is compared with it.
-        block: cases in a block of the race; each new instruction runs one.
-        extra: further blocks a step, for the instructions with the highest upper bounds.
-        reach: standard errors of the upper bound, and of the lower bound by which one leads.
-        shrink: cases for which its parent's mean counts beside an instruction's own.
-        patience: rounds without a new leader or another choice before it stops.
         longest: characters an instruction may have.
         copied: the share of an instruction's text that may be copied from train.
         temperature: of the proposer (the paper: 1.0).
         predictors: for several predictors: ``in turn``, one a step, or ``jointly``, all in one proposal.
     """
 
-    steps: int = 20
     candidates: int = 3
     shown: int = 20
     exemplars: int = 3
-    sample: int = 200
-    opening: int = 40
-    block: int = 8
-    extra: int = 4
-    reach: float = 1.0
-    shrink: float = 5.0
-    patience: int = 6
     longest: int = 4000
     copied: float = 0.2
     temperature: float = 1.0
@@ -94,87 +77,38 @@ class Opro:
         """Refuse an unknown way."""
         refuse_other(f"{self.name}.predictors", self.predictors, WAYS)
 
-    @property
-    def races(self) -> bool:
-        """The basic prompt is one of the race, and is scored as far as that needs it."""
-        return True
+    def arms(self, job: Job) -> Sequence[Arm]:
+        """Return itself."""
+        return (self,)
 
-    def minimum(self, job: Job) -> int:
-        """Return the calls for the basic prompt and one other on dev and a block, and one proposal."""
-        train = min(self.sample, len(job.train))
-        first, opening = (min(max(1, size), train) for size in (self.block, self.opening))
-        return (opening + first + 2 * len(job.dev)) * job.calls_per_case + 1
-
-    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
-        """Improve the instructions of ``start``."""
-        race = self._race(job, board, start)
-        candidate_filter = CandidateFilter.of(job, board, self.name, longest=self.longest, copied=self.copied)
-        last, waited = (start.id, start.id), 0
-        for step in range(1, self.steps + 1):
-            for candidate in self._proposed(job, race, candidate_filter, step):
-                race.enter(candidate)
-                job.note(f"step {step}: {candidate.id}", board.value(candidate, race.order), kind="candidate")
-            race.advance(self.extra, self.reach)
-            leader, best = race.leader(self.reach), board.best(job.dev) or start
-            race.keep_up(board.basic, leader)
-            race.around(leader)
-            waited = waited + 1 if (best.id, leader.id) == last else 0
-            last = best.id, leader.id
-            job.note(f"step {step}: best {best.id}", board.value(best, job.dev), kind="step")
-            if waited >= self.patience:
-                break
-        # What is chosen, and what it is compared with, are known on all of dev in the end.
-        board.score(board.basic, job.dev)
-        while not board.scored(best := board.best(job.dev) or start, job.dev):
-            board.score(best, job.dev)
-        return best
-
-    def _race(self, job: Job, board: Board, start: Candidate) -> Race:
-        order = interleaved(
-            *(
-                stratified(cases, job.judge.answer, random.Random(f"{part}/{job.seed}"))[:most]
-                for part, cases, most in (
-                    ("race", [case for case in job.train if case.id not in start.demo_ids], self.sample),
-                    ("dev", job.dev, len(job.dev)),
-                )
-            )
-        )
-        reference = board.score(board.basic, order[: max(1, self.opening)])
-        race = Race(board, order, block=self.block, reference=reference, shrink=self.shrink)
-        race.enter(board.basic)
-        race.enter(start)
-        return race
-
-    def _proposed(
-        self, job: Job, race: Race, candidate_filter: CandidateFilter, step: int
-    ) -> list[Candidate]:
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Ask the proposer, and return what is new."""
-        leader = race.leader(self.reach)
+        job, leader = track.job, track.leader
+        candidate_filter = track.filter(self.name, longest=self.longest, copied=self.copied)
         names = tuple(leader.state.predictors)
         if len(names) == 1 or self.predictors == "in turn":
-            name = names[(step - 1) % len(names)]
-            asked = self._asked(job, race, {"scored_instructions": name}, step)
+            name = names[(turn - 1) % len(names)]
+            asked = self._asked(track, {"scored_instructions": name}, turn)
             texts = propose(job, ProposeInstruction, asked, self.temperature)
             way = "" if len(names) == 1 else self.predictors
-            return candidate_filter.enter_all(leader, [{name: text} for text in texts], step, way)
+            return candidate_filter.enter_all(leader, [{name: text} for text in texts], track.step, way)
         fields = {f"instruction_{at}": name for at, name in enumerate(names, 1)}
-        asked = self._asked(job, race, {f"scored_{field}": name for field, name in fields.items()}, step)
+        asked = self._asked(track, {f"scored_{field}": name for field, name in fields.items()}, turn)
         answers = propose_fields(job, joint(names), asked, self.temperature)
         proposals = [{fields[field]: text for field, text in said.items()} for said in answers]
-        return candidate_filter.enter_all(leader, proposals, step, self.predictors)
+        return candidate_filter.enter_all(leader, proposals, track.step, self.predictors)
 
-    def _asked(self, job: Job, race: Race, shown: Mapping[str, str], step: int) -> list[dict[str, str]]:
+    def _asked(self, track: Track, shown: Mapping[str, str], turn: int) -> list[dict[str, str]]:
         """Return the values of each draw; ``shown``: the field for the scored instructions of which predictor."""
-        best = [(race.board.candidates[one.id], one.mean) for one in race.ranking()[: self.shown]]
-        leader, hidden = race.leader(self.reach), {case.id for case in job.dev}
-        errors = wrong(race.board, leader, [case for case in race.seen(leader) if case.id not in hidden])
+        best = [(track.board.candidates[one.id], one.mean) for one in track.race.ranking()[: self.shown]]
+        errors = [exemplar(case, outcome.feedback) for case, outcome in track.errors(track.leader)]
         values = {
-            "task": task(job, *shown.values()),
+            "task": task(track.job, *shown.values()),
             **{field: scored(name, best) for field, name in shown.items()},
         }
         return [
-            {**values, "errors": "\n\n".join(rotated(errors, self.exemplars, turn)) or "none"}
-            for turn in range((step - 1) * self.candidates, step * self.candidates)
+            {**values, "errors": "\n\n".join(rotated(errors, self.exemplars, draw)) or "none"}
+            for draw in range((turn - 1) * self.candidates, turn * self.candidates)
         ]
 
 

@@ -20,8 +20,8 @@ from ..errors import OptimizerError
 from ..programs.state import Demo, PromptState
 from ..programs.votes import majority
 from .base import Job
-from .board import Board, Candidate, luck
-from .drawing import draw_demos
+from .board import Board, Candidate
+from .drawing import draw_contrasting, draw_demos
 from .fewshot import demos_of, pool_of
 from .racing import stratified
 from .setting import Setting
@@ -206,12 +206,9 @@ def space_of(
 
 
 def _ranked(board: Board, dev: Sequence[Case]) -> list[Candidate]:
-    """Return all candidates, those scored on dev first, then by the lower bound on their gain."""
-    caution = luck(len(board.candidates))
-    known = [one for one in board.candidates.values() if board.outcomes(one)]
-    return sorted(
-        known, key=lambda one: (not board.scored(one, dev), -round(board.gain(one).bound(caution), 9))
-    )
+    """Return all candidates that were scored, those on all of dev first, then by their estimated gain."""
+    known = [board.candidates[one.id] for one in board.by_gain()]
+    return sorted(known, key=lambda one: not board.scored(one, dev))
 
 
 def _instructions(
@@ -242,7 +239,6 @@ def _drawn(job: Job, board: Board, start: Candidate, pool: Sequence[Case], scope
     wrong = {
         case.id for case, outcome in zip(looked, board.score(start, looked), strict=True) if outcome.score < 1
     }
-    hard, rest = ([case for case in pool if (case.id in wrong) is side] for side in (True, False))
     found = []
     for size in dict.fromkeys(min(size, len(pool)) for size in scope.sizes):
         for number in range(1, scope.sets + 1):
@@ -250,10 +246,8 @@ def _drawn(job: Job, board: Board, start: Candidate, pool: Sequence[Case], scope
                 cases = draw_demos(pool, size, answer, random_)
                 found.append(_set(job, board, f"balanced {size}, draw {number}", cases))
         for number in range(1, scope.sets + 1):
-            if size >= 2 and len(hard) >= 2:
-                some = draw_demos(hard, size // 2, answer, random_)
-                cases = [*some, *draw_demos(rest, size - len(some), answer, random_)]
-                random_.shuffle(cases)
+            if size >= 2 and len(wrong) >= 2:
+                cases = draw_contrasting(pool, size, answer, random_, wrong)
                 found.append(_set(job, board, f"contrast {size}, draw {number}", cases))
     return found
 

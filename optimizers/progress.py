@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..cases import Case
 from ..engines.meter import Meter
@@ -18,7 +18,8 @@ from ..evaluation.intervals import metric_interval
 from ..evaluation.units import encode
 from .base import Job
 from .board import Board, Candidate
-from .objective import Gain, Outcome
+from .objective import Outcome
+from .standing import Standing
 
 __all__ = ["CandidateStatus", "Pace", "Part", "Snapshot", "Standings"]
 
@@ -49,7 +50,7 @@ class CandidateStatus:
     candidate: Candidate
     train: Part
     dev: Part
-    gain: Gain | None
+    gain: Standing | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +76,9 @@ class Standings:
     def __init__(self, job: Job, board: Board) -> None:
         self._job, self._board = job, board
         self._kept: dict[str, CandidateStatus] = {}
-        self._gains: dict[tuple[str, int, int], Gain] = {}
         self._intervals: dict[str, tuple[float, float]] = {}
-        self._choice: tuple[tuple[tuple[str, int, int], ...], str] = ((), "")
+        self._known: tuple[tuple[str, int, int], ...] = ()
+        self._best, self._gains = "", dict[str, Standing]()
 
     def look(self, most: int = 8) -> Snapshot:
         """Return where the best ``most`` candidates stand, and the basic prompt."""
@@ -85,9 +86,8 @@ class Standings:
         candidates = list(board.candidates.copy().values())  # other threads enter more
         if not candidates:
             return Snapshot(tried=0, best=None, interval=None, shown=())
-        basic = len(board.outcomes(candidates[0]))
-        found = [self._standing(candidate, basic) for candidate in candidates]
-        best = self._best(found) if any(one.gain for one in found) else None
+        found = self._with_gains([self._status(candidate) for candidate in candidates])
+        best = next((one for one in found if one.candidate.id == self._best), None)
         ranked = sorted(found, key=lambda one: (one is not best, one.gain is None, -_value(one)))
         shown = ranked[:most]
         shown += [one for one in found[:1] if one not in shown]
@@ -98,28 +98,24 @@ class Standings:
             shown=tuple(shown),
         )
 
-    def _best(self, found: Sequence[CandidateStatus]) -> CandidateStatus | None:
-        """Return the one that the board would choose now; asked again only when more is known."""
+    def _with_gains(self, found: Sequence[CandidateStatus]) -> list[CandidateStatus]:
+        """Return them with what the board knows of their gains; it is asked again only when more is known."""
         known = tuple((one.candidate.id, one.train.cases, one.dev.cases) for one in found)
-        if known != self._choice[0]:
+        if known != self._known and any(one.dev.whole for one in found):
             best = self._board.best(self._job.dev)
-            self._choice = known, "" if best is None else best.id
-        return next((one for one in found if one.candidate.id == self._choice[1]), None)
+            self._known, self._best = known, "" if best is None else best.id
+            self._gains = {one.id: one for one in self._board.standings(best)}
+        gains = {one.candidate.id: self._gains.get(one.candidate.id) for one in found if one.dev.whole}
+        return [replace(one, gain=gains.get(one.candidate.id)) for one in found]
 
-    def _standing(self, candidate: Candidate, basic: int) -> CandidateStatus:
-        """Return where a candidate stands; ``basic``: cases on which the basic prompt is known."""
+    def _status(self, candidate: Candidate) -> CandidateStatus:
+        """Return where a candidate stands, but for its gain."""
         known = self._board.outcomes(candidate)
         train, dev = (
             self._part(candidate, known, cases, kept)
             for cases, kept in ((self._job.train, "train"), (self._job.dev, "dev"))
         )
-        gain = None
-        if dev.whole:
-            key = candidate.id, len(known), basic
-            if key not in self._gains:
-                self._gains[key] = self._board.gain(candidate)
-            gain = self._gains[key]
-        self._kept[candidate.id] = CandidateStatus(candidate=candidate, train=train, dev=dev, gain=gain)
+        self._kept[candidate.id] = CandidateStatus(candidate=candidate, train=train, dev=dev)
         return self._kept[candidate.id]
 
     def _part(

@@ -80,14 +80,16 @@ class Race:
         self._arms: dict[str, Scored] = {}
         self._met: dict[str, dict[str, Outcome]] = {}
         self._at: dict[str, int] = {}
+        self._own: dict[str, list[Case]] = {}  # the order without a prompt's own demonstrations
         self._fitted: list[Standing] | None = None
 
     def enter(self, candidate: Candidate) -> None:
         """Let a prompt run its first block. One that is in the race already stays as it is."""
         if candidate.id not in self._arms:
             known = self.board.outcomes(candidate)  # the basic prompt was scored on dev first
-            met = {case.id: known[case.id] for case in self.order if case.id in known}
-            self._met[candidate.id], self._at[candidate.id] = met, 0
+            own = [case for case in self.order if case.id not in candidate.demo_ids]
+            met = {case.id: known[case.id] for case in own if case.id in known}
+            self._met[candidate.id], self._at[candidate.id], self._own[candidate.id] = met, 0, own
             self._arms[candidate.id] = Scored(id=candidate.id, parent=candidate.parent, outcomes=met)
             self._run(candidate.id)
 
@@ -97,7 +99,7 @@ class Race:
         Prompts that have met every case get none; it ends early when there is no other.
         """
         for _ in range(count):
-            open_ = [found for found in self.standings() if self._at[found.id] < len(self.order)]
+            open_ = [found for found in self.standings() if self._at[found.id] < len(self._own[found.id])]
             if not open_:
                 return
             self._run(max(open_, key=lambda found: round(found.mean + reach * found.error, 9)).id)
@@ -130,10 +132,10 @@ class Race:
 
     def seen(self, candidate: Candidate) -> tuple[Case, ...]:
         """Return the cases that a prompt of the race was scored on, in order."""
-        return self.order[: self._at[candidate.id]]
+        return tuple(self._own[candidate.id][: self._at[candidate.id]])
 
     def _run(self, arm: str) -> None:
-        cases = self.order[self._at[arm] : self._at[arm] + self.block]
+        cases = self._own[arm][self._at[arm] : self._at[arm] + self.block]
         outcomes = self.board.score(self.board.candidates[arm], cases)
         self._met[arm].update((case.id, outcome) for case, outcome in zip(cases, outcomes, strict=True))
         self._at[arm] += len(cases)

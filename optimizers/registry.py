@@ -14,6 +14,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from ..errors import BudgetExhausted, OptimizerError, choices
 from ..programs.plugins import Registry
+from .all_arms import AllArms
 from .base import Job, Optimizer, Racing
 from .board import Board, Candidate
 from .cfaith import CFaith
@@ -33,6 +34,7 @@ __all__ = ["DEFAULT", "OPTIMIZERS", "Chain", "make", "settings_of"]
 
 DEFAULT = "opro+fewshot"
 _OWN: Mapping[str, Callable[..., Optimizer]] = {
+    "race": AllArms,
     "opro": Opro,
     "fewshot": FewShot,
     "demos": partial(FewShot, name="demos"),

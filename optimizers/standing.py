@@ -14,18 +14,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..cases import Values
 from ..evaluation.units import Floats
 from .objective import Objective, Outcome
 
-__all__ = ["SHRINK", "Credit", "Scored", "Standing", "standings"]
+__all__ = ["CAUTION", "SHRINK", "SURE", "Credit", "Scored", "Standing", "standings"]
 
 SHRINK = 10.0
-"""Cases for which the parent's mean counts beside a prompt's own."""
+"""Cases for which the parent's mean counts beside a prompt's own, before anything is known of how they differ."""
+CAUTION = 0.5
+"""Errors by which the choice among prompts is cautious."""
+SURE = 2.0
+"""Errors by which a gain over the basic prompt must stand out before another one is chosen."""
+_NORMAL_95 = 1.96
 _CASE = 4.0  # prompts for which the mean of all cases counts beside a case's own
-_SURE = 2.0  # errors by which a gain over the basic prompt is believed
-_STEADY = 4.0  # cases for which the pooled spread counts beside a prompt's own
+_STEADY = 30.0  # cases for which the pooled spread counts beside a prompt's own: a clean record of a few says little
+_GUESSED = 3.0  # prompts for which the guess of how much they differ from their parents counts
+_RANGE = 8.0  # times the guess: how far it can be wrong
 
 
 class Credit:
@@ -37,12 +44,14 @@ class Credit:
 
     Args:
         objective: has the metric.
-        reference: outcomes of the reference prompt.
+        references: outcomes of one reference prompt each. Of two, a credit is the mean of both: what lies between
+            them is then right to second order.
     """
 
-    def __init__(self, objective: Objective, reference: Sequence[Outcome]) -> None:
-        self._objective, self._reference = objective, list(reference)
-        self.base = objective.aggregate(self._reference)
+    def __init__(self, objective: Objective, *references: Sequence[Outcome]) -> None:
+        self._objective, self._references = objective, [list(one) for one in references]
+        self._bases = [objective.aggregate(one) for one in self._references]
+        self.base = sum(self._bases) / len(self._bases)
         self._known: dict[tuple[Values, Values], float] = {}
 
     def __call__(self, outcome: Outcome) -> float:
@@ -52,8 +61,11 @@ class Credit:
             return 0.0
         key = (row.gold, row.predicted)
         if key not in self._known:
-            value = self._objective.aggregate([*self._reference, outcome])
-            self._known[key] = (len(self._reference) + 1) * (value - self.base)
+            changes = [
+                (len(reference) + 1) * (self._objective.aggregate([*reference, outcome]) - base)
+                for reference, base in zip(self._references, self._bases, strict=True)
+            ]
+            self._known[key] = sum(changes) / len(changes)
         return self._known[key]
 
 
@@ -81,31 +93,37 @@ class Standing:
         cases: cases it was scored on.
         mean: its shrunken value, in units of the metric.
         error: standard error of ``mean``.
+        gain: ``mean`` less the first prompt's, which is the basic one.
+        doubt: standard error of ``gain``; 0 for the first.
     """
 
     id: str
     cases: int
     mean: float
     error: float
+    gain: float
+    doubt: float
 
-    def bound(self, basic: Standing, caution: float) -> float:
-        """Return its mean less ``caution`` errors; without end below the basic prompt's if it may be no better.
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % of ``gain``, for a normal error."""
+        return self.gain - _NORMAL_95 * self.doubt, self.gain + _NORMAL_95 * self.doubt
 
-        Against the basic prompt two errors of the difference are enough: its mean is drawn towards it already.
-        """
-        if self.id == basic.id:
-            return basic.mean
-        doubt = min(caution, _SURE) * math.hypot(self.error, basic.error)
-        return self.mean - caution * self.error if self.mean - basic.mean > doubt else -math.inf
+    def bound(self, caution: float) -> float:
+        """Return the gain less ``caution`` errors; without end below the basic prompt's 0 if it may be no better."""
+        if not self.doubt:
+            return 0.0
+        return self.gain - caution * self.doubt if self.gain > SURE * self.doubt else -math.inf
 
 
 def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK) -> list[Standing]:
     """Return where each prompt stands, in their order.
 
     Args:
-        prompts: parents before their children; at least one has an outcome.
+        prompts: parents before their children; at least one has an outcome, the first is the basic one.
         credit: the value of one outcome.
-        shrink: cases for which the parent's mean counts beside a prompt's own.
+        shrink: cases for which the parent's mean is taken to count beside a prompt's own, as long as what prompts
+            gain over their parents says nothing else.
     """
     groups = {case: outcome.row.group for one in prompts for case, outcome in one.outcomes.items()}
     columns = {case: at for at, case in enumerate(sorted(groups))}
@@ -115,12 +133,22 @@ def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK)
         for case, outcome in one.outcomes.items():
             scores[row, columns[case]], seen[row, columns[case]] = credit(outcome), 1.0
     rows = {one.id: row for row, one in enumerate(prompts)}
-    parents = [rows.get(one.parent or "", row) for row, one in enumerate(prompts)]
-    means, weights, left = _fitted(scores, seen, parents, shrink)
-    errors = np.sqrt(weights * _spread(left, seen, [groups[case] for case in columns]))
+    parents = np.array([rows.get(one.parent or "", row) for row, one in enumerate(prompts)])
+    means, covariance, left = _fitted(scores, seen, parents, shrink)
+    spread = np.sqrt(_spread(left, seen, [groups[case] for case in columns]))
+    variances = covariance * spread[:, None] * spread
+    own = np.diag(variances)
+    doubts = np.sqrt(np.maximum(own + own[0] - 2 * variances[0], 0.0))
     return [
-        Standing(id=one.id, cases=len(one.outcomes), mean=credit.base + float(mean), error=float(error))
-        for one, mean, error in zip(prompts, means, errors, strict=True)
+        Standing(
+            id=one.id,
+            cases=len(one.outcomes),
+            mean=credit.base + float(means[row]),
+            error=float(np.sqrt(own[row])),
+            gain=float(means[row] - means[0]),
+            doubt=float(doubts[row]) if row else 0.0,
+        )
+        for row, one in enumerate(prompts)
     ]
 
 
@@ -130,12 +158,12 @@ def _spread(left: Floats, seen: Floats, groups: Sequence[str]) -> Floats:
     member = np.zeros((len(groups), len(names)))
     member[np.arange(len(groups)), [names[group] for group in groups]] = 1.0
     squares, counts = ((left @ member) ** 2).sum(axis=1), seen.sum(axis=1)
-    pooled = max(float(squares.sum()) / max(1.0, float(counts.sum()) - 1), 1e-4)
+    pooled = max(float(squares.sum()) / max(1.0, float(counts.sum()) - len(left)), 1e-4)
     return np.asarray((squares + _STEADY * pooled) / (counts + _STEADY))
 
 
 def _fitted(
-    scores: Floats, seen: Floats, parents: Sequence[int], shrink: float
+    scores: Floats, seen: Floats, parents: NDArray[np.int64], shrink: float
 ) -> tuple[Floats, Floats, Floats]:
     """Fit ``score = prompt + case``, the cases drawn towards nothing, then draw the prompts towards their parents.
 
@@ -143,17 +171,45 @@ def _fitted(
     what is tried on top of a prompt must say nothing about it.
 
     Returns:
-        The prompts' means, their variances in units of the residual one, and what is left over.
+        The prompts' means, their covariances in units of the residual variance, and what is left over.
     """
     counts = seen.sum(axis=1)
     inverse = 1.0 / (seen.sum(axis=0) + _CASE)
     doubt = np.linalg.inv(np.diag(counts + 1e-9) - (seen * inverse) @ seen.T)  # of the prompts alone
     alone = doubt @ ((scores * seen).sum(axis=1) - (seen * inverse) @ scores.sum(axis=0))
     cases = ((scores - alone[:, None]) * seen).sum(axis=0) * inverse
-    drawn = np.array([shrink * (parent != row) for row, parent in enumerate(parents)])
-    matrix = np.diag(counts + drawn + 1e-9)
-    matrix[np.arange(len(parents)), parents] -= drawn
+    left = (scores - alone[:, None] - cases) * seen
+    sigma = math.sqrt(max(float((left**2).sum()) / max(1.0, float(counts.sum()) - len(counts)), 1e-4))
+    children = parents != np.arange(len(parents))
+    own = np.flatnonzero(children & (counts > 0) & (counts[parents] > 0))
+    of = parents[own]
+    noise = np.maximum(doubt[own, own] + doubt[of, of] - 2 * doubt[own, of], 0.0)
+    usual, drawn = _usual((alone[own] - alone[of]) / sigma, noise, shrink)
+    weights = drawn * children
+    matrix = np.diag(counts + weights + 1e-9)
+    matrix[np.arange(len(parents)), parents] -= weights
     solved = np.linalg.inv(matrix)
-    means = solved @ ((scores - cases) * seen).sum(axis=1)
-    variances = np.diag(solved @ (counts[:, None] * doubt * counts + np.diag(drawn)) @ solved.T)
-    return means, variances, (scores - means[:, None] - cases) * seen
+    means = solved @ (((scores - cases) * seen).sum(axis=1) + weights * usual * sigma)
+    covariance = solved @ (counts[:, None] * doubt * counts + np.diag(weights)) @ solved.T
+    return means, covariance, (scores - means[:, None] - cases) * seen
+
+
+def _usual(gains: Floats, noise: Floats, shrink: float) -> tuple[float, float]:
+    """Return what a prompt usually gains over its parent, and for how many cases the parent's mean counts.
+
+    Empirical Bayes: where rewrites differ little from what they rewrite, a lucky one is drawn down hard; where they
+    differ much, hardly at all. By moments, beside a prior guess of ``shrink`` cases that counts as a few prompts.
+
+    Args:
+        gains: of each prompt over its parent, each fitted alone, in residual standard deviations.
+        noise: their sampling variances, in residual variances.
+        shrink: the guess, in cases.
+    """
+    guess = 1.0 / max(shrink, 1e-3)
+    weights = 1.0 / (noise + guess)
+    # A rewrite is never presumed better than what it rewrites, but it may be presumed worse.
+    usual = min(0.0, float((weights * gains).sum() / (weights.sum() + _GUESSED / guess)))
+    informed = (guess * weights) ** 2
+    moment = _GUESSED * guess + float((informed * ((gains - usual) ** 2 - noise)).sum())
+    between = float(np.clip(moment / (_GUESSED + float(informed.sum())), guess / _RANGE, guess * _RANGE))
+    return usual, 1.0 / between

@@ -16,10 +16,11 @@ from jurist.gold.splits import Split
 
 __all__ = ["OWN", "Run", "judged", "proposed", "split", "whole"]
 
-OPTIONS = {"steps": 3, "candidates": 3, "sample": 12, "sizes": (2, 4), "sets": 2, "first": 5}
+OPTIONS = {"steps": 3, "candidates": 3, "sample": 12, "sizes": (2, 4), "sets": 2, "block": 5}
 OWN = {
     "opro": {name: OPTIONS[name] for name in ("steps", "candidates", "sample")},
-    "fewshot": {name: OPTIONS[name] for name in ("sizes", "sets", "first", "sample")},
+    "fewshot": {name: OPTIONS[name] for name in ("steps", "sizes", "sets", "block", "sample")},
+    "race": {"steps": 5, "candidates": 3, "sample": 12, "sizes": (2, 4), "block": 5},
     "opro+fewshot": OPTIONS,
     "opro-paper": {name: OPTIONS[name] for name in ("steps", "candidates", "sample")},
     "cfaith": {"rounds": 3, "rewrites": 3, "sample": 12, "errors": 3},

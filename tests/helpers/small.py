@@ -27,9 +27,11 @@ FAST = (
     "--set",
     "sets=2",
     "--set",
-    "first=4",
+    "block=4",
     "--set",
     "sample=6",
+    "--set",
+    "steps=2",
 )
 """A compilation of the small gold that takes a fraction of a second."""
 THINGS = ("kettle", "bicycle", "lantern", "keyboard", "umbrella", "suitcase", "blanket", "camera")

@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_program(optimizer: str) -> None:
     drop = [] if "fewshot" in optimizer else ["--set"]
     argv = ["compile", "fect", "--gold", "gold.jsonl", *options, "--set", "sample=6"]
     if not drop:
-        argv += ["--set", "sizes=2,4", "--set", "sets=2", "--set", "first=4"]
+        argv += ["--set", "sizes=2,4", "--set", "sets=2", "--set", "block=4", "--set", "steps=2"]
     for store, concurrency in (("one", 1), ("two", 8)):
         assert cli(*argv, "--store", store, "--concurrency", concurrency).code == 0
     for name in ("program.json", "history.jsonl"):
@@ -70,7 +70,13 @@ def test_the_card_has_every_field_of_the_design() -> None:
         *("scores", "decision", "spend", "labels", "thresholds", "versions", "sha256"),
     } <= set(card)
     assert {"name", "params", "seed"} <= set(card["optimizer"])
-    assert card["optimizer"]["params"] == {"sizes": "2", "sets": "2", "first": "4", "sample": "6"}
+    assert card["optimizer"]["params"] == {
+        "sizes": "2",
+        "sets": "2",
+        "block": "4",
+        "sample": "6",
+        "steps": "2",
+    }
     gold = card["gold"]
     assert {"name", "sha256", "train", "dev", "test", "test_ids_sha256"} <= set(gold)
     assert [gold[part] for part in ("train", "dev", "test")] == [

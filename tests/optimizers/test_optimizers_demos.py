@@ -59,14 +59,14 @@ JUDGE = jurist.Judge(
     program=TwoSteps,
     demonstrations=demonstrations,
 )
-SETTINGS = {"sizes": (2, 4), "sets": 2, "first": 6, "sample": 6}
+SETTINGS = {"sizes": (2, 4), "sets": 2, "block": 6, "sample": 6, "steps": 2}
 
 
 def test_jointly_all_predictors_show_the_same_cases_as_far_as_gold_says() -> None:
     job = dataclasses.replace(job_of(World(seed=4)), judge=JUDGE)
     result = optimize(make("demos", SETTINGS), job)
     tried = [one for one in result.board.candidates.values() if one.source.startswith("demos")]
-    assert len(tried) == 4
+    assert len(tried) == 4  # two a step
     by_id, shown = {case.id: case for case in job.train}, 0
     for one in tried:
         assert one.params["predictors"] == "jointly"

@@ -40,7 +40,7 @@ def test_demonstrations_come_from_train_with_their_gold_labels(name: str) -> Non
 
 
 def test_sets_larger_than_train_are_left_out() -> None:
-    run = Run("fewshot", options={"sizes": (1000,), "sets": 1, "first": 3})
+    run = Run("fewshot", options={"sizes": (1000,), "sets": 1, "steps": 1})
     assert max(len(row["prompt"]["self"]["demos"]) for row in run.history) == len(split().train)
 
 
@@ -89,6 +89,7 @@ def test_samples_are_asked_for_every_case() -> None:
         ("fewshot", {"sizes": "4,x"}, "fewshot.sizes cannot be '4,x'"),
         ("fewshot", {"sizes": "4,-2"}, "fewshot.sizes cannot be '4,-2'"),
         ("fewshot", {"sizes": 4}, "fewshot.sizes cannot be 4"),
+        ("race", {"arm": "history,magic"}, "race.arm cannot be 'magic'"),
     ],
 )
 def test_wrong_settings_are_refused(name: str, options: dict[str, Any], said: str) -> None:

@@ -149,7 +149,7 @@ def test_compiling_within_a_limit(
         judge,
         gold=Gold.of(rows, judge),
         optimizer=optimizer,
-        options={"sizes": (2,), "sets": 2} if optimizer == "fewshot" else {},
+        options={"sizes": (2,), "sets": 2, "steps": 1} if optimizer == "fewshot" else {},
         model=Model(name="openai/x", api_base=server.url),
         budget=Budget(calls=300),
         store=tmp_path,
@@ -173,7 +173,7 @@ def test_contradictions_are_ties_and_the_bias_is_told(serve: Serve, tmp_path: Pa
         gold=Gold.of(pairs(), PAIR),
         optimizer="fewshot",
         model=Model(name="openai/x", api_base=server.url),
-        options={"sizes": (2,), "sets": 1},
+        options={"sizes": (2,), "sets": 1, "steps": 1},
         store=tmp_path,
     )
     card = compiled.artifact.card

@@ -298,7 +298,7 @@ def test_the_card_counts_contradictions_on_the_sealed_test(
         lambda model, context, purpose="judge": lm_of(Scripted(contradict), context, purpose),
     )
     judge = settling("units")
-    options = {"sizes": (2,), "sets": 1, "first": 2, "sample": 2}
+    options = {"sizes": (2,), "sets": 1, "block": 2, "sample": 2, "steps": 1}
     plan = Plan(judge=judge, gold=Gold.of(claims(), judge, "small"), optimizer="fewshot", options=options)
     card = compile_judge(plan, store=Store(tmp_path, shipped=tmp_path / "none")).artifact.card
     assert card["inconsistent"]["basic"] == card["gold"]["test"] > 0

@@ -1,0 +1,262 @@
+"""The search that all racing optimizers share: arms propose prompts, one race scores them, calls go to who gains.
+
+An *arm* is a way to make new prompts: rewrite the instruction from scored
+history or from errors, merge two, draw demonstrations, shift the threshold. Each step
+one arm proposes, its prompts enter the race (:mod:`jurist.optimizers.racing`), and further
+blocks of cases go to whoever could still be best, more of them the longer the search has
+run: at first a new idea is worth more, later to know which one is best. The arm
+of a step is the one whose prompts gained most per call so far.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from ..cases import Case
+from ..programs.state import PromptState
+from .base import Job
+from .board import Board, Candidate
+from .copying import CopyGuard
+from .finalists import Finalists
+from .objective import Outcome
+from .proposing import CandidateFilter
+from .racing import Race, interleaved, stratified
+from .setting import Setting
+from .standing import Standing
+
+__all__ = ["Arm", "Bandit", "Raced", "Track"]
+
+_HOPE = (
+    0.02  # what the prompts of one step are taken to gain, in units of the metric, before an arm has shown it
+)
+_HOPED = 2.0  # steps for which that counts
+_FADES = 0.9  # an arm's gains count so much less with each of its later steps: ideas run out
+
+
+@dataclass(kw_only=True)
+class Track:
+    """What an arm proposes from.
+
+    Attributes:
+        job: the job.
+        board: all prompts.
+        race: where they stand.
+        reach: standard errors of the lower bound by which one leads.
+        step: the step of the search, from 1.
+    """
+
+    job: Job
+    board: Board
+    race: Race
+    reach: float
+    step: int = 0
+
+    @property
+    def leader(self) -> Candidate:
+        """The prompt that leads the race."""
+        return self.race.leader(self.reach)
+
+    @cached_property
+    def _guard(self) -> CopyGuard:
+        basic = self.board.basic_state().predictors.values()
+        return CopyGuard(self.job.train, [prompt.instructions for prompt in basic])
+
+    def filter(self, source: str, *, longest: int, copied: float) -> CandidateFilter:
+        """Return what decides which proposed texts of ``source`` become candidates."""
+        return CandidateFilter(
+            job=self.job, board=self.board, source=source, longest=longest, guard=self._guard, copied=copied
+        )
+
+    def known(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
+        """Return the cases of train that a prompt of the race has met, with the outcomes; dev is shown to nobody."""
+        hidden = {case.id for case in self.job.dev}
+        met = [case for case in self.race.seen(candidate) if case.id not in hidden]
+        return list(zip(met, self.board.score(candidate, met), strict=True))
+
+    def errors(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
+        """Return those of them that it got wrong."""
+        return [(case, outcome) for case, outcome in self.known(candidate) if outcome.feedback]
+
+    def fresh(
+        self,
+        state: PromptState,
+        *,
+        parent: Candidate,
+        source: str,
+        demo_ids: tuple[str, ...] | None = None,
+        setting: Setting | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> Candidate | None:
+        """Enter a prompt; ``None`` if it is known. The arguments are those of :meth:`Board.add`."""
+        before = len(self.board.candidates)
+        made = self.board.add(
+            state,
+            parent=parent,
+            source=source,
+            step=self.step,
+            demo_ids=demo_ids,
+            setting=setting,
+            params=params,
+        )
+        return made if len(self.board.candidates) > before else None
+
+
+class Arm(Protocol):
+    """A way to make new prompts."""
+
+    @property
+    def name(self) -> str:
+        """For the record."""
+        ...
+
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        """Enter new prompts on the board, made for the ``turn``-th time, from 1; none without an idea."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pick:
+    """One step of an arm: the prompts it made, and the calls it took."""
+
+    made: tuple[Candidate, ...]
+    calls: int
+
+
+class Bandit:
+    """Chooses the arm of each step: the one whose prompts gained most over their parents per call.
+
+    Every arm begins with the same hope, which fades as it takes calls without gaining; so all are tried, in their
+    order, and none is given up for ever.
+
+    Args:
+        arms: at least one.
+        least: calls that a step is taken to cost at least.
+    """
+
+    def __init__(self, arms: Sequence[Arm], least: int) -> None:
+        self._arms, self._least = arms, max(1, least)
+        self._picks: dict[str, list[Pick]] = {arm.name: [] for arm in arms}
+
+    def next(self, found: Sequence[Standing]) -> tuple[Arm, int]:
+        """Return the arm of the next step and its turn, by where all prompts stand now."""
+        means = {one.id: one.mean for one in found}
+        arm = max(self._arms, key=lambda one: round(self.rate(one, means), 12))
+        return arm, len(self._picks[arm.name]) + 1
+
+    def rate(self, arm: Arm, means: Mapping[str, float]) -> float:
+        """Return what an arm gains per call, in units of the metric: each step by the best that it made."""
+        gain, calls = _HOPE * _HOPED, self._least * _HOPED
+        for age, pick in enumerate(reversed(self._picks[arm.name])):
+            over = [means[one.id] - means[one.parent or one.id] for one in pick.made]
+            gain += _FADES**age * max(0.0, *over, 0.0)
+            calls += _FADES**age * max(self._least, pick.calls)
+        return gain / calls
+
+    def took(self, arm: Arm, made: Sequence[Candidate], calls: int) -> None:
+        """Note what a step of an arm made and took."""
+        self._picks[arm.name].append(Pick(made=tuple(made), calls=calls))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raced(ABC):
+    """The settings of the race; a subclass has the arms, and is mostly one itself.
+
+    Attributes:
+        steps: at most this many rounds.
+        sample: train cases of the race, beside all of dev; no prompt is scored on more.
+        opening: cases of the race on which the basic prompt is scored first; all that comes is compared with it.
+        block: cases in a block of the race; each new prompt runs one.
+        extra: further blocks a step, for the prompts with the highest upper bounds.
+        growth: by how many blocks that grows each step.
+        reach: standard errors of the upper bound, and of the lower bound by which one leads.
+        shrink: cases for which its parent's mean counts beside a prompt's own, before anything is known of how much
+            they differ.
+        patience: rounds without a new leader or another choice before it stops.
+        finalists: prompts that are scored on all of dev at the end, beside the basic one.
+    """
+
+    steps: int = 30
+    sample: int = 200
+    opening: int = 40
+    block: int = 8
+    extra: int = 4
+    growth: float = 0.5
+    reach: float = 1.0
+    shrink: float = 5.0
+    patience: int = 8
+    finalists: int = 2
+    name: str = "race"
+
+    @abstractmethod
+    def arms(self, job: Job) -> Sequence[Arm]:
+        """Return the arms, those that are tried first first."""
+
+    @property
+    def races(self) -> bool:
+        """The basic prompt is one of the race, and is scored as far as that needs it."""
+        return True
+
+    def minimum(self, job: Job) -> int:
+        """Return the calls for the basic prompt and one other on dev and a block, and one proposal."""
+        train = min(self.sample, len(job.train))
+        first, opening = (min(max(1, size), train) for size in (self.block, self.opening))
+        return (opening + first + 2 * len(job.dev)) * job.calls_per_case + 1
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        """Improve on ``start``."""
+        finalists = Finalists(job, board, self.finalists)
+        with finalists.after():
+            race = self._race(job, board, start)
+            self._search(Track(job=job, board=board, race=race, reach=self.reach), start, finalists)
+        return board.best(job.dev) or start
+
+    def _search(self, track: Track, start: Candidate, finalists: Finalists) -> None:
+        job, board, race = track.job, track.board, track.race
+        bandit = Bandit(self.arms(job), self.block * job.calls_per_case)
+        last, waited = (start.id, start.id), 0
+        for step in range(1, self.steps + 1):
+            track.step = step
+            self._step(track, bandit)
+            finalists.keep()
+            race.advance(round(self.extra + self.growth * step), self.reach)
+            leader, best = track.leader, board.best(job.dev) or start
+            race.keep_up(board.basic, leader)
+            race.around(leader)
+            waited = waited + 1 if (best.id, leader.id) == last else 0
+            last = best.id, leader.id
+            job.note(f"step {step}: best {best.id}", board.value(best, job.dev), kind="step")
+            if waited >= self.patience:
+                break
+
+    def _step(self, track: Track, bandit: Bandit) -> None:
+        """Let one arm propose, and its prompts run their first block."""
+        job, race, meter = track.job, track.race, track.job.context.meter
+        arm, turn = bandit.next(race.standings())
+        before = meter.calls
+        made = arm.propose(track, turn)
+        for candidate in made:
+            race.enter(candidate)
+            value = track.board.value(candidate, race.order)
+            job.note(f"step {track.step}: {candidate.id}", value, kind="candidate")
+        bandit.took(arm, made, meter.calls - before)
+
+    def _race(self, job: Job, board: Board, start: Candidate) -> Race:
+        order = interleaved(
+            *(
+                stratified(cases, job.judge.answer, random.Random(f"{part}/{job.seed}"))[:most]
+                for part, cases, most in (
+                    ("race", job.train, self.sample),
+                    ("dev", job.dev, len(job.dev)),
+                )
+            )
+        )
+        reference = board.score(board.basic, order[: max(1, self.opening)])
+        race = Race(board, order, block=self.block, reference=reference, shrink=self.shrink)
+        race.enter(board.basic)
+        race.enter(start)
+        return race
