@@ -16,7 +16,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from ..errors import GoldError
+from ..errors import GoldError, choices
 from .authors import FECT_COLUMNS, cognibench_rows, is_cognibench
 from .columns import OnBad, refuse
 from .decoding import text_of
@@ -84,12 +84,8 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
         return _dialogues(_file(_bytes(path, name), path.stem, name, on_bad), path.parent)
     if name in bundled_names():
         return _folder(_bundled() / name, name, name, on_bad)
-    known = ", ".join(bundled_names()) or "none are installed"
-    raise GoldError(
-        "there is no such file or folder",
-        path=name or "''",
-        hint=f"check the path, or use a bundled name ({known}) or hf:org/name",
-    )
+    hint = f"{choices(name, bundled_names())}, the path of a file or folder, or hf:org/name"
+    raise GoldError("there is no such file or folder", path=name or "''", hint=hint)
 
 
 def data_files(folder: Path) -> list[Path]:

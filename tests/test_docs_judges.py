@@ -1,0 +1,27 @@
+"""The example of every built-in judge is what the judge takes and gives."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import jurist
+from jurist.programs.catalogue import JUDGES
+
+TEXT = (Path(__file__).resolve().parents[1] / "docs" / "judges.md").read_text(encoding="utf-8")
+SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
+
+
+def test_there_is_one_for_every_judge() -> None:
+    assert list(SECTIONS) == [judge.name for judge in JUDGES]
+
+
+@pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.name)
+def test_the_example_is_so(judge: jurist.Judge) -> None:
+    row, said = map(json.loads, re.findall(r"```json\n(.*?)```", SECTIONS[judge.name], re.DOTALL))
+    verdict = jurist.load(f"{judge.name}:basic")(**row)
+    values = [None if value is None else judge.answer.to_json(value) for value in verdict.values]
+    assert {"status": verdict.status, "values": values} == said

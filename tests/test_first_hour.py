@@ -1,0 +1,101 @@
+"""The first hour of a new user, typed line by line: what each command ends with, and the line that says so."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from pathlib import Path
+
+import pytest
+from small import Done, cli
+
+ROOT = Path(__file__).resolve().parents[1]
+JUDGE = ROOT / "docs" / "may_send.py"
+FAST = "--optimizer fewshot --set sizes=2 --set sets=2 --set first=4 --set sample=6 --split 40/20/40"
+"""A compilation of a second, and one that finds nothing: few rows, few demonstrations."""
+
+HOUR: list[tuple[str, int, str]] = [
+    # what is there
+    ("jurist judges", 0, "fect-3d-reasoning"),
+    ("jurist judgs", 2, "did you mean judges?"),
+    ("jurist evaluate fect:basic --gold fect-min", 1, "did you mean fect-mini?"),
+    ("jurist evaluate fectt:basic --gold fect-mini", 1, "did you mean fect?"),
+    ("jurist completion bash", 0, "complete"),
+    # gold of one's own, as it comes: everything that is wrong at once, then mended in one command
+    ("jurist gold check may_send.py --gold raw.csv", 1, "3  verdict  unknown label 'ok'"),
+    ("jurist gold check may_send.py --gold raw.csv", 1, "80  reply    the field is missing"),
+    ("jurist gold check may_send.py --gold raw.csv", 1, "rows cannot be used"),
+    ("jurist gold check may_send.py --gold raw.csv --column anwser=reply", 1, "did you mean answer?"),
+    ("jurist gold check may_send.py --gold raw.csv --column answer=repply", 2, "did you mean reply?"),
+    (
+        "jurist gold import may_send.py raw.csv --column answer=reply --map ok=send --rejects bad.jsonl "
+        "--output gold.jsonl",
+        0,
+        "79 cases written to gold.jsonl; 1 rows that cannot be used are in bad.jsonl",
+    ),
+    ("jurist gold check may_send.py --gold gold.jsonl --split 40/20/40", 0, "policy is empty in 1 cases"),
+    # what cannot be done says what can
+    ("jurist compile may_send.py --gold gold.jsonl --set foo=1", 1, "has no setting foo; use one of block"),
+    ("jurist compile may_send.py --gold gold.jsonl --optimizer opr", 1, "did you mean opro?"),
+    ("jurist run may-send --input gold.jsonl --output o.jsonl", 1, "no judge is called 'may-send'"),
+    # compiled, and not shown to be better: the name works all the same, and says for what it stands
+    (f"jurist compile may_send.py --gold gold.jsonl {FAST}", 0, "compiled is not shown to be better"),
+    ("jurist run may-send --input gold.jsonl --output out.jsonl", 0, "may-send:basic: 79 rows"),
+    ("jurist evaluate may-send --gold gold.jsonl", 0, "no version of may-send was shown to be better"),
+    ("jurist export may-send --to markdown", 0, "Decide what happens to a drafted reply"),
+    ("jurist run may-send@1 --input gold.jsonl --output one.jsonl", 0, "may-send@1: 79 rows"),
+    ("jurist compare may-send@1 may-send:basic --gold gold.jsonl", 0, "may-send@1 against may-send:basic"),
+    ("jurist artifacts list", 0, "may-send@1"),
+    # one judge is simply scored, with each class and what was taken for what
+    ("jurist evaluate may-send:basic --gold gold.jsonl", 0, "what people said (rows)"),
+    # the caller's own columns come back, in the format of the output's name
+    ("jurist run may-send:basic --input new.csv --column answer=reply --output out.csv", 0, "80 verdicts"),
+]
+
+
+def _label(number: int) -> str:
+    if number == 40:
+        return "maybe"
+    if number in (1, 3, 5):
+        return "ok"
+    if number % 10 < 2:
+        return "Send" if number % 2 else "HOLD"
+    return "send" if number % 2 else "hold"
+
+
+def _files() -> None:
+    """Write gold as people keep it, columns and labels under their own names, and new rows without labels."""
+    with Path("raw.csv").open("w", newline="") as raw, Path("new.csv").open("w", newline="") as new:
+        gold, rows = csv.writer(raw), csv.writer(new)
+        gold.writerow(["policy", "answer", "verdict", "group"])
+        rows.writerow(["id", "policy", "answer", "channel"])
+        for number in range(80):
+            policy = "" if number == 7 else f"Refunds take {number} days."
+            answer = f"Thank you for writing, number {number}."
+            gold.writerow([policy, answer, _label(number), f"talk-{number // 4}"])
+            rows.writerow([f"row-{number}", policy, answer, "mail"])
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("may_send.py").write_text(JUDGE.read_text(encoding="utf-8"), encoding="utf-8")
+    _files()
+    return tmp_path
+
+
+def _typed(line: str) -> Done:
+    return cli(*shlex.split(line)[1:])
+
+
+def test_every_line_ends_as_it_should_and_says_so(desk: Path) -> None:
+    for line, code, words in HOUR:
+        done = _typed(line)
+        assert done.code == code, f"{line}\n{done.err}"
+        assert words in done.out + done.err, f"{line}\n{done.out}\n{done.err}"
+        assert "Traceback" not in done.err
+    with Path("out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["id"], row["channel"]) for row in rows] == [
+        (f"row-{number}", "mail") for number in range(80)
+    ]
