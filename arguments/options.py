@@ -37,7 +37,7 @@ class Options:
                 exclusive[alone] = parser.add_mutually_exclusive_group()
             place = exclusive[alone] if alone else parser
             if name:
-                place.add_argument(name, dest=item.name, **told)
+                place.add_argument(*name.split(), dest=item.name, **told)
             else:
                 place.add_argument(item.name, **told)
 
@@ -58,7 +58,7 @@ def option(name: str, default: Any = None, *, help: str, exclusive: str = "", **
     """Return a field that is an option.
 
     Args:
-        name: such as ``--seed``.
+        name: such as ``--seed``, or ``-o --output`` with its short name before it.
         default: its value if it is not given.
         help: one line.
         exclusive: options of a group with the same word here exclude each other.

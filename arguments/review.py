@@ -27,8 +27,7 @@ class PageOptions(JudgedGold):
     """Of ``jurist review``."""
 
     output: str = option(
-        "-o",
-        "--output",
+        "-o --output",
         required=True,
         metavar="F.jsonl",
         help="where labels are kept; an existing file goes on",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..arguments.report import ReportOptions
@@ -11,7 +12,9 @@ from ..keeping.artifacts import Artifact, Store
 from ..keeping.locating import judge_of
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
+from ..report.document import Document
 from ..report.page import as_page
+from ..report.saved import saved_report
 from .common import store_of, write_text
 from .printing import Result
 
@@ -20,20 +23,23 @@ __all__ = ["run"]
 
 def run(options: ReportOptions) -> Result:
     """Write the page, and say where it is."""
+    saved = Path(options.subject)
+    if saved.suffix in (".json", ".jsonl"):
+        return _written(saved_report(saved), options.output or f"{saved.stem}.html")
     store = store_of(options)
     artifact = store.load(options.subject)
     judge = judge_of(artifact, store)
     gold, problem = _gold(options.gold, artifact, judge, store)
-    document = ArtifactReport(
-        artifact=artifact, judge=judge, store=store, gold=gold, no_gold=problem
-    ).document()
-    path = options.output or f"{artifact.judge}-{artifact.version}.html"
-    write_text(as_page(document), path)
+    found = ArtifactReport(artifact=artifact, judge=judge, store=store, gold=gold, no_gold=problem)
     notes = [f"the inputs of the cases are not in it: {problem}"] if problem else []
-    data = {"report": path, "artifact": artifact.ref, "headline": document.headline}
-    return Result(
-        data=data, body=[f"{document.headline}: {document.lead[0]}", f"report: {path}"], notes=notes
-    )
+    return _written(found.document(), options.output or f"{artifact.judge}-{artifact.version}.html", notes)
+
+
+def _written(document: Document, path: str, notes: Sequence[str] = ()) -> Result:
+    write_text(as_page(document), path)
+    data = {"report": path, "subject": document.subject, "headline": document.headline}
+    said = ": ".join([document.headline, *document.lead[:1]])
+    return Result(data=data, body=[said, f"report: {path}"], notes=notes)
 
 
 def _gold(named: str | None, artifact: Artifact, judge: Judge, store: Store) -> tuple[Gold | None, str]:

@@ -7,7 +7,7 @@ from the gold again, whose cases are known by the hash of their inputs.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,12 +21,13 @@ from ..gold.strata import ceiling_of
 from ..keeping.artifacts import Artifact, Store
 from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
-from .document import Counts, Document, Facts, Lines, Part, Plot, Section, Tone
+from .document import Document, Facts, Lines, Part, Plot, Section, Tone
+from .figures import TAKEN, class_table, confusion_counts, score_parts
 from .history import basic_state, curve
 from .judged import paired_cases, rows_of
 from .plotting import Series, element
 from .raters import ceiling_table
-from .scores import OFFLINE, counts_line, metric_cell, scores_table, spend_line
+from .scores import OFFLINE, counts_line, spend_line
 from .table import Table, table
 from .unmeasured import unmeasured
 from .votes import calibration, drawn_fully, thresholds
@@ -150,61 +151,25 @@ class ArtifactReport:
         return unmeasured(self._card, proof=bool(self._proof), raters=raters, offline=self._offline)
 
     def _scores(self) -> Section:
-        scores, metric = self._card["scores"], self._card["decision"]["metric"]
-        shared = [name for name in scores["basic"] if _bounded(scores, name)]
-        drawn = [
-            Series(
-                name=system,
-                points=tuple((place, scores[system][name]["value"]) for place, name in enumerate(shared)),
-                low=tuple(scores[system][name]["low"] for name in shared),
-                high=tuple(scores[system][name]["high"] for name in shared),
-            )
-            for system in _SYSTEMS
-        ]
-        words = "; ".join(
-            f"{name}: basic {metric_cell(scores['basic'][name])}, compiled {metric_cell(scores['compiled'][name])}"
-            for name in shared
-        )
-        svg = element(
-            drawn, name="scores", x="value, with its 95 % interval", y="", kind="intervals", labels=shared
-        )
-        plot = Plot(title="basic and compiled on the sealed test", svg=svg, words=words)
         counted = Lines(texts=tuple(counts_line(system, self._card["counts"][system]) for system in _SYSTEMS))
+        metric = self._card["decision"]["metric"]
         return Section(
             name="scores",
             title="Scores",
             intro="On the sealed test, each with the interval that other cases of the same kind would mostly give. "
             "The star marks the metric that was compiled for.",
-            parts=(*([plot] if shared else []), scores_table("", scores, metric), counted),
+            parts=(*score_parts(self._card["scores"], metric, "the sealed test"), counted),
         )
 
     def _classes(self) -> Section:
+        rows = {system: self._rows(system) for system in _SYSTEMS} if self._proof else {}
         parts: list[Part] = []
-        for system in _SYSTEMS if self._proof else ():
-            rows = self._rows(system)
-            counts = confused(self.judge.answer, rows)
-            if counts:
-                columns = tuple(next(iter(counts.values())))
-                cells = {gold: tuple(judged.values()) for gold, judged in counts.items()}
-                parts.append(Counts(title=system, corner="people said", columns=columns, rows=cells))
-        for system in _SYSTEMS if self._proof else ():
-            found = class_scores(self._rows(system), self.judge.comparison)
-            if found:
-                cells_ = [
-                    [
-                        one.label,
-                        one.gold,
-                        *(metric_cell(s.to_json()) for s in (one.precision, one.recall, one.f1)),
-                    ]
-                    for one in found
-                ]
-                columns_ = ["class", "in gold", "precision [95 % interval]", "recall", "f1"]
-                parts.append(table(f"each class against the rest, {system}", columns_, cells_))
-        intro = (
-            "Rows are what people said, columns what the judge said; the stronger the colour, the larger the share of "
-            "the row."
-        )
-        return Section(name="classes", title="What was taken for what", intro=intro, parts=tuple(parts))
+        for system, own in rows.items():
+            parts += confusion_counts(system, confused(self.judge.answer, own))
+        for system, own in rows.items():
+            found = [one.to_json() for one in class_scores(own, self.judge.comparison)]
+            parts += class_table(f"each class against the rest, {system}", found)
+        return Section(name="classes", title="What was taken for what", intro=TAKEN, parts=tuple(parts))
 
     def _votes(self) -> Section:
         samples = int((self._card.get("thresholds") or {}).get("samples") or 1)
@@ -380,9 +345,3 @@ class ArtifactReport:
             *((f"version of {name}", version) for name, version in (card.get("versions") or {}).items()),
         ]
         return Section(name="provenance", title="Where it comes from", parts=(Facts(rows=tuple(rows)),))
-
-
-def _bounded(scores: Mapping[str, Mapping[str, Any]], name: str) -> bool:
-    """Return whether a metric lies in [-1, 1] with its intervals, as those that share an axis must."""
-    found: Sequence[Mapping[str, float]] = [scores[system][name] for system in _SYSTEMS]
-    return all(-1 <= one[end] <= 1 for one in found for end in ("low", "value", "high"))

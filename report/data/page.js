@@ -71,7 +71,7 @@
     golds() {
       const values = new Set(this.cases.flatMap((one) => one.units.map((unit) => this.text(unit.gold))));
       values.delete("");
-      if (values.size > 30) { this.gold.parentElement.remove(); this.gold = null; return; }
+      if (!values.size || values.size > 30) { this.gold.parentElement.remove(); this.gold = null; return; }
       for (const value of ["", ...[...values].sort()]) this.gold.append(make("option", { value }, value || "anything"));
     }
 
@@ -121,7 +121,7 @@
 
     preview(one) {
       const unit = one.units.find((each) => each.became !== "right") || one.units[0];
-      const text = this.text(unit.text) || (one.inputs.length ? this.text(one.inputs[one.inputs.length - 1][1]) : `case ${one.id}`);
+      const text = (unit && this.text(unit.text)) || (one.inputs.length ? this.text(one.inputs[one.inputs.length - 1][1]) : `case ${one.id}`);
       return text.slice(0, 200);
     }
 
@@ -143,7 +143,7 @@
       return [
         make("h3", {}, ...one.kinds.map((kind) => this.tag(kind)), `case ${one.id}`),
         ...(where ? [make("p", { class: "where", dir: "auto" }, where)] : []),
-        this.verdicts(one),
+        ...(one.units.length ? [this.verdicts(one)] : []),
         ...one.notes.flatMap((note) => this.note(note)),
         ...one.inputs.flatMap(([name, value]) => [make("h4", {}, this.text(name)), ...textNode(this.text(value))]),
       ];
@@ -151,10 +151,11 @@
 
     verdicts(one) {
       const several = one.units.some((unit) => this.text(unit.text));
-      const head = [...(several ? ["unit"] : []), "people said", ...this.data.systems, ""];
+      const known = one.units.some((unit) => this.text(unit.gold));
+      const head = [...(several ? ["unit"] : []), ...(known ? ["people said"] : []), ...this.data.systems, ""];
       const rows = one.units.map((unit) => make("tr", {},
         ...(several ? [make("td", { class: "text", dir: "auto" }, this.text(unit.text))] : []),
-        make("td", { class: "verdict", dir: "auto", "data-of": "people said" }, this.text(unit.gold) || "-"),
+        ...(known ? [make("td", { class: "verdict", dir: "auto", "data-of": "people said" }, this.text(unit.gold) || "-")] : []),
         ...unit.said.map((said, place) => make("td", { class: "verdict", dir: "auto", "data-of": this.data.systems[place] },
           this.text(said) || "no answer")),
         make("td", {}, this.tag(unit.became))));

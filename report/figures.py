@@ -1,0 +1,75 @@
+"""Parts of reports that several have: scores with their intervals, and what was taken for what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .document import Counts, Part, Plot
+from .plotting import Series, element
+from .scores import metric_cell, scores_table
+from .table import Table, table
+
+__all__ = ["TAKEN", "class_table", "confusion_counts", "score_parts"]
+
+TAKEN = (
+    "Rows are what people said, columns what the judge said; the stronger the colour, the more of the row."
+)
+"""What has to be said of such a table."""
+Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Who was scored -> metric -> value, low and high of the interval, worst and best case."""
+
+
+def score_parts(scores: Scores, metric: str, where: str) -> list[Part]:
+    """Return the scores of everybody as a plot of those metrics that share a scale, and as a table of all.
+
+    Args:
+        scores: the same metrics of everybody.
+        metric: the judge's own, which is marked.
+        where: what they were measured on, for the title.
+    """
+    shared = [name for name in next(iter(scores.values())) if _bounded(scores, name)]
+    full = scores_table("", scores, metric)
+    if not shared:
+        return [full]
+    drawn = [
+        Series(
+            name=system,
+            points=tuple((place, own[name]["value"]) for place, name in enumerate(shared)),
+            low=tuple(own[name]["low"] for name in shared),
+            high=tuple(own[name]["high"] for name in shared),
+        )
+        for system, own in scores.items()
+    ]
+    words = "; ".join(
+        f"{name}: " + ", ".join(f"{system} {metric_cell(own[name])}" for system, own in scores.items())
+        for name in shared
+    )
+    svg = element(
+        drawn, name="scores", x="value, with its 95 % interval", y="", kind="intervals", labels=shared
+    )
+    return [Plot(title=f"{' and '.join(scores)} on {where}", svg=svg, words=words), full]
+
+
+def _bounded(scores: Scores, name: str) -> bool:
+    """Return whether a metric lies in [-1, 1] with its intervals, as those that share an axis must."""
+    return all(-1 <= own[name][end] <= 1 for own in scores.values() for end in ("low", "value", "high"))
+
+
+def confusion_counts(title: str, counts: Mapping[str, Mapping[str, int]]) -> list[Part]:
+    """Return gold -> judged -> units as a table; nothing where there are none."""
+    if not counts:
+        return []
+    columns = tuple(next(iter(counts.values())))
+    rows = {gold: tuple(judged.values()) for gold, judged in counts.items()}
+    return [Counts(title=title, corner="people said", columns=columns, rows=rows)]
+
+
+def class_table(title: str, classes: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Return the scores of each class, given as JSON values; nothing where there are no classes."""
+    rows = [
+        [one["label"], one["gold"], *(metric_cell(one[name]) for name in ("precision", "recall", "f1"))]
+        for one in classes
+    ]
+    columns = ["class", "in gold", "precision [95 % interval]", "recall", "f1"]
+    return [table(title, columns, rows)] if rows else []

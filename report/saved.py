@@ -1,0 +1,273 @@
+"""Reports of saved results: what ``evaluate``, ``compare`` and ``run`` wrote, and any other command's JSON object."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import JuristError, UsageError
+from .document import Cases, Document, Facts, Lines, Part, Section, Tone
+from .figures import TAKEN, class_table, confusion_counts, score_parts
+from .scores import counts_line, spend_line
+from .table import table
+
+__all__ = ["saved_report"]
+
+_CASES: tuple[tuple[str, Tone, str], ...] = (
+    ("wrong", "bad", "not judged as people judged it"),
+    ("abstained", "open", "the model answered, and the answer is unusable"),
+    ("failed", "open", "the machinery failed: network, quota"),
+    ("wavering", "open", "the judge's own samples differ"),
+    ("judged", "good", "it has a verdict"),
+)
+_RUN = {"id", "status", "units"}
+
+
+def saved_report(path: Path) -> Document:
+    """Return the report of a file.
+
+    Raises:
+        UsageError: it cannot be read. JuristError: it is no JSON object of a command, and no output of a run.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{path}: it cannot be read: {error}", hint="name a judge, or a file of results"
+        ) from error
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return _run(path, text)
+    if isinstance(data, Mapping) and data.keys() >= _RUN:
+        return _run(path, text)
+    if not isinstance(data, Mapping) or not data:
+        raise _no_result(path)
+    try:
+        if "disagreements" in data:
+            return _evaluation(path, data)
+        return _comparison(path, data) if "tests" in data and "judges" in data else _any(path, data)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _no_result(path) from error
+
+
+def _no_result(path: Path) -> JuristError:
+    return JuristError(
+        f"{path} is no result of a command",
+        hint="give what --json or --output of evaluate, compare or assess wrote, or the JSON lines of a run",
+    )
+
+
+def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:
+    metric, judge = data["metric"], data["judge"]
+    value = data["scores"][metric]
+    wrong = len(data["disagreements"])
+    left = f" {data['left_out']} cases were left out because the judge was compiled on them." * bool(
+        data["left_out"]
+    )
+    cases = [_disagreement(judge, one) for one in data["disagreements"]]
+    parts = [
+        *confusion_counts(judge, data["confusion"]),
+        *class_table("each class against the rest", data["classes"]),
+    ]
+    return Document(
+        subject=judge,
+        about=f"on {data['gold']}, answered by {data['model']}; from {path.name}",
+        headline=f"{metric} {value['value']:.3f}",
+        tone="open",
+        lead=(
+            f"With other cases of the same kind it would mostly lie between {value['low']:.3f} and {value['high']:.3f} "
+            f"(95 % interval). {wrong} of {data['cases']} cases are not judged as people judged them.{left}",
+        ),
+        sections=(
+            Section(
+                name="scores",
+                title="Scores",
+                parts=(
+                    *score_parts({judge: data["scores"]}, metric, data["gold"]),
+                    Lines(texts=(counts_line(judge, data["counts"]),)),
+                ),
+            ),
+            Section(name="classes", title="What was taken for what", intro=TAKEN, parts=tuple(parts)),
+            Section(
+                name="cases",
+                title="The disagreements",
+                intro="The worst first; of equals, those that the judge's own samples agreed on most.",
+                parts=(Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases),) if cases else (),
+            ),
+            _cost([data["spend"]]),
+        ),
+    )
+
+
+def _disagreement(judge: str, one: Mapping[str, Any]) -> dict[str, Any]:
+    status = one["status"]
+    note = {
+        "system": judge,
+        "status": status,
+        "agreement": None,
+        "reasoning": one["reasoning"],
+        "error": one["error"],
+    }
+    kinds = ["wrong", *([status] if status in ("abstained", "failed") else [])]
+    return {
+        "id": one["id"],
+        "group": "",
+        "source": one["source"],
+        "kinds": kinds,
+        "inputs": [
+            ["difference", one["wrong"]],
+            *([name, _text(value)] for name, value in one["inputs"].items()),
+        ],
+        "units": [],
+        "notes": [note],
+    }
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
+    judges, tests, metric = data["judges"], data["tests"], data["metric"]
+    shown = [one for one in tests if one["verdict"] in ("better", "worse")]
+    headline = (
+        f"{len(shown)} of {len(tests)} differences are shown"
+        if tests
+        else f"{metric} of {len(judges)} judges"
+    )
+    warnings = dict.fromkeys(f"Warning: {text}" for one in tests for text in one["warnings"])
+    consistency = [
+        [one["name"], f"{found['agreement']:.1%}", f"{found['unanimous']:.1%}"]
+        for one in judges
+        if (found := one.get("consistency"))
+    ]
+    parts = score_parts({one["name"]: one["scores"] for one in judges}, metric, data["gold"])
+    return Document(
+        subject=" and ".join(one["name"] for one in judges),
+        about=f"on {data['gold']}, {data['cases']} cases, asked {data['repeats']} time(s); from {path.name}",
+        headline=headline,
+        tone="good" if shown else "open",
+        lead=tuple(one["words"] for one in tests),
+        sections=(
+            Section(name="scores", title="Scores", parts=tuple(parts)),
+            Section(
+                name="answers",
+                title="Answers",
+                parts=(
+                    Lines(texts=tuple(counts_line(one["name"], one["counts"]) for one in judges)),
+                    *(
+                        [
+                            table(
+                                "asked again",
+                                ["judge", "agree with the mode", "cases all agree on"],
+                                consistency,
+                            )
+                        ]
+                        if consistency
+                        else []
+                    ),
+                    *([Lines(texts=tuple(warnings))] if warnings else []),
+                ),
+            ),
+            _cost([one["spend"] for one in judges]),
+        ),
+    )
+
+
+def _cost(spends: Sequence[Mapping[str, Any]]) -> Section:
+    names = ("calls", "replayed", "input_tokens", "output_tokens", "cost", "unpriced")
+    total = {name: sum(one.get(name, 0) for one in spends) for name in names}
+    return Section(name="cost", title="What it cost", parts=(Lines(texts=(spend_line(total),)),))
+
+
+def _run(path: Path, text: str) -> Document:
+    try:
+        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+        if not rows or not all(isinstance(row, Mapping) and row.keys() >= _RUN for row in rows):
+            raise _no_result(path)
+        judge, cases = str(rows[0]["judge"]), [_judged(row) for row in rows]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _no_result(path) from error
+    ended = Counter(str(row["status"]) for row in rows)
+    said = Counter(unit["said"][0] or "no answer" for case in cases for unit in case["units"])
+    usable = ended["verdict"]
+    return Document(
+        subject=judge,
+        about=f"answered by {rows[0].get('model')}; from {path.name}",
+        headline=f"{usable} of {len(rows)} rows have a verdict",
+        tone="good" if usable == len(rows) else "open",
+        lead=(", ".join(f"{count} {status}" for status, count in ended.items()) + ".",),
+        sections=(
+            Section(
+                name="verdicts",
+                title="Verdicts",
+                parts=(
+                    table("", ["verdict", "units"], [[name, count] for name, count in said.most_common(30)]),
+                ),
+            ),
+            Section(
+                name="cases",
+                title="The rows",
+                parts=(Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases),),
+            ),
+            _cost([row.get("usage") or {} for row in rows]),
+        ),
+    )
+
+
+def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
+    status = row["status"]
+    units = [
+        {
+            "text": unit["text"],
+            "gold": "",
+            "said": [_text(value) if (value := unit.get("label", unit.get("value"))) is not None else ""],
+            "became": "judged" if status == "verdict" else status,
+        }
+        for unit in row["units"]
+    ]
+    shares = [unit["agreement"] for unit in row["units"] if unit.get("agreement") is not None]
+    wavers = ["wavering"] if min(shares, default=1.0) < 1 else []
+    note = {"system": row["judge"], "status": status, "agreement": min(shares, default=None)}
+    return {
+        "id": str(row["id"]),
+        "group": str(row.get("group") or ""),
+        "source": str(row.get("source") or ""),
+        "kinds": wavers or [status if status in ("abstained", "failed") else "judged"],
+        "inputs": [],
+        "units": units,
+        "notes": [{**note, "reasoning": row.get("reasoning") or "", "error": row.get("error") or ""}],
+    }
+
+
+def _any(path: Path, data: Mapping[str, Any]) -> Document:
+    """Return every value of an object under its name: what a result of another command holds."""
+    sections = []
+    for number, (name, value) in enumerate(data.items()):
+        rows = tuple(_flat("", value))
+        part: Part = Facts(rows=rows)
+        sections.append(Section(name=f"part{number}", title=str(name), parts=(part,) if rows else ()))
+    return Document(
+        subject=path.name,
+        about="as the command wrote it",
+        headline="Saved results",
+        tone="open",
+        lead=(),
+        sections=tuple(sections),
+    )
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _flat(f"{name} {key}".strip(), one)
+    elif isinstance(value, list) and any(isinstance(one, Mapping | list) for one in value):
+        for number, one in enumerate(value, 1):
+            yield from _flat(f"{name} {number}".strip(), one)
+    else:
+        shown = f"{value:.4g}" if isinstance(value, float) else _text(value)
+        yield name or "value", shown

@@ -1,0 +1,99 @@
+"""Reports of saved results: their figures are those of the file, and what is no result is refused."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import claims, cli, write_jsonl
+
+from jurist.errors import JuristError
+from jurist.report.saved import saved_report
+
+
+@pytest.fixture
+def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    # an odd label is one that the engine disagrees with
+    rows = [
+        {**row, "factual": not row["factual"]} if place < 3 else row for place, row in enumerate(claims())
+    ]
+    write_jsonl(tmp_path / "gold.jsonl", rows)
+    return tmp_path / "gold.jsonl"
+
+
+def page(path: str) -> tuple[str, Any]:
+    """Return a report's text, and the cases in it."""
+    done = cli("report", path, "-o", "page.html")
+    assert done.code == 0, done.err
+    text = html.unescape(Path("page.html").read_text(encoding="utf-8"))
+    packed = re.findall(r'<script type="text/plain">([^<]+)</script>', text)
+    return text, json.loads(gzip.decompress(base64.b64decode(packed[0]))) if packed else None
+
+
+def test_an_evaluation(gold: Path) -> None:
+    found = cli("evaluate", "fect:basic", "--gold", gold, "--output", "r.json", "--json").json
+    text, cases = page("r.json")
+    for one in found["scores"].values():
+        assert f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" in text
+    assert [case["id"] for case in cases["cases"]] == [one["id"] for one in found["disagreements"]]
+    assert f"{len(found['disagreements'])} of 42 cases" in text
+
+
+def test_a_comparison(gold: Path) -> None:
+    argv = ("fect:basic", "fect-3d:basic", "--gold", gold, "--repeats", 2, "--output", "r.json")
+    found = cli("compare", *argv, "--json").json
+    text, cases = page("r.json")
+    assert cases is None
+    for one in found["judges"]:
+        assert f"{one['name']}: {one['counts']['units']['answered']} units answered" in text
+    for test in found["tests"]:
+        assert test["words"] in text
+
+
+def test_a_run(gold: Path) -> None:
+    assert cli("run", "fect:basic", "--input", gold, "--output", "r.jsonl").code == 0
+    text, cases = page("r.jsonl")
+    assert "42 of 42 rows have a verdict" in text
+    rows = [json.loads(line) for line in Path("r.jsonl").read_text(encoding="utf-8").splitlines()]
+    said = [unit["label"] for row in rows for unit in row["units"]]
+    assert [unit["said"][0] for case in cases["cases"] for unit in case["units"]] == said
+
+
+def test_any_other_object_shows_every_value(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps({"models": [{"name": "m", "rates": {"raw": 0.25}}], "n": 3}), encoding="utf-8")
+    parts = [part.rows for section in saved_report(path).sections for part in section.parts]  # type: ignore[union-attr]
+    assert parts == [(("1 name", "m"), ("1 rates raw", "0.25")), (("value", "3"),)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "[1]",
+        "3",
+        "{}",
+        "no json",
+        '{"id": 1}\n{"id": 2}',
+        '{"disagreements": []}',
+        '{"tests": 1, "judges": 2}',
+    ],
+)
+def test_what_is_no_result_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(JuristError, match="is no result of a command"):
+        saved_report(path)
+
+
+def test_a_missing_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(JuristError, match="cannot be read"):
+        saved_report(tmp_path / "none.json")
