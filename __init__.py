@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import compare, compile, evaluate, judge, load
+    from .api import compare, compile, evaluate, gate, judge, load
     from .cases import Case
     from .engines.meter import Budget
     from .engines.models import Model
@@ -50,6 +50,7 @@ _HOMES = {
     "compare": "api",
     "compile": "api",
     "evaluate": "api",
+    "gate": "api",
     "judge": "api",
     "load": "api",
     "Artifact": "keeping.artifacts",
@@ -110,6 +111,7 @@ __all__ = [
     "compile",
     "evaluate",
     "frozen",
+    "gate",
     "judge",
     "load",
     "verifier",

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from .engines.meter import Budget
@@ -17,6 +18,7 @@ from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, Plan, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment
+from .jobs.gating import Criteria, Gate, Gating, Limit, gate_of
 from .keeping.artifacts import Store
 from .keeping.loading import LoadedJudge, load_judge
 from .keeping.locating import find_judge, locate
@@ -28,7 +30,7 @@ from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
 from .programs.judge import Judge
 
-__all__ = ["GoldLike", "compare", "compile", "evaluate", "judge", "load"]
+__all__ = ["GoldLike", "compare", "compile", "evaluate", "gate", "judge", "load"]
 
 GoldLike: TypeAlias = "str | os.PathLike[str] | Gold | Any"
 """A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
@@ -256,6 +258,56 @@ def compare(
     with paying(experiment, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
         answers = experiment.ask(job)
     return compared(answers, gold=given.name, left_out=experiment.left_out, pairs=pairs, seed=seed)
+
+
+def gate(
+    judge: str | Judge,
+    gold: GoldLike,
+    *,
+    minimum: Mapping[str, float] = MappingProxyType({}),
+    maximum: Mapping[str, float] = MappingProxyType({}),
+    not_worse_than: str | Judge | None = None,
+    margin: float | None = None,
+    sure: bool = False,
+    max_unusable: float = 0.05,
+    model: str | Model = "offline",
+    budget: Budget | None = None,
+    seed: int = 0,
+    store: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    fresh: bool = False,
+    **options: Any,
+) -> Gate:
+    """Say whether a judge is good enough on gold, and not worse than another version.
+
+    Args:
+        judge: a reference or a judge as for :func:`load`.
+        gold: labelled rows; see :data:`GoldLike`. Rows that a judge was compiled on are left out, and counted.
+        minimum: metric -> the lowest value that passes.
+        maximum: metric -> the highest value that passes, of an error.
+        not_worse_than: a reference; fails if the judge is shown to be worse in the paired test.
+        margin: fails unless the interval shows that it is worse by this much at most.
+        sure: hold the worse end of the 95 % interval against the limits.
+        max_unusable: the largest share of labelled units without an answer.
+        model: who answers.
+        budget: hard limits.
+        seed: of the permutation test.
+        store, resume, fresh, options: as for :func:`compare`.
+
+    Raises:
+        What :func:`compare` raises; UsageError: a limit is of a metric that there is not.
+    """
+    limits = [Limit(metric=name, value=value, lowest=True) for name, value in minimum.items()]
+    limits += [Limit(metric=name, value=value, lowest=False) for name, value in maximum.items()]
+    criteria = Criteria(limits=tuple(limits), sure=sure, max_unusable=max_unusable, margin=margin)
+    place = _store(store)
+    judges = [judge, *([] if not_worse_than is None else [not_worse_than])]
+    contenders = tuple(load_judge(one, store=place, **options).with_model(_model(model)) for one in judges)
+    given = _gold(gold, contenders[0].judge)
+    work = Gating(contenders=contenders, gold=given, budget=budget or Budget(), criteria=criteria)
+    with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
+        answers = work.ask(job)
+    return gate_of(work, answers, seed=seed)
 
 
 def _gold(gold: GoldLike, judge: Judge) -> Gold:

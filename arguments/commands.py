@@ -7,6 +7,7 @@ from .command import Command
 from .compare import COMPARE, EVALUATE
 from .compile import COMPILE
 from .faithqa import BENCHMARK
+from .gate import GATE
 from .generate import ASSESS, DATASET, DIALOGUE, ITEMS
 from .gold import GOLD
 from .haluagent import HALUAGENT, PEOPLE
@@ -24,6 +25,7 @@ COMMANDS: tuple[Command, ...] = (
     EVALUATE,
     RUN,
     COMPARE,
+    GATE,
     THREE,
     FIVE,
     PEOPLE,

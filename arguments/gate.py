@@ -1,0 +1,92 @@
+"""What ``gate`` takes."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from .command import Command
+from .groups import (
+    Checkpoints,
+    Common,
+    GoldOptions,
+    Limits,
+    ModelOptions,
+    SamplingOptions,
+    StrictnessOptions,
+    VerifierOptions,
+    pair,
+    share,
+)
+from .options import flag, option, positional, repeated
+
+__all__ = ["GATE", "GateOptions"]
+
+
+def _limit(text: str) -> tuple[str, float]:
+    metric, value = pair(text)
+    try:
+        return metric, float(value)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{value!r} is no number: write METRIC=NUMBER, as f1=0.8") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions(
+    GoldOptions,
+    ModelOptions,
+    VerifierOptions,
+    SamplingOptions,
+    StrictnessOptions,
+    Limits,
+    Checkpoints,
+    Common,
+):
+    """Of ``jurist gate``."""
+
+    judge: str = positional("JUDGE[@V]|JUDGE:basic", help="what is to pass")
+    minimum: tuple[tuple[str, float], ...] = repeated(
+        "--min", type=_limit, metavar="METRIC=VALUE", help="the lowest value that passes"
+    )
+    maximum: tuple[tuple[str, float], ...] = repeated(
+        "--max", type=_limit, metavar="METRIC=VALUE", help="the highest value that passes, of an error"
+    )
+    sure: bool = flag("--sure", help="hold the worse end of the 95 %% interval against --min and --max")
+    not_worse_than: str | None = option(
+        "--not-worse-than",
+        metavar="@TAG|JUDGE@V",
+        help="fail if the judge is shown to be worse than this one",
+    )
+    margin: float | None = option(
+        "--margin",
+        type=float,
+        metavar="M",
+        help="with --not-worse-than: fail unless the interval shows that it is worse by M at most",
+    )
+    max_unusable: float = option(
+        "--max-unusable",
+        0.05,
+        type=share,
+        metavar="SHARE",
+        help="largest share of units without an answer (default: 0.05)",
+    )
+    junit: str | None = option("--junit", metavar="F.xml", help="write the checks as JUnit, for CI")
+
+
+GATE = Command(
+    name="gate",
+    does="gate.run",
+    options=GateOptions,
+    help="""\
+Pass or fail a judge in CI: limits of its metrics on gold, and not worse than another version in a paired test.
+""",
+    examples="""\
+examples:
+  jurist gate fect --gold labels.csv --min f1=0.8 --not-worse-than @prod
+  jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --junit gate.xml --markdown >> $GITHUB_STEP_SUMMARY
+  jurist gate reply-score --gold labels.csv --max mae=0.5
+
+Exit code 0 if every check holds, 3 if one does not, 1 if it could not be found out.
+In pytest: jurist.testing.assert_judge.
+""",
+)

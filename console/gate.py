@@ -1,0 +1,81 @@
+"""``jurist gate``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ..arguments.gate import GateOptions
+from ..errors import UsageError
+from ..jobs.foresee import foresee
+from ..jobs.gating import Criteria, Gate, Gating, Limit, gate_of
+from ..keeping.loading import LoadedJudge
+from ..keeping.paying import Start, paying
+from ..report.junit import junit
+from ..report.scores import OFFLINE
+from ..report.table import table
+from .common import budget_of, gold_of, judge_of, model_of, store_of, verifier_model, write_text
+from .compare import asked
+from .printing import Part, Result
+
+__all__ = ["run"]
+
+
+def run(options: GateOptions) -> Result:
+    """Hold a judge against limits and another version; exit code 3 if it does not pass."""
+    criteria = _criteria(options)
+    store = store_of(options)
+    names = [options.judge, *([_other(options)] if options.not_worse_than else [])]
+    contenders = tuple(_loaded(options, name) for name in names)
+    gold = gold_of(options.gold, contenders[0].judge, options)
+    work = Gating(contenders=contenders, gold=gold, budget=budget_of(options), criteria=criteria)
+    root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
+    with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
+        answers = asked(work, job, foresee(work), yes=options.yes)
+        found = gate_of(work, answers, seed=options.seed)
+        if options.output:
+            write_text(json.dumps(found.to_json(), ensure_ascii=False, indent=2), options.output)
+        if options.junit:
+            checks = [(one.name, one.passed, one.words) for one in found.checks]
+            write_text(junit(f"{found.judge} on {found.gold}", checks), options.junit)
+    return _result(found, offline=all(one.model.offline for one in contenders))
+
+
+def _result(found: Gate, *, offline: bool) -> Result:
+    rows = [["pass" if one.passed else "FAIL", one.name, one.words] for one in found.checks]
+    body: list[Part] = [table("", ["", "check", "found"], rows), found.words, *([OFFLINE] if offline else [])]
+    return Result(data=found.to_json(), body=body, code=0 if found.passed else 3)
+
+
+def _criteria(options: GateOptions) -> Criteria:
+    limits = [
+        Limit(metric=metric, value=value, lowest=lowest)
+        for given, lowest in ((options.minimum, True), (options.maximum, False))
+        for metric, value in given
+    ]
+    if not limits and not options.not_worse_than:
+        raise UsageError(
+            "there is nothing to pass", hint="give --min METRIC=VALUE, --max METRIC=VALUE or --not-worse-than"
+        )
+    if options.margin is not None and not options.not_worse_than:
+        raise UsageError("--margin says how much worse than what", hint="give --not-worse-than too")
+    return Criteria(
+        limits=tuple(limits), sure=options.sure, max_unusable=options.max_unusable, margin=options.margin
+    )
+
+
+def _other(options: GateOptions) -> str:
+    named = str(options.not_worse_than)
+    return options.judge.partition("@")[0].removesuffix(":basic") + named if named[:1] in "@:" else named
+
+
+def _loaded(options: GateOptions, name: str) -> LoadedJudge:
+    loaded = judge_of(
+        name,
+        options,
+        store_of(options),
+        concurrency=options.concurrency,
+        strictness=options.strictness,
+        verifier=verifier_model(options, options.timeout, options.seed),
+    )
+    return loaded.with_model(model_of(options, options.model, options.seed))

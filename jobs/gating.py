@@ -1,0 +1,211 @@
+"""A gate: whether a judge is good enough on gold, and not worse than another version, in checks that pass or fail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ..errors import UsageError, choices
+from ..evaluation.comparisons import shown_metrics
+from ..evaluation.contrasts import Contrast
+from ..evaluation.measured import Score
+from .comparing import Comparison, Contender, compare
+from .experiment import Answers, Experiment
+
+__all__ = ["Check", "Criteria", "Gate", "Gating", "Limit", "gate_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """What a metric must reach, or must not exceed.
+
+    Attributes:
+        metric: its name.
+        value: the limit.
+        lowest: whether it is the lowest that passes, and not the highest.
+    """
+
+    metric: str
+    value: float
+    lowest: bool
+
+    @property
+    def name(self) -> str:
+        """``f1 >= 0.8``."""
+        return f"{self.metric} {'>=' if self.lowest else '<='} {self.value:g}"
+
+    def check(self, scores: Contender, *, sure: bool) -> Check:
+        """Hold a judge's score against it: the value, or if ``sure`` the worse end of its 95 % interval."""
+        score = scores.scores[self.metric]
+        held = _end(score, self.lowest) if sure else score.value
+        passed = held >= self.value if self.lowest else held <= self.value
+        low, high = score.interval.low, score.interval.high
+        return Check(
+            name=f"{self.name}{', for sure' if sure else ''}",
+            passed=passed,
+            words=f"{self.metric} {score.value:.3f} [{low:.3f}, {high:.3f}]",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criteria:
+    """What a judge must meet.
+
+    Attributes:
+        limits: of metrics.
+        sure: hold the worse end of the 95 % interval against the limits, not the value.
+        max_unusable: the largest share of labelled units without an answer, 0 to 1.
+        margin: by how much the judge may be worse than the other one: its interval must show that it is no more. By
+            default it fails if it is shown to be worse.
+
+    Raises:
+        UsageError: a limit, the share or the margin is no number that can be met.
+    """
+
+    limits: tuple[Limit, ...] = ()
+    sure: bool = False
+    max_unusable: float = 0.05
+    margin: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that mean nothing."""
+        numbers = (*(one.value for one in self.limits), self.max_unusable, self.margin or 0.0)
+        if not all(map(math.isfinite, numbers)) or not 0 <= self.max_unusable <= 1 or (self.margin or 0) < 0:
+            raise UsageError(
+                "a limit is not a number that can be met",
+                hint="give finite limits, a share from 0 to 1 and a margin of 0 or more",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One thing that was asked of the judge: what, whether it holds, and the numbers."""
+
+    name: str
+    passed: bool
+    words: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gating(Experiment):
+    """The judge that is to pass, and the one that it must not be worse than, if there is one.
+
+    Attributes:
+        criteria: what it must meet.
+
+    Raises:
+        UsageError: a limit is of a metric that there is not.
+    """
+
+    fewest: ClassVar[int] = 1
+
+    criteria: Criteria = field(default_factory=Criteria)
+
+    def __post_init__(self) -> None:
+        """Refuse metrics that nobody would find before anything is paid."""
+        super().__post_init__()
+        judge = self.contenders[0].judge
+        known = [one.name for one in shown_metrics(judge.comparison, judge.metric)]
+        for limit in self.criteria.limits:
+            if limit.metric not in known:
+                raise UsageError(
+                    f"no metric of {judge.name} is called {limit.metric!r}", hint=choices(limit.metric, known)
+                )
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same gate when it is started again, as JSON values."""
+        return {**super().fingerprint(), "experiment": "gate"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """What a gate says.
+
+    Attributes:
+        judge: ``JUDGE@VERSION`` or ``JUDGE:basic``.
+        gold: the gold's name.
+        cases: rows judged.
+        checks: each with its numbers.
+        comparison: all scores, and the paired test if there is another judge.
+    """
+
+    judge: str
+    gold: str
+    cases: int
+    checks: tuple[Check, ...]
+    comparison: Comparison
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks hold."""
+        return all(one.passed for one in self.checks)
+
+    @property
+    def words(self) -> str:
+        """One line: the decision, and what decides it."""
+        failing = [one for one in self.checks if not one.passed]
+        said = "; ".join(f"{one.name} ({one.words})" for one in failing or self.checks)
+        decision = "passes" if self.passed else f"fails {len(failing)} of {len(self.checks)} checks"
+        return f"{self.judge} on {self.gold}, {self.cases} cases, {decision}: {said}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return {
+            "judge": self.judge,
+            "gold": self.gold,
+            "cases": self.cases,
+            "passed": self.passed,
+            "words": self.words,
+            "checks": [dict(vars(one)) for one in self.checks],
+            "comparison": self.comparison.to_json(),
+        }
+
+
+def gate_of(work: Gating, answers: Sequence[Answers], *, seed: int = 0) -> Gate:
+    """Hold what the first judge said against the criteria, and against what the second said if there is one.
+
+    Args:
+        work: what was asked.
+        answers: of every contender.
+        seed: of the permutation test.
+
+    Raises:
+        JuristError: nothing is labelled.
+    """
+    comparison = compare(answers, gold=work.gold.name, left_out=work.left_out, seed=seed)
+    one, criteria = comparison.contenders[0], work.criteria
+    return Gate(
+        judge=one.name,
+        gold=comparison.gold,
+        cases=comparison.cases,
+        checks=(
+            *(limit.check(one, sure=criteria.sure) for limit in criteria.limits),
+            *_not_worse(comparison.tests, criteria.margin),
+            _answered(one, criteria.max_unusable),
+        ),
+        comparison=comparison,
+    )
+
+
+def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:
+    found = []
+    for test in tests:
+        sign = 1.0 if test.higher_is_better else -1.0
+        lowest = min(sign * test.interval.low, sign * test.interval.high)
+        passed = test.verdict != "worse" if margin is None else lowest >= -margin
+        name = f"not worse than {test.second}" + (f" by more than {margin:g}" if margin is not None else "")
+        words = f"{test.metric} {test.difference:+.3f}, {test.interval_words}, p = {test.p_holm:.3g}"
+        found.append(Check(name=name, passed=passed, words=words))
+    return found
+
+
+def _answered(one: Contender, most: float) -> Check:
+    missing = 1.0 - one.counts.units.coverage
+    words = f"{missing:.1%} of the labelled units have no answer"
+    return Check(name=f"unusable <= {most:.1%}", passed=missing <= most, words=words)
+
+
+def _end(score: Score, lowest: bool) -> float:
+    return score.interval.low if lowest else score.interval.high

@@ -1,0 +1,132 @@
+"""``jurist gate``, ``jurist.gate`` and ``jurist.testing``: what passes, what fails, and that it is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from judges import changed
+from small import claims, cli, write_jsonl
+
+import jurist
+from jurist.errors import UsageError
+from jurist.keeping.artifacts import Store
+from jurist.programs.catalogue import find
+from jurist.report.junit import junit
+from jurist.testing import assert_judge
+
+FECT = find("fect")
+
+
+def hard() -> list[dict[str, Any]]:
+    """Return the small gold with every fourth label the other way: nobody gets all of it."""
+    return [
+        {**row, "factual": not row["factual"]} if place % 4 == 0 else row
+        for place, row in enumerate(claims())
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    write_jsonl(Path("gold.jsonl"), hard())
+
+
+@pytest.fixture(scope="module")
+def f1(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return the basic judge's own F1 on the small gold."""
+    gold = write_jsonl(tmp_path_factory.mktemp("gold") / "gold.jsonl", hard())
+    return jurist.evaluate("fect:basic", str(gold), store=gold.parent)["f1"]
+
+
+def run(*argv: object, code: int = 0) -> Any:
+    done = cli("gate", "fect:basic", "--gold", "gold.jsonl", *argv, "--json")
+    assert done.code == code, done.err
+    return done.json
+
+
+def test_limits_pass_at_the_value_and_fail_above_it(f1: Any) -> None:
+    assert run("--min", f"f1={f1.value!r}", "--max", f"f1={f1.value!r}")["passed"]
+    found = run("--min", f"f1={f1.value + 1e-9!r}", "--min", "f1=0", code=3)
+    assert [one["passed"] for one in found["checks"]] == [False, True, True]
+    assert "fails 1 of 3 checks" in found["words"]
+
+
+def test_to_be_sure_is_to_hold_the_end_of_the_interval(f1: Any) -> None:
+    between = (f1.interval.low + f1.value) / 2
+    assert f1.interval.low < between < f1.value
+    assert run("--min", f"f1={between}")["passed"]
+    assert not run("--min", f"f1={between}", "--sure", code=3)["passed"]
+    assert not run("--max", f"f1={(f1.interval.high + f1.value) / 2}", "--sure", code=3)["passed"]
+
+
+def test_a_worse_judge_does_not_pass_and_the_better_one_does() -> None:
+    store = Store("compiled")
+    silly = changed(FECT, "Every claim is factual, whatever the conversation says: always answer True.")
+    store.save(FECT, silly, {}, [], make_latest=True)
+    store.tag("fect@1", "prod")
+    same = run("--not-worse-than", "@prod", "--margin", "1")
+    assert same["checks"][0]["name"] == "not worse than fect@1 by more than 1"
+    one, two = (
+        ("fect:basic", "fect@1")
+        if same["comparison"]["tests"][0]["difference"] > 0
+        else ("fect@1", "fect:basic")
+    )
+    better = jurist.gate(one, "gold.jsonl", not_worse_than=two, max_unusable=1)
+    worse = jurist.gate(two, "gold.jsonl", not_worse_than=one, margin=0.0, max_unusable=1)
+    assert better.passed
+    assert not worse.passed
+    shown = jurist.gate(two, "gold.jsonl", not_worse_than=one, max_unusable=1)
+    assert shown.passed == (shown.comparison.tests[0].verdict != "worse")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "nothing to pass"),
+        (("--min", "nope=1"), "no metric of fect is called 'nope'"),
+        (("--min", "f1"), "no pair"),
+        (("--min", "f1=much"), "no number"),
+        (("--min", "f1=nan"), "can be met"),
+        (("--min", "f1=0", "--margin", "0.1"), "--not-worse-than"),
+        (("--not-worse-than", "@prod"), "no compiled artifact"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line_before_anything_is_asked(
+    arguments: tuple[str, ...], words: str
+) -> None:
+    done = cli("gate", "fect:basic", "--gold", "gold.jsonl", *arguments)
+    assert done.code in (1, 2)
+    assert words in done.err
+    assert "contender" not in done.err
+    assert done.out == ""
+
+
+def test_junit_and_markdown() -> None:
+    done = cli(
+        "gate", "fect:basic", "--gold", "gold.jsonl", "--min", "f1=1.5", "--junit", "g.xml", "--markdown"
+    )
+    assert done.code == 3
+    assert "| FAIL | f1 >= 1.5 |" in done.out
+    suite = ElementTree.parse("g.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    failure = suite[0].find("failure")
+    assert failure is not None
+    assert str(failure.get("message")).startswith("f1 ")
+
+
+def test_junit_holds_whatever_names_hold() -> None:
+    text = junit("a\x1b<b>&", [('"x" <y>\x00', False, "中\x07")])
+    assert "\x1b" not in text
+    assert ElementTree.fromstring(text.partition("\n")[2])[0][0].get("name", "").startswith('"x" <y>')
+
+
+def test_the_helper_fails_a_test_with_the_numbers() -> None:
+    assert assert_judge("fect:basic", "gold.jsonl", minimum={"f1": 0.0}).passed
+    with pytest.raises(AssertionError, match=r"fect:basic on .* fails 1 of 2 checks: f1 >= 2 \(f1 0\."):
+        assert_judge("fect:basic", "gold.jsonl", minimum={"f1": 2.0})
+    with pytest.raises(UsageError, match="nope"):
+        assert_judge("fect:basic", "gold.jsonl", maximum={"nope": 2.0})
