@@ -116,7 +116,7 @@ class ChooseOptions(Transport, Limits, Resume, Printed):
     """Of ``jurist artifacts choose``."""
 
     artifact: str = positional("JUDGE@VERSION")
-    candidate: str = positional("CANDIDATE", help="its id, or the beginning of it")
+    candidate: str = positional("CANDIDATE", help="its name in the history, its id, or the beginning of that")
     gold: str | None = option(
         "--gold",
         type=name,

@@ -7,25 +7,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..keeping.artifacts import Artifact, Store, prompt_text
+from ..optimizers.naming import candidate_names
 from ..report.history import Curve, basic_state, chosen_candidate, curve
 from ..report.plotting import draw
 from ..report.table import Table, table
 from .printing import Part
 from .watching import one_line
 
-__all__ = ["chart", "history_json", "history_table", "pareto_parts", "plot", "prompt_diff"]
+__all__ = ["artifact_names", "chart", "history_json", "history_table", "pareto_parts", "plot", "prompt_diff"]
 
 _WIDE, _HIGH = 64, 10
 
 
 def history_table(artifact: Artifact) -> Table:
     """Return one row a candidate; the chosen one is marked."""
-    chosen = chosen_candidate(artifact)
+    chosen, names = chosen_candidate(artifact), artifact_names(artifact)
     rows = [
         [
             row["step"],
+            names[row["candidate"]],
             f"{row['candidate']}{' *' if row['candidate'] == chosen else ''}",
-            row["parent"] or "-",
+            names.get(row["parent"] or "", "-"),
             one_line(str(row["source"])),
             row["calls"],
             _value(row["train"]),
@@ -39,6 +41,7 @@ def history_table(artifact: Artifact) -> Table:
     ]
     columns = [
         "step",
+        "name",
         "candidate",
         "parent",
         "source",
@@ -51,10 +54,18 @@ def history_table(artifact: Artifact) -> Table:
     return table(f"{artifact.ref} (* became the artifact)", columns, rows)
 
 
+def artifact_names(artifact: Artifact) -> dict[str, str]:
+    """Return what the candidates of an artifact's history are called, by their ids."""
+    return candidate_names((row["candidate"], str(row["source"])) for row in artifact.history)
+
+
 def history_json(artifact: Artifact) -> list[dict[str, Any]]:
     """Return the history, each row saying whether it was chosen."""
-    chosen = chosen_candidate(artifact)
-    return [{**row, "chosen": row["candidate"] == chosen} for row in artifact.history]
+    chosen, names = chosen_candidate(artifact), artifact_names(artifact)
+    return [
+        {**row, "name": names[row["candidate"]], "chosen": row["candidate"] == chosen}
+        for row in artifact.history
+    ]
 
 
 def _value(part: Mapping[str, float | None]) -> str:

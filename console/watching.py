@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -19,6 +19,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from ..engines.channel import CallContext
 from ..engines.meter import Meter
 from ..errors import printable
 from ..optimizers.base import Event, Job
@@ -37,8 +38,8 @@ _SHARE = 20
 """The table is computed for at most one part in this many of the time."""
 _QUIET = 30.0
 """Seconds without a line in a pipe after which one says how far the work is."""
-_NARROW, _SHORT = 110, 6
-"""Columns of a terminal below which the table leaves things out, and digits of an id then."""
+_NARROW = 110
+"""Columns of a terminal below which the table leaves things out."""
 _BETWEEN = 1.0
 """Seconds between two lines about steps or candidates; phases and notes are always printed."""
 
@@ -189,7 +190,8 @@ class _View:
             return self._phase
         self._look()
         meter = self.job.context.meter
-        return f"{self._best()}\n{_spent(meter)}\n{self._time(meter)}"
+        lines = [self._best(), _spent(meter), _trouble(self.job.context), self._time(meter)]
+        return "\n".join(line for line in lines if line)
 
     def _look(self) -> None:
         if self._standings is None or self._clock() < self._next:
@@ -207,9 +209,9 @@ class _View:
         if best is None or best.dev.value is None:
             return "best so far: none scored on the whole of dev yet"
         within = f" [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else ""
-        found = best.candidate
+        name = self._snapshot.names[best.candidate.id]
         return one_line(
-            f"best so far: {found.id} ({found.source}), {self._metric()} on dev {best.dev.value:.3f}{within}; "
+            f"best so far: {name}, {self._metric()} on dev {best.dev.value:.3f}{within}; "
             f"{self._snapshot.tried} candidates"
         )
 
@@ -223,24 +225,25 @@ class _View:
 
 
 def _table(snapshot: Snapshot, metric: str, width: int) -> Text:
-    """Return the standings; on a narrow terminal without parents and with shorter ids, so that they stay a table."""
+    """Return the standings; on a narrow terminal without parents, so that they stay a table."""
     narrow = width < _NARROW
     train = "train" if narrow else f"train {metric}"
     columns = ["candidate", "source", *(() if narrow else ("parent",)), train, f"dev {metric}", "gain [95 %]"]
     rows = []
     for one in snapshot.shown:
         chosen = snapshot.best is not None and one.candidate.id == snapshot.best.candidate.id
-        first, *others = _row(one, narrow=narrow)
+        first, *others = _row(one, snapshot.names, narrow=narrow)
         rows.append([f"* {first}" if chosen else first, *others])
     return Text(as_text(table("", columns, rows), width).rstrip("\n"))
 
 
-def _row(one: CandidateStatus, *, narrow: bool) -> list[str]:
+def _row(one: CandidateStatus, names: Mapping[str, str], *, narrow: bool) -> list[str]:
     found = one.candidate
+    name, parent = names[found.id], names.get(found.parent or "", "-")
     if narrow:
         train = f"{one.train.cases}/{one.train.of}"
-        return [found.id[:_SHORT], found.source, train, _part(one.dev), _gain(one.gain)]
-    return [found.id, found.source, found.parent or "-", _part(one.train), _part(one.dev), _gain(one.gain)]
+        return [name, found.source, train, _part(one.dev), _gain(one.gain)]
+    return [name, found.source, parent, _part(one.train), _part(one.dev), _gain(one.gain)]
 
 
 def _part(part: Part) -> str:
@@ -258,6 +261,18 @@ def _spent(meter: Meter) -> str:
     tokens = f"{meter.tokens} of {budget.tokens}" if budget.tokens is not None else f"{meter.tokens}"
     cost = f"{meter.cost:.4f} of {budget.cost:g}" if budget.cost is not None else f"{meter.cost:.4f}"
     return f"spent: {calls} calls, {tokens} tokens, {cost} USD"
+
+
+def _trouble(context: CallContext) -> str:
+    """Return what is waited for and what went wrong, in words; empty while all goes well."""
+    spend, waiting = context.ledger.spend(), context.meter.in_flight
+    if not (spend.retries or spend.failures):
+        return ""
+    last = f"; the last failure: {context.breaker.last}" if context.breaker.last else ""
+    return one_line(
+        f"{waiting} calls in flight; {spend.retries + spend.failures} failed, of which {spend.retries} were sent "
+        f"again and {spend.failures} given up{last}"
+    )
 
 
 def _clock(seconds: float) -> str:

@@ -39,6 +39,8 @@ __all__ = [
 
 _STRIDE = 1_000_003  # apart from any sample number in use
 _STEP = 0.1  # seconds; longer waits are made of such steps
+_TOLD = 120
+"""Characters of a failure that are shown while the work goes on."""
 _POLL = 0.002  # seconds between two looks whether the calls in flight have left room for one more
 
 
@@ -291,6 +293,7 @@ class Channel:
     ) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
         again = retryable(error) and attempt + 1 < self.attempts
+        self.context.breaker.last = f"{type(error).__name__}: {brief(error)[:_TOLD]}"
         taken = _taken(error.answer) if isinstance(error, EmptyReplyError) else Spend(calls=1)
         self.context.meter.settle(
             tokens=taken.input_tokens + taken.output_tokens, cost=taken.cost, reservation=reservation

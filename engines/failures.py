@@ -68,6 +68,8 @@ class Breaker:
 
     def __init__(self) -> None:
         self._row = 0
+        self.last = ""
+        """What the last failed call was told, whatever came of it."""
 
     def note(self, failed: bool, why: str) -> None:
         """Take note of how a case ended: by a failure of the machinery, and which.

@@ -27,6 +27,7 @@ from ..keeping.locating import judge_of
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.resolving import resolve_sampling
 from ..keeping.sealing import MATRIX, PROOF
+from ..optimizers.naming import candidate_names
 from ..optimizers.setting import Setting
 from ..programs.asking import Asker, Sampling
 from ..programs.judge import Judge
@@ -74,7 +75,7 @@ class Choosing:
 
     Attributes:
         ref: the artifact, as ``JUDGE@VERSION``.
-        candidate: the id of one of its candidates, or an unambiguous beginning of it.
+        candidate: the name of one of its candidates, its id, or an unambiguous beginning of that.
         gold: where the gold set is; default: under the name on the card.
         api_base: address of the model, where it is no longer the card's.
         timeout: seconds one request may take.
@@ -282,7 +283,8 @@ def _judge(artifact: Artifact, store: Store) -> Judge:
 
 
 def _row(artifact: Artifact, candidate: str) -> Mapping[str, Any]:
-    found = [
+    names = candidate_names((str(row.get("candidate")), str(row.get("source"))) for row in artifact.history)
+    found = [row for row in artifact.history if names[str(row.get("candidate"))] == candidate] or [
         row for row in artifact.history if str(row.get("candidate", "")).startswith(candidate) and candidate
     ]
     if len(found) != 1:

@@ -8,8 +8,8 @@ when it was scored on more cases. Draws nothing.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ..cases import Case
 from ..engines.meter import Meter
@@ -18,6 +18,7 @@ from ..evaluation.intervals import metric_interval
 from ..evaluation.units import encode
 from .base import Job
 from .board import Board, Candidate
+from .naming import candidate_names
 from .objective import Outcome
 from .standing import Standing
 
@@ -62,12 +63,14 @@ class Snapshot:
         best: the one that the board would choose now; ``None`` before the first was scored on dev.
         interval: 95 % of its value on dev.
         shown: the best few, best first; the chosen one is the first.
+        names: what candidates are called, by their ids.
     """
 
     tried: int
     best: CandidateStatus | None
     interval: tuple[float, float] | None
     shown: tuple[CandidateStatus, ...]
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 class Standings:
@@ -96,6 +99,7 @@ class Standings:
             best=best,
             interval=self._interval(best) if best and best.dev.whole else None,
             shown=tuple(shown),
+            names=candidate_names((one.id, one.source) for one in candidates),
         )
 
     def _with_gains(self, found: Sequence[CandidateStatus]) -> list[CandidateStatus]:

@@ -17,7 +17,9 @@ import pytest
 from rich.console import Console
 from small import claims, cli, write_jsonl
 
+from jurist.console import watching
 from jurist.console.watching import Watch, one_line
+from jurist.engines.channel import CallContext
 from jurist.engines.meter import Budget, Meter
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Event
@@ -127,6 +129,17 @@ def test_one_line(text: str) -> None:
     assert one_line(text).endswith("b")
 
 
+def test_calls_that_fail_are_said() -> None:
+    context = CallContext.fresh()
+    assert watching._trouble(context) == ""
+    context.ledger.add("judge", calls=5, retries=3, failures=1)
+    context.breaker.last = "LMTimeoutError: no\nanswer"
+    assert watching._trouble(context) == (
+        "0 calls in flight; 4 failed, of which 3 were sent again and 1 given up; "
+        "the last failure: LMTimeoutError: no answer"
+    )
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 @pytest.mark.parametrize("where", ["Standings.look", "Pace.see"])
 def test_a_fault_in_the_display_does_not_touch_the_work(
@@ -160,10 +173,10 @@ def test_the_table_shows_candidates_best_spend_and_time(monkeypatch: pytest.Monk
     assert "fect on gold, opro: optimizing" in shown
     assert re.search(r"candidate +source +parent +train f1 +dev f1 +gain \[95 %\]", shown)
     assert re.search(
-        r"\* [0-9a-f]{12} +\w+ +\S+ +\S+ \d+/12 +\d\.\d{3} 18/18 +[+-]\d\.\d{3} \[[+-]\d\.\d{3}, ", shown
+        r"\* [a-z-]+(?:-\d+)? +\w+ +\S+ +\S+ \d+/12 +\d\.\d{3} 18/18 +[+-]\d\.\d{3} \[[+-]\d\.\d{3}, ", shown
     )
     assert re.search(
-        r"best so far: [0-9a-f]{12} \(\w+\), f1 on dev \d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\]; \d+ cand", shown
+        r"best so far: [a-z-]+(?:-\d+)?, f1 on dev \d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\]; \d+ cand", shown
     )
     assert re.search(r"spent: \d+ of 4000 calls, \d+ tokens, 0\.0000 of 5 USD", shown)
     assert re.search(r"elapsed 0:00:\d\d, left (\?|at most \d:\d\d:\d\d)", shown)

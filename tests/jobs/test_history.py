@@ -76,7 +76,7 @@ def test_the_table_of_a_real_search_is_the_history() -> None:
     done = show("fect", "--history")
     rows = read_jsonl(Path("compiled/fect/1/history.jsonl"))
     for one in rows:
-        (line,) = [line for line in done.results if line.split()[1:2] == [one["candidate"]]]
+        (line,) = [line for line in done.results if line.split()[2:3] == [one["candidate"]]]
         assert one["source"] in line
         assert (f"{one['candidate']} *" in line) == (one["candidate"] == card["optimizer"]["candidate"])
         if one["dev"]["cases"] == card["gold"]["dev"]:
@@ -86,7 +86,9 @@ def test_the_table_of_a_real_search_is_the_history() -> None:
         else:
             assert one["calls_dev"] is None
     found = show("fect", "--history", "--json").json
-    assert [{key: one[key] for key in one if key != "chosen"} for one in found["history"]] == rows
+    assert [
+        {key: one[key] for key in one if key not in ("chosen", "name")} for one in found["history"]
+    ] == rows
     assert [one["candidate"] for one in found["history"] if one["chosen"]] == [card["optimizer"]["candidate"]]
 
 
