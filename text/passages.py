@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from .sentences import split
 from .wording import count_words
 
-__all__ = ["passages"]
+__all__ = ["WORDS", "passages"]
+
+WORDS: Final = 120
+"""Words of a passage, unless another limit is asked for."""
 
 
-def passages(text: str, words: int) -> Iterator[str]:
+def passages(text: str, words: int = WORDS) -> Iterator[str]:
     """Yield a text in passages of whole sentences, of at most ``words`` words each; a longer sentence is one alone."""
     start = end = length = 0
     for sentence in split(text):

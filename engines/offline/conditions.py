@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from ...text.measures import as_number
 from ...text.tables import filled, table
 from ...text.terms import CJK_STOP, is_cjk
 
@@ -23,7 +24,6 @@ _GIVEN: Final = re.compile(r"\b(?:given|provided|following|attached|below|above|
 _COUNTED: Final = re.compile(
     r"(?P<number>two|three|four|five|[两二三四五2345])\s*(?:given |following )?篇?(?P<what>[^\W\d_]+)"
 )
-_SMALL: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5}
 _CHUNK: Final = re.compile(r"[^\x00,.;:?!()\n，。；：？！]+")
 _EDGE_WORDS: Final = frozenset(_DATA["english"]["edges"].split())
 
@@ -57,7 +57,7 @@ def missing_parts(query: str) -> list[str]:
     missing = [f"{name} {number}".strip() for name, number, body in bodies if not body]
     numbers = {int(number) for name, number, _ in bodies if name == "article" and number}
     asked = instruction_of(query)
-    wanted = max([*numbers, *(_SMALL.get(one["number"], 0) for one in _counted_articles(asked))], default=0)
+    wanted = max([*numbers, *(as_number(one["number"]) or 0 for one in _counted_articles(asked))], default=0)
     if numbers:
         missing += [f"article {number}" for number in range(1, wanted + 1) if number not in numbers]
     held = {name for name, _, _ in bodies}

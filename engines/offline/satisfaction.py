@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from ...text.measures import as_number, parts
 from ...text.sentences import split
 from ...text.tables import table
-from ...text.terms import content_terms, is_cjk, number_words, shorten
+from ...text.terms import content_terms, is_cjk, shorten
 from .conditions import Condition, instruction_of
 
 __all__ = ["Seen", "mark"]
 
 _DATA: Final = table(__package__, "conditions")["marks"]
 _NAME: Final = re.compile(r"(?<![.!?\n] )(?<!^)\b[A-Z][a-z]{2,}")
-_ITEM: Final = re.compile(r"^[ \t]*(?:[-*+•]|\(?\d{1,2}[.)])[ \t]+\S", re.MULTILINE)
 _NEGATION: Final = frozenset(_DATA["exclusion"].split())
 _PERIOD: Final = re.compile(
     r"(?P<relation>before|after|since|in|until)(?: the)? (?:(?P<year>\d{3,4})(?P<decade>s)?|(?P<century>\w+) century)"
@@ -44,15 +44,10 @@ def mark(condition: Condition, text: str, query: str, response: str) -> Seen:
         response: what is judged.
     """
     if not condition.anchor:
-        return _of_missing(text, query, response)
-    if condition.category == "action":
-        return _action(condition.anchor, response)
-    if condition.category == "time":
-        return _time(condition.anchor, response)
-    if condition.category == "quantity":
-        return _quantity(condition.anchor, response)
-    if condition.category == "other":
-        return _excluded(condition.anchor, response)
+        return _of_missing(text, response)
+    by_anchor = {"action": _action, "time": _time, "quantity": _quantity, "other": _excluded}
+    if condition.category in by_anchor:
+        return by_anchor[condition.category](condition.anchor, response)
     return _named(condition, query, response)
 
 
@@ -65,7 +60,7 @@ def _quote(found: re.Match[str]) -> str:
     return shorten(found.string[start : found.end() + 60], 120)
 
 
-def _of_missing(text: str, query: str, response: str) -> Seen:
+def _of_missing(text: str, response: str) -> Seen:
     """Say whether a response notices missing material, asks for it, or makes it up."""
     noticed, asked, assumed = (_found(name, response) for name in ("missing", "asks", "assumes"))
     if re.search("says|指出", text):
@@ -81,12 +76,10 @@ def _of_missing(text: str, query: str, response: str) -> Seen:
 
 def _claims_part(text: str, response: str) -> bool:
     """Whether a response speaks of what a missing part says."""
-    part = re.search(r"\b(article(?: \d)?|response|query)\b", text)
+    part = re.search(r"\b(article|response|query)(?: (\d))?\b", text)
     if part is None:
         return False
-    name = {"article": "article|文章", "response": "response|回答", "query": "quer(?:y|ies)|question|问题"}
-    kind, _, number = part[1].partition(" ")
-    words = f"(?:article ?{number}|文章{number})" if number else f"the (?:{name[kind]})|文章"
+    words = f"article ?{part[2]}|文章{part[2]}" if part[2] else f"the (?:{_DATA['claims'][part[1]]})|文章"
     return re.search(words, response, re.IGNORECASE) is not None
 
 
@@ -117,12 +110,17 @@ def _time(anchor: str, response: str) -> Seen:
         outside = [year for year in years if not low <= year <= high]
         label = "misinterpreted" if len(outside) * 2 > len(years) else "satisfied"
         return Seen(label, f"years: {', '.join(map(str, years))}")
+    held = _held(_terms(anchor), response)
+    return _related(anchor, response) or Seen("satisfied", ", ".join(held) or "no year speaks against it")
+
+
+def _related(anchor: str, response: str) -> Seen | None:
+    """Return what is seen of a word that other words may stand for; ``None`` if the anchor holds none."""
     for word, related in _DATA["related"].items():
         if word in anchor:
             found = re.search(related, response, re.IGNORECASE)
             return Seen("satisfied", _quote(found)) if found else Seen("misinterpreted", f"no {word}")
-    held = _held(_terms(anchor), response)
-    return Seen("satisfied", ", ".join(held) or "no year speaks against it")
+    return None
 
 
 def _bounds(period: re.Match[str]) -> tuple[int, int]:
@@ -143,8 +141,11 @@ def _bounds(period: re.Match[str]) -> tuple[int, int]:
 
 
 def _quantity(anchor: str, response: str) -> Seen:
-    number = next((int(word) for word in number_words(anchor) if word.isdigit()), None)
-    items = len(_ITEM.findall(response))
+    number = next(
+        (found for word in re.findall(r"[a-z]+|[^\W\d_]|\d+", anchor.lower()) if (found := as_number(word))),
+        None,
+    )
+    items = len(parts(response, "item"))
     if number is None or not items:
         return Seen("satisfied", "no list to count")
     label = "satisfied" if items == number else "omitted" if items < number else "misinterpreted"
@@ -166,11 +167,9 @@ def _excluded(anchor: str, response: str) -> Seen:
 
 def _named(condition: Condition, query: str, response: str) -> Seen:
     """Say whether a subject, place or quality is in the response by its words."""
+    if (related := _related(condition.anchor, response)) is not None:
+        return related
     wanted = _terms(condition.anchor)
-    for word, related in _DATA["related"].items():
-        if word in condition.anchor:
-            found = re.search(related, response, re.IGNORECASE)
-            return Seen("satisfied", _quote(found)) if found else Seen("misinterpreted", f"no {word}")
     held = _held(wanted, response)
     if held or not wanted:
         return Seen("satisfied", ", ".join(held))

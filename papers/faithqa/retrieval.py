@@ -24,7 +24,6 @@ from ...text.terms import content_terms
 
 __all__ = ["Corpus", "Passages", "fact_check", "passages_of"]
 
-_WORDS: Final = 120  # of a passage
 _PLAIN: Final = (".txt", ".md")
 _SUFFIXES: Final = (*_PLAIN, "", ".jsonl", ".json")
 
@@ -66,7 +65,7 @@ def passages_of(path: str) -> Passages:
         " ".join(f"{title}: {passage}".split())
         for file in files
         for title, body in _documents(file)
-        for passage in passages(body, _WORDS)
+        for passage in passages(body)
     )
     if not texts:
         raise UsageError(f"{path}: there is no text", hint="name a folder of .txt, .md or JSON lines files")

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from ...programs.haluagent.checks import squeezed
+from ...text.measures import letters
 
 __all__ = ["read_choice", "read_truth"]
 
@@ -83,7 +83,7 @@ def _last(text: str) -> str:
 
 
 def _holds(text: str, option: str) -> bool:
-    return squeezed(option) in squeezed(text) if squeezed(option) else False
+    return letters(option) in letters(text) if letters(option) else False
 
 
 def _bare(text: str) -> bool:

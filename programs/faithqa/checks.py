@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from ...text.measures import Unit, letters, parts, plain_items
 from ...text.tables import table
-from .measures import Unit, letters, parts, plain_items
 
 __all__ = [
     "FORMS",

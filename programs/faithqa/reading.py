@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final, Literal
 
+from ...text.measures import CHINESE_NUMBER, NUMBER, Unit, as_number
 from ...text.tables import filled, table
 from .checks import Check, Counted, Edge, Formed, Initials, Mentions, Within, Written
-from .measures import CHINESE_NUMBER, NUMBER, Unit, as_number
 
 __all__ = ["check_of", "read_check"]
 

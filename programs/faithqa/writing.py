@@ -7,7 +7,7 @@ relationship, summary) bring material of which exactly one part is removed, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, Literal, Self, TypeAlias
 
 import dspy
@@ -23,6 +23,7 @@ from ...signatures.faithqa import (
     WriteEvaluationQuery,
     WriteFactQuery,
 )
+from ...text.tables import table
 from ...text.wording import is_chinese
 from ..answers.checks import Check, CheckedItem
 from ..frozen import frozen
@@ -46,19 +47,7 @@ LIMIT: Final = 4
 
 _EASY: Final = {"difficulty": "easy", "conditions": 3}
 _CHECKS: Final = ("language", "answerable", "conditions")
-_HEADS: Final[Mapping[str, Sequence[str]]] = {
-    "en": (
-        "How well does the given response answer the given query following the provided article?",
-        "Evaluate how well the response answers the query on the basis of the article.",
-        "Rate from 1 to 5 how well the response answers the query, using only the article.",
-    ),
-    "zh": ("请根据下面的文章，评价回答是否正确地回应了问题。", "请根据文章评价下面的回答，并给出1到5分。"),
-}
-_LABELS: Final = {
-    "en": {"query": "Query", "article": "Article", "response": "Response"},
-    "zh": {"query": "问题", "article": "文章", "response": "回答"},
-}
-_LANGUAGES: Final = {"en": "English", "zh": "Chinese"}
+_SAID: Final[dict[str, Any]] = table(__package__, "queries")
 _FIXED_WORDS: Final = re.compile(r"\d+|[\"“][^\"”]+[\"”]")
 
 
@@ -114,8 +103,9 @@ class WriteQuery(Stepwise):
     def steps(self, **plan: Any) -> Steps:
         """Write, verify, and map what should be complete."""
         task, language = plan["task"], plan["language"]
+        said_in = _SAID[language]
         writer, given = self._writer(plan)
-        said = yield writer, {**given, "language": _LANGUAGES[language]}
+        said = yield writer, {**given, "language": said_in["language"]}
         query = _assembled(plan, said)
         verified = yield self.verify, {"query": query}
         if task in OMISSION:
@@ -125,7 +115,7 @@ class WriteQuery(Stepwise):
         found = items or []
         number = sum(item.category != MISSING for item in found)
         checks = {
-            "language": _check(is_chinese(query) == (language == "zh"), f"it is not {_LANGUAGES[language]}"),
+            "language": _check(is_chinese(query) == (language == "zh"), f"it is not {said_in['language']}"),
             "answerable": _answerable(verified, wanted=task in OMISSION),
             "conditions": _conditions(plan, query, number),
         }
@@ -154,13 +144,13 @@ def _assembled(plan: Mapping[str, Any], said: Any) -> str:
     if task in OMISSION:
         return _text(said, "query")
     if task == "evaluation":
-        heads = _HEADS[language]
+        heads = _SAID[language]["heads"]
         head = heads[len(texts[0]) % len(heads)]
         parts = {"query": _text(said, "question"), "article": texts[0], "response": _text(said, "response")}
     else:
         head = _text(said, "instruction")
         parts = {f"article {number}": text for number, text in enumerate(texts, 1)}
-    labels = _LABELS[language]
+    labels = _SAID[language]["labels"]
     blocks = [head]
     for name, body in parts.items():
         kind, _, number = name.partition(" ")

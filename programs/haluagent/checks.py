@@ -6,35 +6,29 @@ document's language, and no two answers say the same in nearly the same words.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 
+from ...text.measures import letters
 from ...text.sentences import split
 from ...text.terms import content_terms, numbers
 from ...text.wording import chinese_share, count_words, is_chinese
 
-__all__ = ["ALIKE", "alike", "leaks", "occurs", "problems", "shingles", "squeezed"]
+__all__ = ["ALIKE", "alike", "leaks", "occurs", "problems", "shingles"]
 
 ALIKE = 0.8
 """The share of common character pairs (Jaccard) from which two texts with the same numbers are near-duplicates."""
 _SHORT = 4  # words up to which an answer may be a foreign name or a number
 
 
-def squeezed(text: str) -> str:
-    """Return a text without case, width, spaces and punctuation."""
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
-
-
 def shingles(text: str) -> frozenset[str]:
-    """Return the pairs of neighbouring characters of the squeezed text; of a single character that one."""
-    plain = squeezed(text)
+    """Return the pairs of neighbouring characters of its letters; of a single character that one."""
+    plain = letters(text)
     return frozenset(plain[place : place + 2] for place in range(max(1, len(plain) - 1))) - {""}
 
 
 def alike(first: str, second: str) -> bool:
-    """Say whether two texts are near-duplicates: equal when squeezed, or the same numbers and most pairs in common."""
-    if squeezed(first) == squeezed(second):
+    """Say whether two texts are near-duplicates: the same letters, or the same numbers and most pairs in common."""
+    if letters(first) == letters(second):
         return True
     if numbers(first) != numbers(second):
         return False
@@ -54,8 +48,8 @@ def leaks(question: str, answer: str) -> bool:
 
     A comparison may name what it compares.
     """
-    plain = squeezed(answer)
-    if len(plain) > 1 and plain in squeezed(question):
+    plain = letters(answer)
+    if len(plain) > 1 and plain in letters(question):
         return True
     return bool(numbers(answer)) and set(content_terms(answer)) <= set(content_terms(question))
 
@@ -70,7 +64,7 @@ def problems(
         yield "the question gives its answer away"
     if any(_foreign(text, document) for text in (question, answer, hallucinated[place])):
         yield "a text is not in the language of the document"
-    if not squeezed(hallucinated[place]):
+    if not letters(hallucinated[place]):
         yield "the hallucinated answer is empty"
     if alike(hallucinated[place], answer):
         yield "the hallucinated answer repeats the correct answer"

@@ -31,7 +31,7 @@ from ...signatures.haluagent import (
     WriteQuestionZh,
     definition,
 )
-from ...text.passages import passages
+from ...text.passages import WORDS, passages
 from ...text.wording import is_chinese
 from ..answers.checks import CheckedItem
 from ..frozen import verifier
@@ -44,8 +44,6 @@ CHECKS: Final = ("answer", "hallucination", "label", "form")
 """The three verifiers (Corr., Halu. and Label of Table 3), and what code checks."""
 ANSWERS: Final = 3
 """Hallucinated answers to a question."""
-WORDS: Final = 120
-"""The context limit: words of a passage that a question is written from."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,8 +17,8 @@ from jurist.programs.faithqa.checks import (
     Within,
     Written,
 )
-from jurist.programs.faithqa.measures import Unit, as_number, parts
 from jurist.programs.faithqa.reading import check_of, read_check
+from jurist.text.measures import Unit, as_number, parts
 
 QUESTION = Edge("end", ("?", "？"), "mark")
 

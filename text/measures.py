@@ -1,15 +1,16 @@
 """What a text is made of: its words, lines, stanzas, paragraphs, sentences and list items, in English and Chinese.
 
-These are the units in which people state conditions on a text's form. It knows nothing of constraints.
+These are the units in which people state conditions on a text's form, and compare answers.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final, Literal
 
-from ...text.sentences import split
-from ...text.terms import CJK
+from .sentences import split
+from .terms import CJK
 
 __all__ = ["CHINESE_NUMBER", "NUMBER", "Unit", "as_number", "letters", "parts", "plain_items"]
 
@@ -73,8 +74,9 @@ def plain_items(text: str) -> tuple[int, int]:
 
 
 def letters(text: str) -> str:
-    """Return the text's letters and digits, lower-cased, without anything between them."""
-    return "".join(character for character in text.casefold() if character.isalnum())
+    """Return the text's letters and digits, without case, width, and anything between them."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(character for character in plain if character.isalnum())
 
 
 def as_number(text: str) -> int | None:
