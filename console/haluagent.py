@@ -97,7 +97,7 @@ def compiled_parts(
     title = f"the best prompts of each round, on {len(dev)} dev passages (C-FAITH Table 3)"
     rates = table(title, ("round", *found[0].rates, "candidate", ""), rows)
     return [rates, *([Verbatim(diff)] if diff else [])], {
-        "rounds": [one.to_json() for one in found],
+        "rounds": [asdict(one) for one in found],
         "diff": diff,
     }
 

@@ -2,8 +2,8 @@
 
 Three steps write: a question with its correct answer, hallucinated answers to it, and the type of each (section 3.1).
 Three verify, each with yes, no or uncertain (appendix A), and one compares a model's reply with the correct answer
-(section 4.2). Definitions and conditions are those of Table 1 and appendix A in our own words. Chinese variants
-subclass: the same fields, another instruction.
+(section 4.2). Definitions and conditions are those of Table 1 and appendix A in our own words. A Chinese
+variant has the same fields and another instruction.
 """
 
 from __future__ import annotations
@@ -16,21 +16,16 @@ __all__ = [
     "DEFINITIONS",
     "TYPES",
     "AnswerCheck",
-    "AnswerCheckZh",
     "AnswerQuestion",
     "HallucinationCheck",
-    "HallucinationCheckZh",
     "HallucinationType",
     "LabelCheck",
-    "LabelCheckZh",
     "LabelHallucinations",
-    "LabelHallucinationsZh",
     "QAConflict",
     "Verdict",
     "WriteHallucinations",
-    "WriteHallucinationsZh",
     "WriteQuestion",
-    "WriteQuestionZh",
+    "chinese",
     "definition",
 ]
 
@@ -93,13 +88,6 @@ class WriteQuestion(dspy.Signature):
     passage: str = dspy.OutputField(desc="the sentences of the document that the answer rests on, copied")
 
 
-class WriteQuestionZh(WriteQuestion):
-    """根据文档写一个问题及其正确答案。
-
-    问题要难，并且与文档讲述的内容有关。答案要回答这个问题，真实而且合乎逻辑。
-    """
-
-
 class WriteHallucinations(dspy.Signature):
     """Write three hallucinated answers to the question.
 
@@ -113,13 +101,6 @@ class WriteHallucinations(dspy.Signature):
     hallucinated_answers: list[str] = dspy.OutputField(
         desc="three hallucinated answers, in the language of the question"
     )
-
-
-class WriteHallucinationsZh(WriteHallucinations):
-    """为问题写三个幻觉答案。
-
-    每个答案都是对问题的回复，与依据和正确答案都不一致。只写回复本身，不写解释。
-    """
 
 
 class LabelHallucinations(dspy.Signature):
@@ -138,14 +119,6 @@ class LabelHallucinations(dspy.Signature):
     )
 
 
-class LabelHallucinationsZh(LabelHallucinations):
-    """判断每个幻觉答案属于哪种类型。
-
-    fabrication 虚构事实：内容是编造的。attribute 属性错误：特征说错。entity 实体错误：说成另一个实体。
-    relation 关系错误：事物之间的关系说错。spatiotemporal 时空幻觉：时间或地点有误。reference 虚假引用：用假的来源佐证。
-    """
-
-
 class AnswerCheck(dspy.Signature):
     """Check whether an answer to a question is correct. Take the document as true.
 
@@ -158,14 +131,6 @@ class AnswerCheck(dspy.Signature):
     answer: str = dspy.InputField(desc="the answer to check")
     reason: str = dspy.OutputField(desc="why, in one sentence")
     correct: Verdict = dspy.OutputField(desc="yes, no, or uncertain: whether the answer is correct")
-
-
-class AnswerCheckZh(AnswerCheck):
-    """检查问题的答案是否正确。文档的内容视为事实。
-
-    如果问题能够根据文档回答，答案回答了问题、与文档相符、自身也合理，则为 yes；
-    有一条不满足则为 no；无法判断则为 uncertain。
-    """
 
 
 class HallucinationCheck(dspy.Signature):
@@ -184,14 +149,6 @@ class HallucinationCheck(dspy.Signature):
     hallucinated: Verdict = dspy.OutputField(desc="yes, no, or uncertain: whether it is wrong and plausible")
 
 
-class HallucinationCheckZh(HallucinationCheck):
-    """检查一个幻觉答案是否可用：它是错的，但看起来是对问题的合理回复。
-
-    如果它回复了问题，与文档和正确答案相违背，并且不了解文档的人会觉得合理，则为 yes。
-    如果它说的和正确答案一样、没有回复问题或者不通，则为 no。无法判断则为 uncertain。
-    """
-
-
 class LabelCheck(dspy.Signature):
     """Check whether a hallucinated answer is of the type that it is said to be.
 
@@ -206,13 +163,6 @@ class LabelCheck(dspy.Signature):
     definition: str = dspy.InputField(desc="when this type applies")
     reason: str = dspy.OutputField(desc="why, in one sentence")
     fits: Verdict = dspy.OutputField(desc="yes, no, or uncertain: whether the definition is met")
-
-
-class LabelCheckZh(LabelCheck):
-    """检查幻觉答案是否属于所标的类型。
-
-    如果问题、正确答案和幻觉答案满足定义的每一个条件，则为 yes；有一个不满足则为 no；无法判断则为 uncertain。
-    """
 
 
 class QAConflict(dspy.Signature):
@@ -234,3 +184,34 @@ class AnswerQuestion(dspy.Signature):
 
     prompt: str = dspy.InputField(desc="a question, perhaps with options or with an answer to assess")
     response: str = dspy.OutputField(desc="the answer")
+
+
+_CHINESE: Final[dict[type[dspy.Signature], str]] = {
+    WriteQuestion: """根据文档写一个问题及其正确答案。
+
+问题要难，并且与文档讲述的内容有关。答案要回答这个问题，真实而且合乎逻辑。""",
+    WriteHallucinations: """为问题写三个幻觉答案。
+
+每个答案都是对问题的回复，与依据和正确答案都不一致。只写回复本身，不写解释。""",
+    LabelHallucinations: """判断每个幻觉答案属于哪种类型。
+
+fabrication 虚构事实：内容是编造的。attribute 属性错误：特征说错。entity 实体错误：说成另一个实体。
+relation 关系错误：事物之间的关系说错。spatiotemporal 时空幻觉：时间或地点有误。reference 虚假引用：用假的来源佐证。""",
+    AnswerCheck: """检查问题的答案是否正确。文档的内容视为事实。
+
+如果问题能够根据文档回答，答案回答了问题、与文档相符、自身也合理，则为 yes；
+有一条不满足则为 no；无法判断则为 uncertain。""",
+    HallucinationCheck: """检查一个幻觉答案是否可用：它是错的，但看起来是对问题的合理回复。
+
+如果它回复了问题，与文档和正确答案相违背，并且不了解文档的人会觉得合理，则为 yes。
+如果它说的和正确答案一样、没有回复问题或者不通，则为 no。无法判断则为 uncertain。""",
+    LabelCheck: """检查幻觉答案是否属于所标的类型。
+
+如果问题、正确答案和幻觉答案满足定义的每一个条件，则为 yes；有一个不满足则为 no；无法判断则为 uncertain。""",
+}
+
+
+def chinese(signature: type[dspy.Signature]) -> type[dspy.Signature]:
+    """Return a signature that writes or verifies with its Chinese instruction: the same fields."""
+    found: type[dspy.Signature] = signature.with_instructions(_CHINESE[signature])
+    return found

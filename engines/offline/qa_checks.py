@@ -211,31 +211,11 @@ def _conflict_reason(values: Values, found: dict[str, float], yes: bool) -> str:
 
 
 _CHECKS: Final[Mapping[str, _Check]] = {
-    "correct": _Check(
-        measure=_answer,
-        yes={
-            "best": 3.5, "whole": 1.0, "more": -4.0, "numbers": -3.0, "misfit": -2.0, "nothing": -1.5,
-            "relation": 2.0, _BIAS: -1.5,
-        },
-        uncertain={"nothing": 1.0, _BIAS: -1.5},
-        reason=_answer_reason,
-    ),
-    "hallucinated": _Check(
-        measure=_hallucination,
-        yes={"kept": -3.5, "turned": 2.5, "other": 2.0, "numbers": 2.0, "lost": 1.0, "misfit": -3.5, _BIAS: 0.5},
-        uncertain={_BIAS: -2.0},
-        reason=_hallucination_reason,
-    ),
-    "fits": _Check(
-        measure=_label,
-        yes={"match": 4.0, "misfit": -2.5, "unclear": -0.5, _BIAS: -1.5},
-        uncertain={"unclear": 1.0, _BIAS: -2.0},
-        reason=_label_reason,
-    ),
-    "conflict": _Check(
-        measure=_conflict,
-        yes={"kept": -3.5, "turned": 3.0, "other": 1.0, "numbers": 2.5, "lost": 1.0, "silent": -6.0, _BIAS: 0.75},
-        uncertain={},
-        reason=_conflict_reason,
-    ),
-}  # fmt: skip
+    name: _Check(measure=measure, reason=reason, **DATA["check"][name])
+    for name, measure, reason in (
+        ("correct", _answer, _answer_reason),
+        ("hallucinated", _hallucination, _hallucination_reason),
+        ("fits", _label, _label_reason),
+        ("conflict", _conflict, _conflict_reason),
+    )
+}

@@ -26,25 +26,17 @@ from ...generating.writing import generate, rejects_path
 from ...gold.writing import json_text, write_jsonl, write_whole
 from ...keeping.paying import Start
 from ...programs.asking import Verdict
+from ...programs.haluagent.judges import VERIFIERS
+from ...programs.judge import Judge
 from .aggregate import Statistics, aggregate, questions_of
 from .authors import authors_lines
 from .duplicates import NearDuplicates
 from .items import item_line
 
-__all__ = ["SHEETS", "Benchmark", "distinct", "make_benchmark"]
+__all__ = ["Benchmark", "distinct", "make_benchmark"]
 
 _BLOCKS: Final = 1000
 """Documents are drawn in at most as many blocks, so that the interval takes no more memory for more of them."""
-SHEETS: Final = {
-    "answer-check": {"answer": "correct_answer"},
-    "hallucination-check": {"correct_answer": "correct_answer", "hallucinated_answer": "hallucinated_answer"},
-    "label-check": {
-        "correct_answer": "correct_answer",
-        "hallucinated_answer": "hallucinated_answer",
-        "type": "type",
-    },
-}
-"""Judge -> its inputs, besides the question, by the fields of a verified row."""
 _AUTHORS: Final = {"generative": "generative_qa", "single-choice": "single_choice_qa"}
 """Format -> the authors' file."""
 _FILES: Final = ("benchmark", *_AUTHORS.values(), "benchmark.rejects")
@@ -180,17 +172,13 @@ def _sample(job: Generation, folder: Path, count: int, seed: int) -> None:
     wanted = {row["question_id"] for row in rows}
     names = ((f"{case.group}/{case.id[:8]}", case) for case in job.cases)
     texts = {name: case.inputs["knowledge"] for name, case in names if name in wanted}
-    for judge, fields in SHEETS.items():
-        write_jsonl(
-            (_to_label(row, judge, fields, texts) for row in rows), folder / "check" / f"{judge}.jsonl"
-        )
+    for judge in VERIFIERS:
+        write_jsonl((_to_label(row, judge, texts) for row in rows), folder / "check" / f"{judge.name}.jsonl")
     passed = {row["id"]: row in good for row in rows}
     write_whole(json.dumps(passed, ensure_ascii=False, indent=2) + "\n", folder / "check" / "passed.json")
 
 
-def _to_label(
-    row: Mapping[str, Any], judge: str, fields: Mapping[str, str], texts: Mapping[str, Any]
-) -> dict[str, Any]:
-    asked = {"id": row["id"], "group": row["group"], "question": row["question"]}
-    knowledge = {} if judge == "label-check" else {"knowledge": texts[row["question_id"]]}
-    return {**asked, **knowledge, **{name: row[field] for name, field in fields.items()}}
+def _to_label(row: Mapping[str, Any], judge: Judge, texts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a judge: its inputs, but for the definition, which follows from the type."""
+    known = {**row, "knowledge": texts[row["question_id"]], "answer": row["correct_answer"]}
+    return {name: known[name] for name in ("id", "group", *judge.input_fields) if name != "definition"}

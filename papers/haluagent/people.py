@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ...errors import GoldError, UsageError
 from ...evaluation.agreement import rater_agreement
@@ -18,13 +18,10 @@ from ...evaluation.shares import Share, shares
 from ...gold.goldset import Gold
 from ...gold.readers import read
 from ...gold.strata import rating_columns
-from ...programs.haluagent.judges import HALUAGENT_JUDGES
+from ...programs.haluagent.judges import VERIFIERS
 from ...programs.judge import Judge
-from .making import SHEETS
 
-__all__ = ["CHECKS", "PeopleCheck", "people_check"]
-
-CHECKS: Final = ("answer-check", "hallucination-check", "label-check", "all")
+__all__ = ["PeopleCheck", "people_check"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,16 +65,15 @@ def people_check(folder: Path, people: Path) -> dict[str, PeopleCheck]:
     groups: dict[str, str] = {}
     right: dict[str, dict[str, bool]] = {}
     alphas: dict[str, float | None] = {"all": None}
-    for judge in HALUAGENT_JUDGES:
-        if judge.name in SHEETS:
-            gold = Gold.load(people / f"{judge.name}.jsonl", judge, labelled=False)
-            names = dict(_items(folder / "check" / f"{judge.name}.jsonl", judge, groups))
-            right[judge.name] = _right(gold, names)
-            columns, of = rating_columns(gold.cases)
-            several = len(columns) > 1
-            alphas[judge.name] = (
-                rater_agreement(columns, judge.comparison, groups=of).alpha.value if several else None
-            )
+    for judge in VERIFIERS:
+        gold = Gold.load(people / f"{judge.name}.jsonl", judge, labelled=False)
+        names = dict(_items(folder / "check" / f"{judge.name}.jsonl", judge, groups))
+        right[judge.name] = _right(gold, names)
+        columns, of = rating_columns(gold.cases)
+        several = len(columns) > 1
+        alphas[judge.name] = (
+            rater_agreement(columns, judge.comparison, groups=of).alpha.value if several else None
+        )
     common = set.intersection(*(set(found) for found in right.values()))
     right["all"] = {name: all(found[name] for found in right.values()) for name in common}
     return {
@@ -86,7 +82,7 @@ def people_check(folder: Path, people: Path) -> dict[str, PeopleCheck]:
             alpha=alphas[name],
             unlabelled=len(passed) - len(right[name]),
         )
-        for name in CHECKS
+        for name in right
     }
 
 

@@ -6,8 +6,7 @@ Nothing is asked for it: a search keeps what every check said of everything that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from ...cases import Case
 from ...evaluation.measured import objective_score
@@ -29,10 +28,6 @@ class Round:
     number: int
     candidate: str
     rates: Mapping[str, float]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the line as plain JSON types."""
-        return asdict(self)
 
 
 def rounds_of(board: Board, dev: Sequence[Case]) -> list[Round]:

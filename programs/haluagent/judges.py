@@ -24,7 +24,14 @@ from ...text.wording import is_chinese
 from ..answers.labels import OneLabel
 from ..judge import Judge
 
-__all__ = ["ANSWER_CHECK", "HALLUCINATION_CHECK", "HALUAGENT_JUDGES", "LABEL_CHECK", "QA_CONFLICT"]
+__all__ = [
+    "ANSWER_CHECK",
+    "HALLUCINATION_CHECK",
+    "HALUAGENT_JUDGES",
+    "LABEL_CHECK",
+    "QA_CONFLICT",
+    "VERIFIERS",
+]
 
 _HELD_BACK: Final = frozenset({"no", "uncertain"})
 
@@ -63,7 +70,7 @@ _DECIDE: Final[tuple[tuple[str, str, type[dspy.Signature], dict[str, Any]], ...]
     ("label", "does the type of a hallucinated answer fit its definition", LabelCheck,
      {"unit": _WRONG, "rows": LabelCheckRow, "to_case": _label_case}),
 )  # fmt: skip
-ANSWER_CHECK, HALLUCINATION_CHECK, LABEL_CHECK = (
+VERIFIERS: Final = tuple(
     Judge(
         name=f"{name}-check",
         description=f"HaluAgent: {decides}",
@@ -74,6 +81,8 @@ ANSWER_CHECK, HALLUCINATION_CHECK, LABEL_CHECK = (
     )
     for name, decides, signature, more in _DECIDE
 )
+"""Those that verify an item, in the order in which they are asked."""
+ANSWER_CHECK, HALLUCINATION_CHECK, LABEL_CHECK = VERIFIERS
 QA_CONFLICT: Final = Judge(
     name="qa-conflict",
     description="C-FAITH: does a reply to a question conflict with the correct answer",
@@ -86,5 +95,5 @@ QA_CONFLICT: Final = Judge(
     ),
     bundled="haluagent-qa-conflict",
 )
-HALUAGENT_JUDGES: Final = (ANSWER_CHECK, HALLUCINATION_CHECK, LABEL_CHECK, QA_CONFLICT)
+HALUAGENT_JUDGES: Final = (*VERIFIERS, QA_CONFLICT)
 """All of them."""

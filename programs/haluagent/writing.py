@@ -8,8 +8,8 @@ verifier stands in the program once for each time that it is asked, so that call
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, Literal
 
 import dspy
 
@@ -18,17 +18,12 @@ from ...errors import UsageError
 from ...signatures.haluagent import (
     TYPES,
     AnswerCheck,
-    AnswerCheckZh,
     HallucinationCheck,
-    HallucinationCheckZh,
     LabelCheck,
-    LabelCheckZh,
     LabelHallucinations,
-    LabelHallucinationsZh,
     WriteHallucinations,
-    WriteHallucinationsZh,
     WriteQuestion,
-    WriteQuestionZh,
+    chinese,
     definition,
 )
 from ...text.passages import WORDS, passages
@@ -38,7 +33,7 @@ from ..frozen import verifier
 from ..generator import Generator
 from .checks import problems
 
-__all__ = ["CHECKS", "HALUAGENT", "HALUAGENT_ZH", "HaluAgent", "Prompts", "haluagent"]
+__all__ = ["CHECKS", "HALUAGENT", "HALUAGENT_ZH", "HaluAgent", "haluagent"]
 
 CHECKS: Final = ("answer", "hallucination", "label", "form")
 """The three verifiers (Corr., Halu. and Label of Table 3), and what code checks."""
@@ -46,42 +41,25 @@ ANSWERS: Final = 3
 """Hallucinated answers to a question."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prompts:
-    """The signatures of one language: what writes, and what verifies."""
-
-    question: type[dspy.Signature] = WriteQuestion
-    hallucinations: type[dspy.Signature] = WriteHallucinations
-    label: type[dspy.Signature] = LabelHallucinations
-    answer_check: type[dspy.Signature] = AnswerCheck
-    hallucination_check: type[dspy.Signature] = HallucinationCheck
-    label_check: type[dspy.Signature] = LabelCheck
-
-
-ENGLISH: Final = Prompts()
-CHINESE: Final = Prompts(
-    question=WriteQuestionZh,
-    hallucinations=WriteHallucinationsZh,
-    label=LabelHallucinationsZh,
-    answer_check=AnswerCheckZh,
-    hallucination_check=HallucinationCheckZh,
-    label_check=LabelCheckZh,
-)
+Language = Literal["en", "zh"]
+"""Of the instructions; what is written is in the language of the document."""
 
 
 class HaluAgent(dspy.Module):
     """Writes and verifies the items of one passage."""
 
-    def __init__(self, prompts: Prompts = ENGLISH) -> None:
+    def __init__(self, language: Language = "en") -> None:
         super().__init__()
-        self.question = dspy.Predict(prompts.question)
-        self.hallucinations = dspy.Predict(prompts.hallucinations)
-        self.label = dspy.Predict(prompts.label)
-        self.answer_check = verifier(dspy.Predict(prompts.answer_check))
-        self.hallucination_checks = [
-            verifier(dspy.Predict(prompts.hallucination_check)) for _ in range(ANSWERS)
-        ]
-        self.label_checks = [verifier(dspy.Predict(prompts.label_check)) for _ in range(ANSWERS)]
+
+        def asking(signature: type[dspy.Signature]) -> dspy.Predict:
+            return dspy.Predict(chinese(signature) if language == "zh" else signature)
+
+        self.question = asking(WriteQuestion)
+        self.hallucinations = asking(WriteHallucinations)
+        self.label = asking(LabelHallucinations)
+        self.answer_check = verifier(asking(AnswerCheck))
+        self.hallucination_checks = [verifier(asking(HallucinationCheck)) for _ in range(ANSWERS)]
+        self.label_checks = [verifier(asking(LabelCheck)) for _ in range(ANSWERS)]
 
     async def aforward(self, knowledge: str, title: str) -> dspy.Prediction:
         """Return an item with its checks for each hallucinated answer; none if no question was written."""
@@ -141,8 +119,8 @@ def _said(said: dspy.Prediction, field: str) -> dict[str, Any]:
     return {"verdict": said.get(field), "reason": said.reason}
 
 
-def haluagent(*, words: int = WORDS, prompts: Prompts = ENGLISH, name: str = "haluagent") -> Generator:
-    """Return the generator with another context limit or other prompts, under a name of its own.
+def haluagent(*, words: int = WORDS, language: Language = "en", name: str = "haluagent") -> Generator:
+    """Return the generator with another context limit or instructions in Chinese, under a name of its own.
 
     Raises:
         UsageError: the limit is not at least 20 words.
@@ -151,7 +129,7 @@ def haluagent(*, words: int = WORDS, prompts: Prompts = ENGLISH, name: str = "ha
         raise UsageError(f"a context of {words} words is too short", hint="give at least 20")
 
     def program() -> HaluAgent:
-        return HaluAgent(prompts)
+        return HaluAgent(language)
 
     def expand(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         return _cut(row, words)
@@ -159,7 +137,7 @@ def haluagent(*, words: int = WORDS, prompts: Prompts = ENGLISH, name: str = "ha
     return Generator(
         name=name,
         description="HaluAgent: questions, hallucinated answers and their types from documents, verified",
-        signature=prompts.question,
+        signature=WriteQuestion,
         program=program,
         checks=CHECKS,
         items=ANSWERS,
@@ -195,7 +173,7 @@ def _row(case: Case, item: CheckedItem, number: int) -> Mapping[str, Any]:
 
 HALUAGENT: Final = haluagent()
 HALUAGENT_ZH: Final = replace(
-    haluagent(prompts=CHINESE, name="haluagent-zh"),
+    haluagent(language="zh", name="haluagent-zh"),
     variant="chinese",
     description="HaluAgent with Chinese instructions, for Chinese documents",
 )
