@@ -208,6 +208,7 @@ def evaluate(
     _warn(loaded.note)
     given = _gold(gold, loaded.judge)
     work = Evaluating(contenders=(loaded,), gold=given, budget=budget or Budget())
+    _warn(_left_out(work))
     with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
         (answers,) = work.ask(job)
     return evaluation_of(work, answers)
@@ -255,6 +256,7 @@ def compare(
         _warn(note)
     given = _gold(gold, contenders[0].judge)
     experiment = Experiment(contenders=contenders, gold=given, repeats=repeats, budget=budget or Budget())
+    _warn(_left_out(experiment))
     with paying(experiment, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
         answers = experiment.ask(job)
     return compared(answers, gold=given.name, left_out=experiment.left_out, pairs=pairs, seed=seed)
@@ -320,6 +322,11 @@ def _gold(gold: GoldLike, judge: Judge) -> Gold:
 
 def _store(root: str | os.PathLike[str] | None, *, trust: bool = False) -> Store:
     return Store(None if root is None else Path(root), trust=Trust(given=trust))
+
+
+def _left_out(work: Experiment) -> str:
+    said = f"{work.left_out} rows are left out: an artifact was compiled on them or on near copies of them"
+    return said if work.left_out else ""
 
 
 def _warn(note: str) -> None:

@@ -23,9 +23,7 @@ def main() -> int:
     arguments = options.parse_args()
     if missing(arguments.data, arguments.judges):
         return 1
-    print(
-        "| judge | seed | basic F1 [95 %] | compiled F1 [95 %] | corrected / broken | McNemar p | decision |"
-    )
+    print("| judge | seed | basic F1 [95 %] | compiled F1 [95 %] | corrected / broken | p | decision |")
     print("|---|---|---|---|---|---|---|")
     for name in arguments.judges:
         _judge(name, arguments.data / name, arguments.seeds, arguments.optimizer)

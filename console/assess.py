@@ -101,7 +101,7 @@ def _body(work: Assessment, found: Sequence[Assessed], spend: Any) -> list[Part]
         ),
         _calibration(found[0]),
         f"judge: {work.judge.name} with {work.judge.model.name}, measured on {len(work.held_out)} rows of "
-        f"{work.calibration.name} ({left_out} left out because it was compiled on them)"
+        f"{work.calibration.name} ({left_out} left out because it was compiled on them or on near copies of them)"
         f"{below(work.judge.judge.answer.strictness)}",
         *(note for one in found for note in _notes(one)),
         f"spent: {total_line(spend)}",

@@ -39,7 +39,7 @@ def _scores(comparison: Comparison, metric: str) -> Table:
     rows = [[model, *("; ".join(cells.get((model, judge), ["-"])) for judge in judges)] for model in models]
     over = f" (mean ± sd over {comparison.repeats} repeats)" if comparison.repeats > 1 else ""
     left = (
-        f", {comparison.left_out} left out because a judge was compiled on them"
+        f", {comparison.left_out} left out because a judge was compiled on them or on near copies of them"
         if comparison.left_out
         else ""
     )

@@ -52,7 +52,8 @@ def run(options: EvaluateOptions) -> Result:
 
 def _body(found: Evaluation, worst: int) -> list[Part]:
     card = found.measured.to_card()
-    left = f", {found.left_out} left out because the judge was compiled on them" if found.left_out else ""
+    why = "left out because the judge was compiled on them or on near copies of them"
+    left = f", {found.left_out} {why}" if found.left_out else ""
     title = f"{found.judge} on {found.gold}: {found.cases} cases{left}"
     shown = found.disagreements[: max(0, worst)]
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from ..errors import GoldError, UsageError
 from ..evaluation.agreement import rater_agreement
 from ..evaluation.ceiling import human_ceiling
 from ..gold.columns import Rejects
+from ..gold.copies import NearCopies
 from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_split
 from ..gold.leaks import check_leaks
 from ..gold.merging import RULES, Merged, merge_gold
@@ -56,19 +58,21 @@ def check(options: CheckOptions) -> Result:
         return _refused(bad, refusal)
     parts = gold.split(options.seed, shares_of(options.split))
     check_leaks(parts)
-    problems = _problems(bad)
+    problems, near = _problems(bad), gold.near_copies
     facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}, **problems}
     body: list[Part] = [
         table(f"{gold.name}: {_found(gold, bad)}", ["what", "value"], list(facts.items())),
         *([_problem_table(bad)] if bad.count else []),
+        *([_near_table(near)] if near else []),
     ]
-    return Result(data=facts, body=body)
+    return Result(data={**facts, "near_copies": [asdict(one) for one in near]}, body=body)
 
 
 def _found(gold: Gold, bad: Rejects) -> str:
     """Return in words what is not as it should be, of the rows that are used."""
     said = [f"{bad.count} rows set aside in {bad.path}"] if bad.count else []
     said += [f"{name} is empty in {rows} cases" for name, rows in empty_inputs(gold.cases).items()]
+    said += [f"{len(one.groups)} groups hold near copies" for one in gold.near_copies]
     return "; ".join(said) or "no problem found"
 
 
@@ -88,6 +92,11 @@ def _problem_table(bad: Rejects) -> Table:
         [one.rows, one.field or "-", one.reason, ", ".join(one.places), one.hint] for one in bad.problems()
     ]
     return table("what is wrong", ["rows", "field", "problem", "first places", "what to do"], rows)
+
+
+def _near_table(near: Sequence[NearCopies]) -> Table:
+    title = "near copies: groups that a split takes as one"
+    return table(title, ["groups", "rows"], [[", ".join(one.groups), ", ".join(one.sources)] for one in near])
 
 
 def import_(options: ImportOptions) -> Result:

@@ -13,6 +13,7 @@ from .rowtypes import Row
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
+    from .copies import NearCopies
 
 __all__ = ["GoldData"]
 
@@ -44,6 +45,13 @@ class GoldData:
     ambiguous: tuple[Case, ...] = field(default=(), repr=False)
     skipped: int = 0
     merged: int = 0
+
+    @cached_property
+    def near_copies(self) -> tuple[NearCopies, ...]:
+        """The groups of labelled cases that hold near copies of each other: a split takes them as one."""
+        from .copies import near_copies
+
+        return near_copies(self.judge, [case for case in self.cases if case.known])
 
     @cached_property
     def sha256(self) -> str:

@@ -1,7 +1,8 @@
 """Train, dev and test: drawn by group, so that no conversation or document is in two of them.
 
 A group's part depends on the seed and the group's name alone. So a split does
-not depend on the order of rows, and no case ever moves when rows are added. A judge may say how many groups of
+not depend on the order of rows, and no case ever moves when rows are added, but for near copies: groups that hold
+near copies of each other are one. A judge may say how many groups of
 train and of dev are used at most: those that a hash puts first.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -78,14 +79,26 @@ def split_gold(gold: GoldData, seed: int, shares: Sequence[float]) -> Split:
         GoldError: there is one group only, or a part would come out empty or with one class.
     """
     checked = _checked(shares)
-    cases = [case for case in gold.cases if case.known]
+    one = {name: near.groups[0] for near in gold.near_copies for name in near.groups}
+    cases = [
+        replace(case, group=one[case.group]) if case.group in one else case
+        for case in gold.cases
+        if case.known
+    ]
     groups = {case.group for case in cases}
     if len(groups) < len(PARTS):
         raise GoldError(
-            f"the {len(cases)} labelled cases are in {len(groups)} group(s), too few for train, dev and test",
+            f"the {len(cases)} labelled cases are in {len(groups)} group(s), too few for train, dev and test"
+            + (
+                f"; {len(one)} groups hold near copies of each other and count as {len(set(one.values()))}"
+                if one
+                else ""
+            ),
             path=gold.source,
             field="group",
-            hint="give each row the name of its conversation or document as group",
+            hint="give rows of more documents"
+            if one
+            else "give each row the name of its conversation or document as group",
         )
     split = _draw(gold, cases, seed, checked)
     if (problem := _problem(split)) is not None:

@@ -24,6 +24,7 @@ from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from .estimate import Part, Rate, Span
 from .measuring import some
+from .seen import seen_by
 
 __all__ = ["AssessedModels", "Calibrated", "answer_parts", "assess_models", "model_answers", "unseen"]
 
@@ -92,9 +93,8 @@ class AssessedModels:
 
 
 def unseen(judge: LoadedJudge, calibration: Gold) -> tuple[Case, ...]:
-    """Return the rows of the calibration that the judge was not compiled on."""
-    card = judge.artifact.card if judge.artifact else {}
-    seen = set((card.get("gold") or {}).get("seen", ()))
+    """Return the rows of the calibration that the judge was not compiled on, nor on near copies of."""
+    seen = seen_by(judge, calibration.cases)
     return tuple(case for case in calibration.cases if case.id not in seen)
 
 

@@ -19,6 +19,7 @@ from ..engines.meter import Budget
 from ..engines.models import Model, connect
 from ..errors import ArtifactError, GoldError
 from ..evaluation.proof import Proof
+from ..gold.copies import sketched_rows
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.splits import Split
@@ -26,7 +27,7 @@ from ..keeping.artifacts import Artifact, Store
 from ..keeping.locating import judge_of
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.resolving import resolve_sampling
-from ..keeping.sealing import MATRIX, PROOF
+from ..keeping.sealing import MATRIX, PROOF, SEEN
 from ..optimizers.naming import candidate_names
 from ..optimizers.setting import Setting
 from ..programs.asking import Asker, Sampling
@@ -243,6 +244,7 @@ def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _
         records={
             **({MATRIX: work.artifact.matrix()} if "matrix" in work.artifact.card else {}),
             PROOF: shown.answers,
+            SEEN: sketched_rows(work.judge, (*work.split.train, *work.split.dev)),
         },
         make_latest=latest,
     )

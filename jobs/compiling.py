@@ -20,6 +20,7 @@ from ..engines.meter import Budget
 from ..engines.models import Model, connect
 from ..errors import OptimizerError
 from ..evaluation.proof import Proof
+from ..gold.copies import sketched_rows
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, leaks_of
 from ..gold.splits import Split
@@ -27,7 +28,7 @@ from ..keeping.artifacts import Artifact, Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.resolving import verifier_of
-from ..keeping.sealing import MATRIX, PROOF
+from ..keeping.sealing import MATRIX, PROOF, SEEN
 from ..optimizers.base import Event, Job, Result, Sink, optimize
 from ..optimizers.matrix import bounded
 from ..optimizers.pareto import front
@@ -263,7 +264,11 @@ def _kept(
         result.best.state,
         {**card, "matrix": {"rows": len(matrix), "left_out": left_out}},
         board.history(split.train, split.dev),
-        records={MATRIX: matrix, PROOF: shown.answers},
+        records={
+            MATRIX: matrix,
+            PROOF: shown.answers,
+            SEEN: sketched_rows(plan.judge, (*split.train, *split.dev)),
+        },
         make_latest=latest,
     )
     judge = load_judge(

@@ -1,8 +1,8 @@
 """An experiment: several judges on the same gold rows, each asked several times, and every paid answer kept.
 
-Rows on which one of the artifacts was trained or selected are left out, so that no judge is flattered. All
-contenders share one meter, so a limit holds for the whole experiment; each has its own ledger and its own journal
-in the checkpoint, which stays until the experiment has ended in a result. It knows nothing of scores.
+Rows on which one of the artifacts was trained or selected, and near copies of them, are left out, so that no judge is
+flattered. All contenders share one meter, so a limit holds for the whole experiment; each has its own ledger and its
+own journal in the checkpoint, which stays until the experiment has ended in a result. It knows nothing of scores.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ..keeping.loading import LoadedJudge, unique_names
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.asking import Verdict
+from .seen import seen_by
 
 __all__ = ["Answers", "Experiment"]
 
@@ -60,7 +61,8 @@ class Experiment:
         self._check_alike()
         if not self.cases:
             raise UsageError(
-                f"all {len(self.gold.cases)} rows of {self.gold.name} were used to compile one of these judges",
+                f"all {len(self.gold.cases)} rows of {self.gold.name} were used to compile one of these judges, or "
+                "nearly repeat such rows",
                 hint="compare on rows that no artifact was compiled on",
             )
 
@@ -83,13 +85,8 @@ class Experiment:
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """The rows that no contender's artifact was compiled on."""
-        seen = {
-            id_
-            for one in self.contenders
-            if one.artifact
-            for id_ in (one.artifact.card.get("gold") or {}).get("seen", ())
-        }
+        """The rows that no contender's artifact was compiled on, or on near copies of."""
+        seen = {id_ for one in self.contenders for id_ in seen_by(one, self.gold.cases)}
         return tuple(case for case in self.gold.cases if case.id not in seen)
 
     @property

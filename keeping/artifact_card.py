@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError
 from .redaction import publishable
-from .sealing import MATRIX, PROOF
+from .sealing import MATRIX, PROOF, SEEN
 
 if TYPE_CHECKING:
     import dspy
@@ -95,6 +95,16 @@ class Artifact:
             ArtifactError: the file was changed since the artifact was read.
         """
         return self._records(PROOF)
+
+    def seen(self) -> tuple[dict[str, Any], ...]:
+        """Return the rows it was compiled on, train and dev, as sketches that near copies are known by: no text.
+
+        Artifacts of older versions have none; their card has the ids alone.
+
+        Raises:
+            ArtifactError: the file was changed since the artifact was read.
+        """
+        return self._records(SEEN)
 
     def _records(self, name: str) -> tuple[dict[str, Any], ...]:
         sealed = (self.card.get("files") or {}).get(name)

@@ -23,6 +23,7 @@ __all__ = [
     "OPTIONAL",
     "PROGRAM",
     "PROOF",
+    "SEEN",
     "Fault",
     "Sealed",
     "canonical",
@@ -33,10 +34,10 @@ __all__ = [
 ]
 
 PROGRAM, CARD, HISTORY = "program.json", "card.json", "history.jsonl"
-MATRIX, PROOF = "matrix.jsonl", "proof.jsonl"
+MATRIX, PROOF, SEEN = "matrix.jsonl", "proof.jsonl", "seen.jsonl"
 FILES = (PROGRAM, HISTORY, CARD)
 _LARGEST = 1 << 28  # bytes
-OPTIONAL = (MATRIX, PROOF)
+OPTIONAL = (MATRIX, PROOF, SEEN)
 """Files that an artifact may have: sealed like the others where the card names them, foreign otherwise."""
 
 

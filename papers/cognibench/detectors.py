@@ -17,6 +17,7 @@ from ...errors import UsageError
 from ...gold.goldset import Gold
 from ...jobs.estimate import Estimate
 from ...jobs.measuring import part_of
+from ...jobs.seen import seen_by
 from ...keeping.loading import LoadedJudge, unique_names
 from ...keeping.paying import PaidJob
 from ...programs.answers.infer import closed
@@ -81,10 +82,9 @@ class Detectors:
         """The responses of which no detector's artifact has seen anything."""
         hidden: set[str] = set()
         for one in self.contenders:
-            card = one.artifact.card.get("gold") or {} if one.artifact else {}
-            seen = set(card.get("seen", ()))
-            if seen:
+            if one.artifact:
                 plan = planned(one.judge, self.gold, self.gold.cases)
+                seen = seen_by(one, plan.cases)
                 places = zip(plan.gold, plan.places, strict=True)
                 hidden |= {
                     case.id for case, found in places if any(p and plan.cases[p[0]].id in seen for p in found)
@@ -160,7 +160,9 @@ class Detectors:
         notes = [one.note for one in self.contenders if one.note]
         left_out = len(self.gold.cases) - len(self.cases)
         if left_out:
-            notes.append(f"{left_out} responses left out because a detector was compiled on them")
+            notes.append(
+                f"{left_out} responses left out because a detector was compiled on them or on near copies of them"
+            )
         fixed = [one.name for one in self.contenders if not one.judge.answer.levels]
         if fixed and self.strictness != DEFAULT:
             notes.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -107,6 +108,12 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
+def aside(number: int, words: int = 16) -> str:
+    """Return words that no two numbers share, so that texts which differ in them are no near copies."""
+    letters = hashlib.sha256(str(number).encode()).hexdigest() * 2
+    return " ".join(letters[place * 6 : place * 6 + 6] for place in range(words)) + "."
+
+
 def claims(groups: int = 14, per_group: int = 3) -> list[dict[str, Any]]:
     """Return labelled FECT rows of our own; every conversation has claims of both kinds."""
     rows = []
@@ -114,7 +121,7 @@ def claims(groups: int = 14, per_group: int = 3) -> list[dict[str, Any]]:
         thing, number = THINGS[group % len(THINGS)], 10 + group
         talk = (
             f"Agent: Hello, this is desk {number}. Customer: My {thing} with the number {number} arrived broken. "
-            f"Agent: I will send a new {thing} on Monday."
+            f"Agent: I will send a new {thing} on Monday. {aside(group)}"
         )
         said = (
             (f"The customer reports that {thing} {number} arrived broken.", True),

@@ -1,0 +1,94 @@
+"""Near copies count as one group in a split, are named by the check, and are not scored by who was compiled on them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small import FAST, claims, cli, read_jsonl, write_jsonl
+
+from jurist.gold.copies import near_copies, near_rows, sketched_rows
+from jurist.gold.goldset import Gold
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+
+
+def changed(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """The same row with another word in the conversation, commas, a zero-width space, and no group of its own."""
+    draw = random.Random(seed)
+    words = row["conversation"].split()
+    words[draw.randrange(len(words))] = f"word{seed}"
+    talk = " ".join(words).replace(" I ", ", I\u200b ")
+    return {**row, "conversation": talk, "group": f"copy-{seed}"}
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_no_test_case_has_a_near_copy_in_train(grouped: bool) -> None:
+    rows = [row for n, row in enumerate(claims(24, 2)) for row in (row, changed(row, n))]
+    if not grouped:
+        rows = [{key: value for key, value in row.items() if key != "group"} for row in rows]
+    gold = Gold.of(rows, FECT)
+    assert len(gold.near_copies) == 24
+    for seed in range(4):
+        split = gold.split(seed, (0.4, 0.3, 0.3))
+        assert not near_rows(FECT, split.test, sketched_rows(FECT, (*split.train, *split.dev)))
+        assert len({case.group for case in (*split.train, *split.dev, *split.test)}) == 24
+
+
+def test_what_most_say_alike_is_the_task_and_no_copy() -> None:
+    rows = [
+        {**row, "conversation": f"Policy: refunds take thirty days, whatever the shop says. Desk {n}."}
+        for n, row in enumerate(claims(20, 1))
+    ]
+    assert near_copies(FECT, Gold.of(rows, FECT, labelled=False).cases) == ()
+
+
+def test_the_check_names_them() -> None:
+    rows = claims()
+    write_jsonl(Path("gold.jsonl"), [*rows, changed(rows[4], 1)])
+    done = cli("gold", "check", "fect", "--gold", "gold.jsonl")
+    assert "2 groups hold near copies" in done.out
+    assert "copy-1, talk-1" in done.out
+    assert "gold.jsonl:43" in done.out
+    found = cli("gold", "check", "fect", "--gold", "gold.jsonl", "--json").json["near_copies"]
+    assert [one["groups"] for one in found] == [["copy-1", "talk-1"]]
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=25, deadline=None)
+def test_shifted_rows_are_known_again(seed: int) -> None:
+    cases = Gold.of(claims(8), FECT).cases
+    row = {**cases[seed % len(cases)].inputs}
+    draw = random.Random(seed)
+    for name, text in row.items():
+        place = draw.randrange(len(text) + 1)
+        row[name] = text[:place] + draw.choice((" ", "\u200b", ",", "-", "x")) + text[place:]
+    (case,) = Gold.of([row], FECT, labelled=False).cases
+    assert near_rows(FECT, [case], sketched_rows(FECT, cases)) == {case.id}
+
+
+def test_shifted_copies_of_what_it_was_compiled_on_prove_nothing() -> None:
+    """A space before the final stop of every row: not one of them is compared on."""
+    write_jsonl(Path("gold.jsonl"), claims())
+    assert cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--force").code == 0
+    seen = {case.id for case in Gold.load("gold.jsonl", FECT).split(0).test}
+    shifted = [{**row, "claim": row["claim"].replace(".", " .")} for row in read_jsonl(Path("gold.jsonl"))]
+    write_jsonl(Path("shifted.jsonl"), shifted)
+    done = cli("compare", "fect", "fect:basic", "--gold", "shifted.jsonl", "--json")
+    assert done.code == 0, done.err
+    assert (done.json["cases"], done.json["left_out"]) == (len(seen), 42 - len(seen))
+    train = [
+        row
+        for row, case in zip(shifted, Gold.load("gold.jsonl", FECT).cases, strict=True)
+        if case.id not in seen
+    ]
+    write_jsonl(Path("train.jsonl"), train)
+    for command in (("compare", "fect", "fect:basic"), ("evaluate", "fect")):
+        refused = cli(*command, "--gold", "train.jsonl")
+        assert (refused.code, "or nearly repeat such rows" in refused.err) == (2, True)

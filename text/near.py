@@ -1,0 +1,140 @@
+"""Texts that are nearly the same, found among 100,000 in seconds: MinHash sketches and locality-sensitive hashing.
+
+A text is folded to its letters and digits (NFKC, no case, no spaces, punctuation or zero-width characters), so what
+differs in those alone is the same text. It is sketched by one-permutation MinHash over its five-character shingles
+(Li, Owen and Zhang 2012), empty bins filled by rotation (Shrivastava and Li 2014); the share of equal bins estimates
+the Jaccard similarity, within 0.06. Only texts with a band of bins in common are compared, and near is transitive. Of
+texts below 20 letters and digits only equal ones are near.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from ..cases import text_hash
+
+__all__ = ["ALIKE", "Sketches", "clusters", "folded", "from_text", "sketches", "to_text"]
+
+Sketches: TypeAlias = NDArray[np.uint16]
+"""Shape (N, 64)."""
+
+ALIKE = 0.6
+"""The similarity from which two texts are near copies; unrelated texts of one kind have up to about 0.5."""
+_SHINGLE, _BINS, _BAND = 5, 64, 4
+_SHORT = 20  # letters and digits
+_NEIGHBOURS = 8  # of a text within a bucket, in the order of their sketches, that it is compared with
+_CHARACTERS = 2_000_000  # sketched at once
+_EMPTY = np.uint32(0xFFFFFFFF)
+_APART = re.compile(r"[\W_]+")
+
+
+def folded(text: str) -> str:
+    """Return the letters and digits of a text, folded; of a text without any, the text itself in NFKC."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return _APART.sub("", plain) or plain
+
+
+def sketches(texts: Sequence[str]) -> Sketches:
+    """Return the sketch of each text."""
+    short = [one if len(one) >= _SHORT else text_hash(one) for one in map(folded, texts)]
+    found = [_sketched(some) for some in _portions(short)]
+    return np.concatenate(found) if found else np.zeros((0, _BINS), dtype=np.uint16)
+
+
+def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
+    some: list[str] = []
+    held = 0
+    for text in texts:
+        some.append(text)
+        held += len(text)
+        if held > _CHARACTERS:
+            yield some
+            some, held = [], 0
+    if some:
+        yield some
+
+
+def _sketched(texts: Sequence[str]) -> Sketches:
+    lengths = np.array([len(text) for text in texts])
+    codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    hashes = np.zeros(len(codes) - _SHINGLE + 1, dtype=np.uint64)
+    for place in range(_SHINGLE):
+        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + codes[place : place + len(hashes)]
+    hashes ^= hashes >> np.uint64(31)
+    hashes *= np.uint64(0xBF58476D1CE4E5B9)
+    hashes ^= hashes >> np.uint64(29)
+    owner = np.repeat(np.arange(len(texts)), lengths)[: len(hashes)]
+    whole = np.arange(len(hashes)) + _SHINGLE <= np.cumsum(lengths)[owner]  # no shingle spans two texts
+    hashes, owner = hashes[whole], owner[whole]
+    bins = np.full(len(texts) * _BINS, _EMPTY, dtype=np.uint32)
+    places = owner * _BINS + (hashes % np.uint64(_BINS)).astype(np.int64)
+    np.minimum.at(bins, places, (hashes >> np.uint64(33)).astype(np.uint32))
+    return _filled(bins.reshape(-1, _BINS))
+
+
+def _filled(bins: NDArray[np.uint32]) -> Sketches:
+    """Fill empty bins by the next one to the right that is not, changed by how far that is."""
+    values = bins.copy()
+    far = np.zeros_like(bins)
+    for place in range(2 * _BINS - 1, -1, -1):
+        here, after = place % _BINS, (place + 1) % _BINS
+        empty = bins[:, here] == _EMPTY
+        values[empty, here], far[empty, here] = values[empty, after], far[empty, after] + np.uint32(1)
+    return np.asarray((values + far * np.uint32(0x9E3779B1)) >> np.uint32(7), dtype=np.uint32).astype(
+        np.uint16
+    )
+
+
+def clusters(found: Sketches) -> NDArray[np.int64]:
+    """Return the cluster of each sketched text, shape (N,): texts that a chain of near copies connects share one."""
+    if not len(found):
+        return np.zeros(0, dtype=np.int64)
+    unique, place = np.unique(found, axis=0, return_inverse=True)
+    edges = [_edges(unique, start) for start in range(0, _BINS, _BAND)]
+    first, second = (np.concatenate([one[side] for one in edges]) for side in (0, 1))
+    size = len(unique)
+    graph = coo_array((np.ones(len(first), dtype=np.bool_), (first, second)), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1][place.ravel()], dtype=np.int64)
+
+
+def _edges(unique: Sketches, start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs of near texts that share the bins of one band."""
+    keys = np.ascontiguousarray(unique[:, start : start + _BAND]).view(np.uint64).ravel()
+    order = np.argsort(keys, kind="stable")
+    pairs = []
+    for apart in range(1, min(_NEIGHBOURS, len(order) - 1) + 1):
+        same = keys[order[apart:]] == keys[order[:-apart]]
+        first, second = order[:-apart][same], order[apart:][same]
+        near = (unique[first] == unique[second]).mean(axis=1) >= ALIKE
+        pairs.append((first[near], second[near]))
+    empty = np.zeros(0, dtype=np.int64)
+    return (
+        np.concatenate([empty, *(first for first, _ in pairs)]),
+        np.concatenate([empty, *(second for _, second in pairs)]),
+    )
+
+
+def to_text(sketch: Sketches) -> str:
+    """Return one sketch (64,) as text; it does not say what was sketched."""
+    return base64.b64encode(sketch.astype("<u2").tobytes()).decode("ascii")
+
+
+def from_text(texts: Sequence[str]) -> Sketches:
+    """Return the sketches that :func:`to_text` wrote.
+
+    Raises:
+        ValueError: one of them is no sketch.
+    """
+    rows = [np.frombuffer(base64.b64decode(text, validate=True), dtype="<u2") for text in texts]
+    if any(len(row) != _BINS for row in rows):
+        raise ValueError("a sketch of another length")
+    return np.array(rows, dtype=np.uint16).reshape(-1, _BINS)
