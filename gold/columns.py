@@ -119,5 +119,7 @@ class Rejects:
     ) -> None:
         if self._file is not None:
             self._file.close()
-        elif self.path is not None:  # of an earlier start, when there were such rows
-            self.path.unlink(missing_ok=True)
+        if self.path is not None and (error is not None or self._file is None):
+            self.path.unlink(
+                missing_ok=True
+            )  # the work ended; or it is of an earlier start, when there were such rows

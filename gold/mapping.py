@@ -82,13 +82,19 @@ class RowMapping:
 
     def _label(self, judge: Judge, value: Any) -> Any:
         if isinstance(value, list):
-            return [self._label(judge, one) for one in value]
+            found: list[Any] = []
+            for one in value:
+                label = self._label(judge, one)
+                # of several labels in one list, each is a list of one when it stands alone
+                found += label if isinstance(one, str) and isinstance(label, list) else [label]
+            return found
         given = value.strip() if isinstance(value, str) else str(value).lower()
         label = self._folded.get(given.casefold())
         if label is None and not isinstance(value, str):
             return value
         known = judge.answer.cell(given if label is None else label)
-        return value if known is None else known
+        # a text that says more than one label is read with the row
+        return value if known is None or (label is None and not isinstance(known, str)) else known
 
     @cached_property
     def _folded(self) -> Mapping[str, Label]:

@@ -61,16 +61,15 @@ def _is(path: Path, what: Callable[[Path], bool]) -> bool:
 def _file(path: Path) -> Iterator[Placed]:
     name = str(path)
     try:
-        file = path.open("rb")
+        with path.open("rb") as file:
+            for number, placed in enumerate(_scanned(file, name)):
+                if number == 0 and isinstance(placed[3], dict) and is_cognibench(placed[3]):
+                    yield from _whole(read(path))
+                    return
+                yield placed
     except OSError as error:
         said = f"the file cannot be read: {error.strerror or error}"
         raise GoldError(said, path=name, hint="check it") from error
-    with file:
-        for number, placed in enumerate(_scanned(file, name)):
-            if number == 0 and isinstance(placed[3], dict) and is_cognibench(placed[3]):
-                yield from _whole(read(path))
-                return
-            yield placed
 
 
 def _scanned(file: object, name: str) -> Iterator[Placed]:

@@ -160,6 +160,10 @@ def _check_free(output: Path, source: Source, settings: RunSettings) -> None:
     read = Path(source.name).resolve()
     if read in (output.resolve(), *output.resolve().parents) and (read.is_dir() or read.is_file()):
         raise UsageError(f"{output} is part of the input {source.name}", hint="name an output elsewhere")
+    new = not output.exists()
+    output.open("ab").close()  # before anything is asked
+    if new:
+        output.unlink()
     going_on = settings.resume or settings.retry_failed
     if output.is_file() and output.stat().st_size and not going_on:
         raise UsageError(f"{output} exists", hint="add --resume to continue it, or name another file")
@@ -226,13 +230,13 @@ def _lines_of_before(output: Path, stamp: Mapping[str, Any]) -> Iterator[tuple[S
     try:
         for number, line in lines_in(output):
             try:
-                differs = [name for name, value in stamp.items() if line.get(name) != value]
+                line["judge"], line["status"]
+                for name in (name for name, value in stamp.items() if line.get(name) != value):
+                    said = f"written with {name} {line.get(name)!r}, not {stamp[name]!r}"
+                    raise CheckpointError(f"{output}:{number}: {said}", hint=hint)
                 found = known_of(line)
             except (AttributeError, ValueError, KeyError, TypeError) as error:
                 raise CheckpointError(f"{output}:{number}: not a line of a run", hint=hint) from error
-            for name in differs:
-                said = f"written with {name} {line.get(name)!r}, not {stamp[name]!r}"
-                raise CheckpointError(f"{output}:{number}: {said}", hint=hint)
             yield found
     except GoldError as error:
         raise CheckpointError(error.message, hint=hint) from error

@@ -174,7 +174,7 @@ LONG = "9" * 5000
     ("text", "line"),
     [
         (f'{{"n": {LONG}}}', 1),
-        (f'{{"n": 1}}\n{{"n": {LONG}}}\n', 2),
+        (f'{{"conversation": "a", "claim": "b"}}\n{{"n": {LONG}}}\n', 2),
         (f'{{"n": {LONG}}}\n{{"n": 1}}\n', 1),
         (f'{{\n"text": "{LONG} \\" {LONG}",\n"f": {LONG}.5,\n"n": -{LONG}\n}}', 4),
         (f'[\n{{"n": 1}},\n{{"n": {LONG}}}\n]', 3),
@@ -182,7 +182,7 @@ LONG = "9" * 5000
 )
 def test_a_number_that_is_too_long_has_its_line(text: str, line: int) -> None:
     Path("long.jsonl").write_text(text, encoding="utf-8")
-    done = cli("run", "fect:basic", "--input", "long.jsonl", "--output", "o")
+    done = cli("run", "fect:basic", "--input", "long.jsonl", "--output", "o", "--on-bad-row", "stop")
     assert (done.code, len(done.lines)) == (1, 1)
     assert done.lines[0].startswith(f"error: long.jsonl:{line}: an integer has more than 4300 digits; ")
 

@@ -201,7 +201,7 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     ),
     (1, "full.jsonl:1: not a line of a run", (*RUN[:-1], "full.jsonl", "--resume")),
     (1, "line.jsonl:1: written with judge 'fect@7'", (*RUN[:-1], "line.jsonl", "--resume")),
-    (1, "rows.jsonl:1: not a line of a run", (*RUN[:-1], "rows.jsonl", "--resume")),
+    (2, "rows.jsonl is part of the input rows.jsonl", (*RUN[:-1], "rows.jsonl", "--resume")),
     (2, "--resume needs an --output file", (*RUN[:-1], "-", "--resume")),
     (2, "compiled is a folder", (*RUN[:-1], "compiled")),
     (2, "compiled is a folder", (*RUN[:-1], "compiled", "--resume")),

@@ -262,11 +262,13 @@ def test_the_samples_of_a_row_that_was_not_finished_are_not_paid_again(serve: Ca
     assert (done.code, server.count, done.json["spend"]["replayed"]) == (0, 3 * ROWS, 2)
 
 
-def test_an_output_that_was_removed_takes_what_was_kept_beside_it_along(serve: Callable[..., Any]) -> None:
+def test_an_output_that_was_removed_leaves_what_was_paid_for(serve: Callable[..., Any]) -> None:
     server = serve()
     assert cli(*argv("run", server, "--max-calls", 5)).code == 1
     Path("o.jsonl").unlink()
-    assert cli(*argv("run", server, "--max-calls", 5)).code == 1
+    refused = cli(*argv("run", server, "--max-calls", 5))
+    assert (refused.code, server.count, "--fresh to forget it" in refused.err) == (1, 5, True)
+    assert cli(*argv("run", server, "--max-calls", 5, "--fresh")).code == 1
     assert server.count == 10
 
 

@@ -132,11 +132,15 @@ def test_columns_are_renamed_and_kept() -> None:
     assert not Path("x.jsonl").exists()
 
 
-@given(st.lists(st.sampled_from(["", "input_"]).flatmap(lambda a: st.sampled_from([a, a * 2]))), st.data())
-def test_different_columns_never_share_a_name(prefixes: list[str], data: st.DataObject) -> None:
-    names = {prefix + data.draw(st.sampled_from(["label", "status", "x", "input"])) for prefix in prefixes}
-    assert len({kept_name(name) for name in names}) == len(names)
-    assert not {"label", "status"} & {kept_name(name) for name in names}
+def test_different_columns_never_share_a_name() -> None:
+    names = [
+        prefix + name
+        for prefix in ("", "input_", "input_input_")
+        for name in ("label", "status", "x", "input")
+    ]
+    found = {kept_name(name) for name in names}
+    assert len(found) == len(names)
+    assert not {"label", "status"} & found
 
 
 def test_a_bad_row_is_set_aside_with_its_reason_and_the_others_are_judged() -> None:
