@@ -1,0 +1,55 @@
+"""Pages of the documentation that are made from the code: every command's help, every public name's docstring."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+import jurist
+from jurist.cli import build_parser
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add ``commands.md`` and ``python.md``."""
+    os.environ["COLUMNS"] = "100"  # argparse folds its help to the terminal
+    for name, lines in (("commands.md", _commands()), ("python.md", _python())):
+        files.append(File.generated(config, name, content="\n".join(lines) + "\n"))
+    return files
+
+
+def _commands() -> Iterator[str]:
+    yield "# Commands\n\nWhat `--help` prints, command by command."
+    for name, parser in _parsers(build_parser()):
+        yield f"\n## {name}\n\n```text\n{parser.format_help().strip()}\n```"
+
+
+def _parsers(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not inner:
+        yield parser.prog, parser
+    for action in inner:
+        for one in action.choices.values():
+            yield from _parsers(one)
+
+
+def _python() -> Iterator[str]:
+    yield "# Python\n\nEverything that `import jurist` offers."
+    for name in jurist.__all__:
+        value: Any = getattr(jurist, name)
+        if not callable(value):
+            continue
+        text = inspect.cleandoc(value.__doc__ or "")
+        yield f"\n## jurist.{name}\n\n```text\n{name}{_signature(value)}\n\n{text}\n```"
+
+
+def _signature(value: Any) -> str:
+    try:
+        return str(inspect.signature(value))
+    except (TypeError, ValueError):
+        return ""
