@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -29,6 +30,7 @@ from .optimizers.base import Sink
 from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
 from .programs.judge import Judge
+from .report.progress import counted, shown
 
 __all__ = ["GoldLike", "compare", "compile", "evaluate", "gate", "judge", "load"]
 
@@ -118,7 +120,7 @@ def compile(
     resume: bool = False,
     fresh: bool = False,
     force: bool = False,
-    sink: Sink = lambda event: None,
+    sink: Sink | None = None,
 ) -> Compiled:
     """Compile a judge against gold labels, prove it on the sealed test, and keep the artifact.
 
@@ -140,7 +142,7 @@ def compile(
         resume: continue an interrupted run of the same job; nothing is paid twice.
         fresh: forget an interrupted run of the same job.
         force: make the artifact the latest even if it was not shown to be better.
-        sink: receives progress events.
+        sink: receives progress events; default: a bar in a notebook or a terminal, nothing elsewhere.
 
     Returns:
         The artifact, the proof, and every candidate that was tried.
@@ -169,7 +171,8 @@ def compile(
         seed=seed,
         judge_ref=reference,
     )
-    return compile_judge(plan, store=place, resume=resume, fresh=fresh, force=force, sink=sink)
+    with shown(found.name) if sink is None else nullcontext(sink) as taking:
+        return compile_judge(plan, store=place, resume=resume, fresh=fresh, force=force, sink=taking)
 
 
 def evaluate(
@@ -209,8 +212,9 @@ def evaluate(
     given = _gold(gold, loaded.judge)
     work = Evaluating(contenders=(loaded,), gold=given, budget=budget or Budget())
     _warn(_left_out(work))
-    with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
-        (answers,) = work.ask(job)
+    start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
+    with paying(work, start) as job, counted(loaded.name, work.rows) as step:
+        (answers,) = work.ask(job, step)
     return evaluation_of(work, answers)
 
 
@@ -257,8 +261,9 @@ def compare(
     given = _gold(gold, contenders[0].judge)
     experiment = Experiment(contenders=contenders, gold=given, repeats=repeats, budget=budget or Budget())
     _warn(_left_out(experiment))
-    with paying(experiment, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
-        answers = experiment.ask(job)
+    start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
+    with paying(experiment, start) as job, counted("comparing", experiment.rows) as step:
+        answers = experiment.ask(job, step)
     return compared(answers, gold=given.name, left_out=experiment.left_out, pairs=pairs, seed=seed)
 
 

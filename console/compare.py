@@ -54,8 +54,7 @@ def run(options: CompareOptions) -> Result:
 def asked(experiment: Experiment, job: PaidJob, forecast: Estimate, *, yes: bool) -> list[Answers]:
     """Say what is about to be spent, ask a person where that is much, then ask the judges."""
     agree(forecast, job.paid, yes=yes, notes=_notes(experiment))
-    rows = len(experiment.cases) * experiment.repeats + len(experiment.gold.ambiguous)
-    with progress(rows * len(experiment.contenders), "asking") as bar:
+    with progress(experiment.rows, "asking") as bar:
         return experiment.ask(job, lambda: bar.advance(bar.task_ids[0]))
 
 

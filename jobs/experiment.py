@@ -108,6 +108,11 @@ class Experiment:
         """Return how often the program of one contender is called: samples x (cases x repeats + ambiguous cases)."""
         return one.sampling.samples * (len(self.cases) * self.repeats + len(self.gold.ambiguous))
 
+    @property
+    def rows(self) -> int:
+        """How many rows are asked about, over all repeats and contenders."""
+        return (len(self.cases) * self.repeats + len(self.gold.ambiguous)) * len(self.contenders)
+
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
         """Ask every contender about every row, as often as there are repeats.
 

@@ -1,0 +1,38 @@
+"""Progress from Python: a bar where somebody looks, nothing in a log, and never a word that is no value."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from jurist.optimizers.base import Event
+from jurist.report.progress import counted, shown
+
+
+def _work() -> None:
+    with shown("fect") as take:
+        take(Event(kind="phase", text="optimizing", phase="optimizing", calls=0, expected=40))
+        take(Event(kind="step", text="step \x1b[2J 1", calls=12, best=0.75))
+    with counted("fect:basic", 2) as step:
+        step()
+        step()
+
+
+def test_a_script_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    _work()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_notebook_shows_phase_calls_and_value(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    _work()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "fect: optimizing" in err
+    assert "/40" in err
+    assert "fect:basic" in err
+    assert "\x1b[2J" not in err
