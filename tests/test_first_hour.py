@@ -11,7 +11,7 @@ from small import Done, cli
 
 ROOT = Path(__file__).resolve().parents[1]
 JUDGE = ROOT / "docs" / "may_send.py"
-FAST = "--optimizer fewshot --set sizes=2 --set sets=2 --set first=4 --set sample=6 --split 40/20/40"
+FAST = "--optimizer fewshot --set sizes=2 --set sets=2 --set sample=6 --split 40/20/40"
 """A compilation of a second, and one that finds nothing: few rows, few demonstrations."""
 
 HOUR: list[tuple[str, int, str]] = [

@@ -23,7 +23,7 @@ NEW = [{"policy": row["policy"], "reply": row["reply"]} for row in ROWS[:5]]
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
-    small = {"sizes": (2,), "sets": 2, "first": 4, "sample": 6}
+    small = {"sizes": (2,), "sets": 2, "sample": 6}
     store = tmp_path_factory.mktemp("store")
     return jurist.compile(CHECK, gold=ROWS, optimizer="fewshot", options=small, store=store, seed=1)
 
