@@ -21,7 +21,7 @@ from ..evaluation.repeats import Spread, spread
 from ..evaluation.rows import Tally, tally
 from ..evaluation.units import encode
 from ..programs.judge import Judge
-from ..report.notebook import html_of
+from ..report.notebook import html_of, score_frame
 from ..report.scores import scores_table
 from .experiment import Answers
 
@@ -100,12 +100,23 @@ class Comparison:
         said = ", ".join(f"{one.name} {one.scores[self.metric].value:.3f}" for one in self.contenders)
         return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {said}>"
 
-    def _repr_html_(self) -> str:
-        scores = {
+    @property
+    def _scores(self) -> dict[str, dict[str, dict[str, float]]]:
+        return {
             one.name: {name: one.scores[name].to_json() for name in self.metrics} for one in self.contenders
         }
+
+    def to_frame(self) -> Any:
+        """Return every metric with its interval: see :func:`~jurist.report.notebook.score_frame`.
+
+        Raises:
+            JuristError: neither pandas nor Polars is installed.
+        """
+        return score_frame(self._scores)
+
+    def _repr_html_(self) -> str:
         title = f"{self.gold}: {self.cases} cases, asked {self.repeats} times"
-        return html_of([scores_table(title, scores, self.metric), *(one.words for one in self.tests)])
+        return html_of([scores_table(title, self._scores, self.metric), *(one.words for one in self.tests)])
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""

@@ -37,7 +37,7 @@ from ..optimizers.setting import Setting
 from ..programs.asking import Sampling, Verdict, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from ..report.notebook import html_of
+from ..report.notebook import html_of, score_frame
 from ..report.scores import scores_table, spend_line
 from .proving import Proven, described, fit_threshold, model_under, openings, placed, proven
 
@@ -168,6 +168,14 @@ class Compiled:
     def __repr__(self) -> str:
         """Name the artifact and the decision."""
         return f"<Compiled {self.artifact.ref}: {self.proof.decision.words}>"
+
+    def to_frame(self) -> Any:
+        """Return every metric with its interval: see :func:`~jurist.report.notebook.score_frame`.
+
+        Raises:
+            JuristError: neither pandas nor Polars is installed.
+        """
+        return score_frame(self.artifact.card["scores"])
 
     def _repr_html_(self) -> str:
         decision, card = self.proof.decision, self.artifact.card

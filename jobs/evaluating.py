@@ -12,7 +12,7 @@ from ..evaluation.measured import Measured, Score, measure
 from ..optimizers.objective import Objective
 from ..programs.answers.confusion import confused
 from ..programs.asking import Verdict
-from ..report.notebook import html_of
+from ..report.notebook import html_of, score_frame
 from ..report.scores import counts_line, scores_table, spend_line
 from ..report.table import table
 from .experiment import Answers, Experiment
@@ -90,6 +90,14 @@ class Evaluation:
         """Name the judge, the gold and the score that it is compiled for."""
         said = f"{self.measured.metric} {self.measured[self.measured.metric].value:.3f}"
         return f"<Evaluation of {self.judge} on {self.gold}: {said}, {self.cases} cases>"
+
+    def to_frame(self) -> Any:
+        """Return every metric with its interval: see :func:`~jurist.report.notebook.score_frame`.
+
+        Raises:
+            JuristError: neither pandas nor Polars is installed.
+        """
+        return score_frame({self.judge: self.measured.score_card()})
 
     def _repr_html_(self) -> str:
         card = self.measured.to_card()

@@ -13,8 +13,8 @@ import pytest
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r'```(\w+)(?: title="([\w.]+)")?\n(.*?)```', PAGE, re.DOTALL)
-BY_HAND = {"may_send.py", "gate.py"}
-"""Files that a command of the page runs; the others are run where they stand."""
+BY_HAND = {"may_send.py"}
+"""Files that a command of the page reads; the others are run where they stand."""
 
 
 def run(folder: Path, *argv: str) -> str:
@@ -46,4 +46,4 @@ def test_every_block_in_order(tmp_path: Path) -> None:
     assert "decision: compiled is" in said
     assert (tmp_path / "report.html").stat().st_size > 50_000
     assert "verdict " in said
-    assert "accuracy 0." in said
+    assert (tmp_path / "gate.xml").is_file()

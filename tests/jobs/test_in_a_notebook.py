@@ -63,6 +63,10 @@ def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compil
     for shown in (compiled, evaluated, compared):
         assert len(repr(shown)) < 400
         assert shown._repr_html_().startswith("<div><table>")
+        frame = shown.to_frame()
+        assert list(frame.columns) == ["judge", "metric", "value", "low", "high", "worst", "best"]
+        assert (frame["low"] <= frame["value"]).all()
+        assert len(frame) == frame["judge"].nunique() * frame["metric"].nunique()
     for short in (compiled.artifact, compiled.judge, CHECK, compiled.judge.judge):
         assert len(repr(short)) < 200
     assert "decision: compiled is" in compiled._repr_html_()
