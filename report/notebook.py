@@ -13,6 +13,8 @@ from .table import Table
 
 __all__ = ["frame_of", "html_of", "score_frame"]
 
+_ENDS = ("value", "low", "high", "worst", "best")
+
 
 def html_of(parts: Sequence[Table | str]) -> str:
     """Return tables and paragraphs as one HTML element; no text in them is taken for markup."""
@@ -45,7 +47,7 @@ def score_frame(scores: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Any:
     """
     return frame_of(
         [
-            {"judge": name, "metric": metric, **one}
+            {"judge": name, "metric": metric, **{end: one[end] for end in _ENDS}}
             for name, own in scores.items()
             for metric, one in own.items()
         ]
