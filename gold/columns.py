@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO, TypeAlias
 
-from ..errors import GoldError
+from ..errors import GoldError, UsageError
 from .rowtypes import Row
 
 __all__ = ["OnBad", "Problem", "Rejects", "refuse", "renamed"]
@@ -95,6 +95,15 @@ class Rejects:
         except OSError as bad:
             hint = "name a file in a folder that can be written"
             raise GoldError(f"cannot write: {bad.strerror}", path=str(self.path), hint=hint) from bad
+
+    def check_apart(self, *files: str | Path) -> None:
+        """Refuse to overwrite a file that rows are read from or written to.
+
+        Raises:
+            UsageError: the file of rejects is one of these.
+        """
+        if self.path is not None and self.path.resolve() in [Path(file).resolve() for file in files]:
+            raise UsageError(f"--rejects {self.path} would overwrite that file", hint="name another file")
 
     def problems(self) -> Sequence[Problem]:
         """Return everything that is wrong, what most rows have first."""

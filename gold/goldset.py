@@ -79,6 +79,7 @@ class Gold(GoldData):
         """
         sources = [source] if isinstance(source, str | Path) else list(source)
         way = _Way(labelled, mapping or RowMapping(), rejects or Rejects(), rejects is None)
+        way.bad.check_apart(*sources)
         with way.bad:
             readings = [read_for(judge, one, way.bad.add) for one in sources]
             return _build(readings, judge, " ".join(map(str, sources)), way)
@@ -193,6 +194,8 @@ def import_gold(
     Raises:
         GoldError: the source cannot be used, no row in it has a label or a rating, or the file cannot be written.
     """
+    if rejects is not None:
+        rejects.check_apart(path)
     gold = Gold.load(source, judge, labelled=labelled and merge is None, mapping=mapping, rejects=rejects)
     if merge is not None:
         gold = _by_rule(gold, merge)

@@ -70,7 +70,7 @@ class RowMapping:
 
     def row(self, judge: Judge, row: Mapping[str, Any]) -> Row:
         """Return one row with the judge's names; labels that differ in capitals only are the judge's too."""
-        result = renamed(row, {key: name for key, name in self.columns.items() if key in row})
+        result = renamed(row, self.columns)
         for key in (*label_keys(judge), *filter(is_rating, list(result))):
             if key in result:
                 result[key] = self._label(judge, result[key])

@@ -80,7 +80,8 @@ class Experiment:
                 f"these judges have different {'positive labels' if what == 'positive' else what}",
                 hint="give --strictness, so that all of them have the same one"
                 if strict
-                else "compare versions or variants of one judge",
+                else "compare versions or variants of one judge; what finds hallucinated sentences under other "
+                "labels is compared by jurist table cognibench-3",
             )
 
     @cached_property

@@ -68,6 +68,19 @@ def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reas
     assert again.code == 1 or again.json["empty"] == {"policy": 1}
 
 
+@pytest.mark.parametrize("aside", ["bad.csv", "./bad.csv", "mended.jsonl"])
+def test_rejects_overwrite_neither_the_gold_nor_the_output(
+    aside: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.csv").write_text(CSV, encoding="utf-8")
+    names = ("--column", "rule=policy", "--column", "answer=reply", "--map", "ok=send", "--map", "no=hold")
+    done = cli("gold", "import", OWN, "bad.csv", *names, "--rejects", aside, "--output", "mended.jsonl")
+    assert (done.code, Path("mended.jsonl").exists()) == (2, False)
+    assert "would overwrite that file" in done.lines[0]
+    assert Path("bad.csv").read_text(encoding="utf-8") == CSV
+
+
 def test_empty_cells_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     rows = [
