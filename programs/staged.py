@@ -9,7 +9,6 @@ one of the ``cognibench`` judge: one of seven labels for each sentence.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,6 +17,7 @@ import dspy
 
 from ..cases import Case, Label
 from ..signatures.cognibench import TIERS, TagStatements, TierStatements
+from .answers.base import by_number, member
 from .cognibench import COGNIBENCH
 from .state import Demo
 from .stepwise import Steps, Stepwise
@@ -47,16 +47,7 @@ class TagThenTier(Stepwise):
 
 def _by_number(prediction: Any) -> dict[int, Label]:
     """Return number -> label; a number that was given two labels has none."""
-    found: dict[int, set[Label]] = defaultdict(set)
-    items = prediction.get("labels")
-    for item in items if isinstance(items, list | tuple) else ():
-        number, label = (
-            item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
-            for name in ("n", "label")
-        )
-        if isinstance(number, int) and isinstance(label, str):
-            found[number].add(label)
-    return {number: labels.pop() for number, labels in found.items() if len(labels) == 1}
+    return {n: member(item, "label") for n, item in by_number(prediction.get("labels")).items()}
 
 
 def _second(inputs: Mapping[str, Any], given: Mapping[int, Label]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,7 @@ from ...evaluation.comparisons import Comparison
 from .protocol import Lack
 from .reading import Reading
 
-__all__ = ["SHOWN", "BaseAnswer", "member", "reasoning_of", "upper_half"]
+__all__ = ["SHOWN", "BaseAnswer", "by_number", "member", "reasoning_of", "upper_half"]
 
 SHOWN = 300
 """Characters of a unit's text that feedback quotes."""
@@ -227,6 +227,21 @@ def reasoning_of(reply: Mapping[str, Any]) -> str:
 def member(item: Any, name: str) -> Any:
     """Return what an item of a reply holds under a name, whether it came as an object or as a mapping."""
     return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+
+def by_number(items: Any, labels: Collection[str] = ()) -> dict[int, Any]:
+    """Return number -> the item of a reply that has it; a number that got two labels has none.
+
+    Args:
+        items: of a reply, with ``n`` and ``label`` each; what is no list holds none.
+        labels: those that count; any, if none is given.
+    """
+    found: dict[int, dict[str, Any]] = {}
+    for item in items if isinstance(items, list | tuple) else ():
+        number, label = member(item, "n"), member(item, "label")
+        if isinstance(number, int) and isinstance(label, str) and (not labels or label in labels):
+            found.setdefault(number, {})[label] = item
+    return {number: one for number, said in found.items() if len(said) == 1 for one in said.values()}
 
 
 def upper_half(numbers: Sequence[float | None]) -> list[bool]:

@@ -13,7 +13,7 @@ from ...cases import Case
 from ...errors import UsageError
 from ...signatures.faithqa import IntentRating, MapConstraints, SatisfiedConstraints, ScoreResponse
 from ...text.escaping import defuse
-from ..answers.base import member
+from ..answers.base import by_number, member
 from ..answers.score import Score
 from ..judge import Judge
 from ..state import Demo
@@ -71,29 +71,17 @@ class MapAndScore(Stepwise):
         # What a model wrote goes into the next prompt: it must not look like a field of it.
         lines = defuse(lines_of(constraints), tuple(SatisfiedConstraints.fields))
         marked = yield self.satisfaction, {**inputs, "constraints": lines}
-        marks = _by_number(marked.get("marks"))
+        marks = by_number(marked.get("marks"), MARKS)
         if set(marks) != set(range(1, len(constraints) + 1)):
             return dspy.Prediction(score=None, reasoning="not every constraint was marked")
-        satisfied = [marks[number][0] == "satisfied" for number in sorted(marks)]
+        satisfied = [member(marks[number], "label") == "satisfied" for number in sorted(marks)]
         score = constraint_score([one.category for one in constraints], satisfied, self._weights)
         shown = [f"missing: {', '.join(missing_of(items or ()))}"] if missing_of(items or ()) else []
         for number, one in enumerate(constraints, 1):
-            label, evidence = marks[number]
-            shown.append(f"{PRIORITY[one.category]} {one.category} ({one.text}): {label}: {evidence}")
+            label, evidence = (member(marks[number], name) for name in ("label", "evidence"))
+            shown.append(f"{PRIORITY[one.category]} {one.category} ({one.text}): {label}: {evidence or ''}")
         shown += [f"{rejected} constraints rejected"] if rejected else []
         return dspy.Prediction(score=score, reasoning="\n".join([*shown, f"{score:.2f}: {band(score)}"]))
-
-
-def _by_number(items: Any) -> dict[int, tuple[str, str]]:
-    """Return number -> mark and evidence; a number that got two marks has none."""
-    said: dict[int, set[str]] = {}
-    evidence: dict[int, str] = {}
-    for item in items if isinstance(items, list | tuple) else ():
-        number, label = member(item, "n"), member(item, "label")
-        if isinstance(number, int) and label in MARKS:
-            said.setdefault(number, set()).add(label)
-            evidence[number] = str(member(item, "evidence") or "")
-    return {number: (labels.pop(), evidence[number]) for number, labels in said.items() if len(labels) == 1}
 
 
 class AgreeingRating(Stepwise):
