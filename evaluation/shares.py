@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -45,6 +45,11 @@ class Share:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain JSON types."""
         return asdict(self)
+
+    def of_scale(self, most: float) -> Share:
+        """Return a ratio of points to the most there are as the mean of points, on a scale from 0 to ``most``."""
+        value, low, high = (None if one is None else one * most for one in (self.value, self.low, self.high))
+        return replace(self, value=value, low=low, high=high, of=self.of / most)
 
     def __str__(self) -> str:
         if self.value is None:

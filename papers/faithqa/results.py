@@ -45,13 +45,14 @@ def cells(model: Assessed, key: Key) -> dict[tuple[str, ...], Cell]:
 
 
 def _cell(given: Sequence[Response]) -> Cell:
-    return shares(
+    found = shares(
         {
             "perfect": [(_group(one), float(one.score == 10), 1.0) for one in given],
-            "score": [(_group(one), one.score or 0.0, 1.0) for one in given],
+            "score": [(_group(one), one.score or 0.0, 10.0) for one in given],
             "factual": [(_group(one), float(one.facts == "accurate"), 1.0) for one in given if one.facts],
         }
     )
+    return {**found, "score": found["score"].of_scale(10.0)}
 
 
 def _group(one: Response) -> str:

@@ -15,7 +15,7 @@ from ...signatures.faithqa import CheckByEvidence, CheckFacts, FactVerdict
 from ...text.escaping import defuse
 from ..judge import Judge
 from ..stepwise import Steps, Stepwise
-from .rows import ForResponses
+from .rows import FactRow, ForResponses
 
 __all__ = ["DRAWS", "FACT_CHECK", "CheckThenRetrieve"]
 
@@ -64,6 +64,7 @@ FACT_CHECK: Final = Judge(
     positive=frozenset({"inaccurate", "incomplete"}),
     program=CheckThenRetrieve,
     most_calls=DRAWS,
+    rows=FactRow,
     expand=ForResponses(field="verdict"),
     unit="response",
     bundled="faithqa-facts",

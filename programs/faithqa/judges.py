@@ -21,7 +21,7 @@ from ..stepwise import Steps, Stepwise
 from .constraints import Item, constraints_of, lines_of, missing_of
 from .facts import FACT_CHECK
 from .mapping import ConstraintSet, MapBySteps, demonstrations, items_of
-from .rows import ForResponses, MarkRow, mark_case
+from .rows import ForResponses, MarkRow, QueryRow, ScoreRow, mark_case
 from .satisfaction import Marks, Satisfaction
 from .scoring import DEFAULT_WEIGHTS, MARKS, PRIORITY, Weights, band, constraint_score
 
@@ -118,6 +118,7 @@ CONSTRAINTS: Final = Judge(
     description="FAITHQA: the intent constraints of a query, or what it lacks",
     signature=MapConstraints,
     answer=_ITEMS,
+    rows=QueryRow,
     demonstrations=_mapping_demos,
     bundled=_GOLD,
 )
@@ -147,6 +148,7 @@ CONSTRAINT_SCORE: Final = Judge(
     answer=_SCALE,
     metric="mse",
     program=MapAndScore,
+    rows=ScoreRow,
     expand=ForResponses(field="score"),
     demonstrations=lambda case: {},  # a score says nothing of the constraints behind it
     bundled=_GOLD,

@@ -16,17 +16,41 @@ from ...cases import Case, text_hash
 from ...signatures.faithqa import FactVerdict, Mark
 from .constraints import Item, constraints_of, line_of
 
-__all__ = ["ForResponses", "MarkRow", "mark_case"]
+__all__ = ["FactRow", "ForResponses", "MarkRow", "QueryRow", "ScoreRow", "mark_case"]
 
 
-class MarkRow(pydantic.BaseModel, extra="ignore"):
+class _Asked(pydantic.BaseModel, extra="ignore"):
+    query: str = pydantic.Field(min_length=1)
+    group: str = ""
+
+
+class _Answered(_Asked):
+    response: str
+
+
+class QueryRow(_Asked):
+    """A query, and what it is mapped to."""
+
+    constraints: list[Item] | None = None
+
+
+class MarkRow(_Answered):
     """A response, the constraints of its query as lines, and the mark of each."""
 
-    query: str = pydantic.Field(min_length=1)
     constraints: list[str] = pydantic.Field(min_length=1)
-    response: str = ""
     marks: list[Mark | None] | None = None
-    group: str = ""
+
+
+class ScoreRow(_Answered):
+    """A response and the score that people gave it, from 0 to 10."""
+
+    score: float | None = pydantic.Field(default=None, ge=0, le=10, allow_inf_nan=False)
+
+
+class FactRow(_Answered):
+    """A response and whether its facts are right."""
+
+    verdict: FactVerdict | None = None
 
 
 def mark_case(row: MarkRow) -> Case:
@@ -46,10 +70,7 @@ class _Response(pydantic.BaseModel, extra="ignore"):
     verdict: FactVerdict | None = None
 
 
-class _Whole(pydantic.BaseModel, extra="ignore"):
-    query: str = pydantic.Field(min_length=1)
-    constraints: list[Item] | None = None
-    group: str = ""
+class _Whole(QueryRow):
     responses: list[_Response]
     ratings: dict[str, list[_Response]] = pydantic.Field(default_factory=dict)
 

@@ -58,6 +58,8 @@ def test_perfect_and_score_by_hand() -> None:
     assert cell["perfect"].value == pytest.approx(1 / 3)
     assert cell["score"].value == pytest.approx((10 + 6 + 0) / 3)
     assert cell["factual"].value == 0.5
+    assert cell["score"].low is not None
+    assert 0 <= cell["score"].low <= cell["score"].high <= 10
     assert found.unusable == 0.25
 
 

@@ -321,3 +321,9 @@ def test_an_incomplete_query_sets_three_conditions() -> None:
     found = constraints_of([Item(category="missing", text="article 2")])
     assert [one.category for one in found] == ["subject", "action", "other"]
     assert all("article 2" in one.text for one in found)
+
+
+@pytest.mark.parametrize("judge", [CONSTRAINTS, SATISFACTION, CONSTRAINT_SCORE, INTENT_BASELINE])
+def test_an_empty_query_is_refused(judge: Any) -> None:
+    with pytest.raises(GoldError, match="query"):
+        judge.case({"query": "", "response": "x", "constraints": None})
