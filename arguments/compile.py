@@ -50,8 +50,8 @@ class CompileOptions(
     optimizer: str | None = option(
         "--optimizer",
         metavar="NAME",
-        help="opro, fewshot (or demos), optuna, contrastive, cfaith, opro-paper, bootstrap, copro, mipro, gepa, simba, "
-        "infer-rules, a plug-in's, or several joined by + (default: opro+fewshot)",
+        help="race, opro, fewshot (or demos), optuna, contrastive, cfaith, opro-paper, bootstrap, copro, mipro, gepa, "
+        "simba, infer-rules, a plug-in's, or several joined by + (default: race)",
     )
     split: str | None = option(
         "--split",

@@ -24,7 +24,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     )
     options.add_argument("--data", type=Path, default=_DATA)
     options.add_argument("--seeds", type=int, default=5)
-    options.add_argument("--optimizer", default="opro+fewshot")
+    options.add_argument("--optimizer", default="race")
     return options
 
 

@@ -32,7 +32,7 @@ from .optuna_joint import Optuna
 
 __all__ = ["DEFAULT", "OPTIMIZERS", "Chain", "make", "settings_of"]
 
-DEFAULT = "opro+fewshot"
+DEFAULT = "race"
 _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "race": AllArms,
     "opro": Opro,

@@ -28,7 +28,7 @@ from jurist.programs.catalogue import find
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "fect.json"
 FECT = find("fect")
-OPTIONS = {"steps": 2, "candidates": 2, "sample": 8, "sizes": (2, 4), "sets": 2, "block": 5}
+OPTIONS = {"steps": 4, "candidates": 2, "sample": 8, "sizes": (2, 4), "block": 5}
 
 
 def _number(text: str) -> int:

@@ -1,0 +1,82 @@
+"""The arms of the race: which one is next, and what each of them proposes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fakes import reply
+from native_runs import Run, split
+from worlds import World, board_of, job_of
+
+from jurist.optimizers.board import Board, Candidate
+from jurist.optimizers.fewshot import FewShot
+from jurist.optimizers.raced import Bandit, Track
+from jurist.optimizers.standing import Standing
+from jurist.programs.asking import Sampling
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+
+    def propose(self, track: Track, turn: int) -> list[Candidate]:
+        return []
+
+
+def standing(candidate: Candidate, mean: float) -> Standing:
+    return Standing(id=candidate.id, cases=9, mean=mean, error=0.1, gain=mean, doubt=0.1)
+
+
+def child(board: Board, text: str) -> Candidate:
+    return board.add(board.basic_state().with_instruction("self", text), parent=board.basic, source="test")
+
+
+def test_calls_flow_to_the_arm_that_gains_and_no_arm_is_given_up() -> None:
+    board = board_of(job_of(World(seed=4)))
+    good, bad = Named("good"), Named("bad")
+    bandit, picks = Bandit([bad, good], least=8), []
+    found = [standing(board.basic, 0.5)]
+    for number in range(40):
+        arm, turn = bandit.next(found)
+        picks.append(arm.name)
+        assert turn == picks.count(arm.name)
+        made = child(board, f"{arm.name} {number}")
+        found.append(standing(made, 0.55 if arm is good and number < 10 else 0.45))
+        bandit.took(arm, [made], 24)
+    assert picks[0] == "bad"  # with equal hopes the first goes first
+    assert picks[:10].count("good") >= 8  # while it gains
+    assert picks.count("bad") > 5  # once the other gains no more
+
+
+def test_every_arm_takes_part_where_the_judge_has_a_use_for_it() -> None:
+    options = {"steps": 14, "candidates": 2, "sample": 20, "sizes": (2, 4), "block": 4, "patience": 99}
+    run = Run("race", options=options, sampling=Sampling(samples=3))
+    tried = list(run.result.board.candidates.values())
+    assert {one.source.split(",")[0] for one in tried} >= {"basic", "race", "causes", "fewshot", "crossing"}
+    train = {case.id for case in split().train}
+    for one in tried:
+        assert set(one.demo_ids) <= train
+        assert one.setting.threshold is None or 1 <= one.setting.threshold <= 3
+
+
+def test_demonstrations_are_bounded_by_tokens() -> None:
+    few = Run("fewshot", options={"sizes": (16,), "sets": 1, "steps": 1, "tokens": 1})
+    assert max(len(one.demo_ids) for one in few.result.board.candidates.values()) == 1
+    assert max(FewShot().sizes) == 64
+
+
+def test_merges_see_two_instructions() -> None:
+    seen = []
+
+    def proposed(request):  # type: ignore[no-untyped-def]
+        text = str(request.messages[-1].text)
+        seen.append("second_instruction" in text)
+        return reply("chat", instruction=f"Rule {len(seen)}. quality={60 + len(seen)}")
+
+    Run(
+        "race",
+        options={"steps": 6, "candidates": 2, "arm": "history,crossing", "block": 4},
+        proposed=proposed,
+    )
+    assert any(seen)
+    assert not all(seen)
