@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 from xml.etree import ElementTree
 
@@ -22,6 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 from ..errors import UsageError
 from ..text.replies import chat_fields, json_fields, said_once, without_drafts
 from .failures import redact
+from .quick import Prompts
 from .replies import value_of
 
 __all__ = ["ADAPTERS", "ChatAdapter", "JsonAdapter", "TypedRequest", "XmlAdapter", "adapter", "typed_request"]
@@ -66,7 +68,14 @@ class _Typed(ABC):
 
     async def acall(self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any) -> Any:
         with _beside(self._request(signature, demos, inputs)):
+            quick = self._prompts.request(self, lm, lm_kwargs, signature, demos, inputs)
+            if quick is not None:
+                return await Prompts.answered(*quick, lm, signature, self)
             return await super().acall(lm, lm_kwargs, signature, demos, inputs)  # type: ignore[misc]
+
+    @cached_property
+    def _prompts(self) -> Prompts:
+        return Prompts()
 
     def _request(self, signature: Any, demos: Any, inputs: Any) -> TypedRequest:
         return TypedRequest(adapter=self, signature=signature, demos=demos, inputs=inputs)

@@ -17,6 +17,7 @@ from typing import Any
 
 import dspy
 from dspy.clients.costs import estimate_cost
+from dspy.clients.model_metadata import model_info
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import (
     LMConfigurationError,
@@ -195,6 +196,7 @@ class _Endpoint:
         self._lm = dspy.LM(model.name, cache=False, num_retries=0, **options)
         self._terms = Terms(model.name, model.structure, foreign=bool(model.api_base))
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
+        self._priceless: dict[str, bool] = {}
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         sent = self._terms.apply(without_seed(request))
@@ -225,10 +227,11 @@ class _Endpoint:
             raise LMTimeoutError(f"no answer within {self._timeout:g} s", model=self._lm.model) from error
 
     def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
-        cost, _ = estimate_cost(
-            response,
-            provider=self._provider,
-            requested_model=request.model.partition("/")[2],
-            request=request,
-        )
+        requested = request.model.partition("/")[2]
+        if response.model not in self._priceless:  # each look-up goes through the whole catalogue
+            names = (response.model, requested)
+            self._priceless[response.model] = not any(model_info(self._provider, name) for name in names)
+        if self._priceless[response.model]:
+            return response, None
+        cost, _ = estimate_cost(response, provider=self._provider, requested_model=requested, request=request)
         return response, cost
