@@ -13,6 +13,7 @@ from ..errors import JuristError
 from ..generating.generation import Generation
 from ..gold.splits import Split
 from ..keeping.loading import LoadedJudge
+from ..keeping.resolving import verifier_of
 from ..optimizers.base import Job, Optimizer
 from ..optimizers.registry import make
 from ..optimizers.setting import Setting
@@ -20,7 +21,7 @@ from ..programs.asking import Sampling, Verdict
 from .compiling import Plan
 from .estimate import Estimate, Part, Rate, Span
 from .experiment import Experiment
-from .measuring import part_of, rate_of, some, with_examples
+from .measuring import part_of, rate_of, shared_out, some, with_examples
 from .proving import model_under
 
 __all__ = ["foresee", "foresee_compilation", "foresee_items", "judging", "sampled_items"]
@@ -29,7 +30,7 @@ __all__ = ["foresee", "foresee_compilation", "foresee_items", "judging", "sample
 def foresee(experiment: Experiment) -> Estimate:
     """Estimate an experiment: contenders x cases x repeats."""
     rates: dict[tuple[str, str, str], Rate] = {}
-    parts = []
+    parts: list[Part] = []
     for name, one in zip(experiment.names, experiment.contenders, strict=True):
         key, number, asker = (
             (one.judge.name, one.state.id, one.adapter),
@@ -37,8 +38,10 @@ def foresee(experiment: Experiment) -> Estimate:
             one.asker(),
         )
         known = rates.get(key)
-        parts.append(part_of(name, asker, one.models, experiment.cases, (number, number), rate=known))
-        rates[key] = parts[-1].rate
+        whole = part_of(name, asker, one.models, experiment.cases, (number, number), rate=known)
+        rates[key] = whole.rate
+        verifier = verifier_of(one.judge, one.model, one.verifier)
+        parts += shared_out(whole, asker, verifier, experiment.cases)
     sizes = (
         ("contender", len(experiment.contenders)),
         ("case", len(experiment.cases)),
@@ -89,8 +92,14 @@ def foresee_compilation(plan: Plan) -> Estimate:
     return Estimate(
         what=f"{len(split.train)} train, {len(split.dev)} dev and {len(split.test)} test cases",
         parts=tuple(
-            Part(role=role, models=models, calls=span, rate=basic, longest=longest, who=who[role])
+            part
             for role, span in spans.items()
+            for part in shared_out(
+                Part(role=role, models=models, calls=span, rate=basic, longest=longest, who=who[role]),
+                asker,
+                plan.frozen_model,
+                cases,
+            )
         ),
         budget=plan.budget,
         needed=optimizer.minimum(job) + held,

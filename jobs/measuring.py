@@ -14,7 +14,7 @@ from ..programs.asking import Asker, Sampling, room_for
 from ..programs.state import PromptState
 from .estimate import Part, Rate, Span
 
-__all__ = ["part_of", "rate_of", "some", "with_examples"]
+__all__ = ["part_of", "rate_of", "shared_out", "some", "with_examples"]
 
 _RENDERED = 4
 Item = TypeVar("Item")
@@ -59,6 +59,46 @@ def part_of(
         rate=basic,
         longest=with_examples(asker, some(cases), basic, examples, shown),
         who=who,
+    )
+
+
+def shared_out(part: Part, asker: Asker, verifier: Model | None, cases: Sequence[Case]) -> tuple[Part, ...]:
+    """Return a part as it is, or as two where ``verifier`` answers the frozen steps of the program that is asked.
+
+    The calls are shared out as they fall on a few cases, each part with the size of its own prompts. What longer
+    prompts add, they add to the steps that are tuned.
+    """
+    own, frozen = CallContext.fresh(), CallContext.fresh()
+    lm, frozen_lm = (connect(Model(temperature=0.0), context) for context in (own, frozen))
+    dry = dataclasses.replace(asker, lm=lm, frozen_lm=frozen_lm, sampling=Sampling())
+    try:
+        dry.ask_all(some(cases) if verifier else ())
+    except JuristError:  # a program that cannot take the offline engine's answers is still worth counting
+        return (part,)
+    counts = [context.ledger.spend().calls for context in (own, frozen)]
+    if verifier is None or not all(counts):
+        return (part,)
+    share = counts[1] / sum(counts)
+    rate, most = Rate.of(own.ledger.spend()), part.calls.most
+    theirs = Span(least=round(part.calls.least * share), most=None if most is None else round(most * share))
+    ours = Span(
+        least=part.calls.least - theirs.least,
+        most=None if most is None or theirs.most is None else most - theirs.most,
+    )
+    added = ((part.longest or part.rate).input_tokens - part.rate.input_tokens) / (1 - share)
+    tuned = dataclasses.replace(
+        part,
+        models=tuple(model for model in part.models if model != verifier) or part.models,
+        calls=ours,
+        rate=rate,
+        longest=dataclasses.replace(rate, input_tokens=rate.input_tokens + added),
+    )
+    return tuned, Part(
+        role=f"{part.role}, verifying",
+        models=(verifier,),
+        calls=theirs,
+        rate=Rate.of(frozen.ledger.spend()),
+        who=f"{part.who} (verifiers)" if part.who else "",
     )
 
 

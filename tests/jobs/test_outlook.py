@@ -170,3 +170,25 @@ def test_models_that_the_search_tries_are_asked_about_too(serve: Callable[..., A
     done = cli(*base, "--set", "models=openai/gpt-4.1", "--json")
     assert (done.code, server.count) == (2, 0)
     assert "calls to a real model" in done.lines[-1]
+
+
+def test_verifiers_are_estimated_apart_with_their_own_model() -> None:
+    judge, dear = find("haluagent"), Model(name="openai/gpt-4.1", temperature=0.0)
+    gold = Gold.load("haluagent-docs", judge)
+
+    def seen(verifier: Model | None) -> Estimate:
+        given = {"optimizer": "cfaith", "model": PRICED, "verifier": verifier, "budget": Budget(calls=9000)}
+        return foresee_compilation(Plan(judge=judge, gold=gold, **given))
+
+    mini, large = seen(None), seen(dear)
+    assert [part.role for part in large.parts] == [
+        *("optimizing", "optimizing, verifying", "proving", "proving, verifying")
+    ]
+    assert [part.calls for part in mini.parts] == [part.calls for part in large.parts]
+    writing, verifying = large.parts[2:]
+    assert verifying.calls.least == pytest.approx(0.7 * (writing.calls.least + verifying.calls.least), abs=2)
+    assert (writing.models, verifying.models) == ((PRICED,), (dear,))
+    assert mini.cost is not None
+    assert large.cost is not None
+    assert large.cost.least > mini.cost.least
+    assert writing.prices == mini.parts[2].prices
