@@ -34,7 +34,7 @@ def items_of_benchmark(path: str) -> tuple[Item, ...]:
             row = json.loads(lines.readline())
     except (OSError, ValueError):
         return ()
-    if isinstance(row, dict) and row.get("format") in FORMATS:
+    if isinstance(row, dict) and {"id", "format"} <= row.keys():
         return read_items(path)
     theirs = (
         isinstance(row, dict) and {"question"} < row.keys() and {"halu_type", "correct_option"} & row.keys()
