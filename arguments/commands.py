@@ -12,6 +12,7 @@ from .generate import ASSESS, DATASET, DIALOGUE, ITEMS
 from .gold import GOLD
 from .haluagent import HALUAGENT, PEOPLE
 from .judges import COMPLETION, EXPORT, JUDGES
+from .new import NEW
 from .report import REPORT
 from .review import REVIEW
 from .run import RUN
@@ -21,6 +22,7 @@ __all__ = ["COMMANDS", "GROUPS"]
 
 COMMANDS: tuple[Command, ...] = (
     JUDGES,
+    NEW,
     COMPILE,
     EVALUATE,
     RUN,

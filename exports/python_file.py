@@ -110,7 +110,7 @@ def executed(text: str) -> dict[str, Any]:
     """Return the names of an exported file that jurist has just written."""
     module = ModuleType(f"jurist_exported_{hashlib.sha256(text.encode()).hexdigest()[:12]}")
     sys.modules[module.__name__] = module  # as an import does: types are looked up there
-    exec(compile(text, "exported.py", "exec"), module.__dict__)  # noqa: S102
+    exec(compile(text, "exported.py", "exec", dont_inherit=True), module.__dict__)  # noqa: S102
     return module.__dict__
 
 

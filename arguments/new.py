@@ -1,0 +1,45 @@
+"""What ``new`` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .command import Command
+from .groups import Form
+from .options import option, positional
+
+__all__ = ["NEW", "NewOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewOptions(Form):
+    """Of ``jurist new``."""
+
+    name: str = positional("NAME", help="of the judge: lower-case letters, digits and hyphens")
+    source: str = option("--from", required=True, metavar="PROMPT", help="the prompt file")
+    labels: str = option(
+        "--labels", required=True, metavar="A,B", help="what it may answer, with commas between"
+    )
+    positive: str = option(
+        "--positive", "", metavar="B", help="what counts as found (default: the last label)"
+    )
+    unit: str = option("--unit", "", metavar="INPUT", help="the input that is judged (default: the last one)")
+    output: str | None = option("--output", metavar="F.py", help="the file to write (default: NAME.py)")
+
+
+NEW = Command(
+    name="new",
+    does="new.run",
+    options=NewOptions,
+    help="""\
+Make a judge of a prompt that you have: text, Jinja2, messages in JSON, a LangSmith, MLflow or promptfoo prompt.
+Its variables become the inputs, its text the instruction; the file is yours to read and change.
+""",
+    examples="""\
+examples:
+  jurist new may-answer --from prompt.md --labels yes,no --positive no
+  jurist compile may_answer.py:judge --gold labels.csv
+  jurist compare may-answer may-answer:basic --gold labels.csv      # against the prompt that you had
+  jurist export may-answer --to langchain
+""",
+)
