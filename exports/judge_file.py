@@ -88,8 +88,12 @@ def _quoted(text: str) -> str:
 
 
 def _docstring(text: str) -> str:
-    """Return a text for a docstring of a class: dedenting it gives the text back."""
-    safe = text.replace("\\", "\\\\").replace("\r", "\\r")
+    """Return a text for a docstring of a class: dedenting it gives the text back.
+
+    Line ends become newlines, tabs spaces, and lines of spaces empty, as they would be in any instruction.
+    """
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs()
+    safe = plain.replace("\\", "\\\\")
     safe = re.sub(r'"{3,}|"+\Z', lambda found: found[0].replace('"', '\\"'), safe)
     lines = safe.split("\n")
-    return "\n".join([lines[0], *(f"    {line}" if line else "" for line in lines[1:])])
+    return "\n".join([lines[0], *(f"    {line}" if line.strip() else "" for line in lines[1:])])
