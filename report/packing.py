@@ -51,26 +51,29 @@ def pack(cases: Cases, *, largest: int = LARGEST) -> Packed:
 
 def pack_values(values: Mapping[str, Any], *, largest: int = LARGEST) -> Packed:
     """Return JSON values for a page, with texts as long as fit; those that are shared stand in ``texts``."""
-    for limit in _LIMITS:
-        data, cut = _packed(values, limit)
+    texts = _Texts(_LIMITS[0])
+    data = _packed(values, texts)
+    for limit in _LIMITS[1:]:
         if len(data) <= largest:
             break
-    return Packed(data=data, limit=limit if cut else 0)
+        if limit < texts.longest:  # else nothing more would be cut
+            texts = _Texts(limit)
+            data = _packed(values, texts)
+    return Packed(data=data, limit=texts.limit if texts.cut else 0)
 
 
-def _packed(values: Mapping[str, Any], limit: int) -> tuple[str, bool]:
-    texts = _Texts(limit)
+def _packed(values: Mapping[str, Any], texts: _Texts) -> str:
     data = {**texts.of(values), "texts": texts.kept}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-    return base64.b64encode(gzip.compress(plain, compresslevel=6, mtime=0)).decode("ascii"), texts.cut
+    return base64.b64encode(gzip.compress(plain, compresslevel=6, mtime=0)).decode("ascii")
 
 
 class _Texts:
     """The texts that are kept once, in the order in which they came up."""
 
     def __init__(self, limit: int) -> None:
-        self._limit, self._places = limit, dict[str, int]()
-        self.cut = False
+        self.limit, self._places = limit, dict[str, int]()
+        self.cut, self.longest = False, 0
 
     @property
     def kept(self) -> Sequence[str]:
@@ -84,8 +87,9 @@ class _Texts:
             return [self.of(one) for one in value]
         if not isinstance(value, str) or len(value) < _SHARED:
             return value
-        if len(value) > self._limit:
+        self.longest = max(self.longest, min(len(value), self.limit))
+        if len(value) > self.limit:
             self.cut = True
-            left = len(value) - self._limit
-            value = f"{value[: self._limit]}\n[{left} more letters: see the gold]"
+            left = len(value) - self.limit
+            value = f"{value[: self.limit]}\n[{left} more letters: see the gold]"
         return {"t": self._places.setdefault(value, len(self._places))}
