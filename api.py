@@ -211,7 +211,7 @@ def evaluate(
     _warn(loaded.note)
     given = _gold(gold, loaded.judge)
     work = Evaluating(contenders=(loaded,), gold=given, budget=budget or Budget())
-    _warn(_left_out(work))
+    _warn(_caution(work))
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(work, start) as job, counted(loaded.name, work.rows) as step:
         (answers,) = work.ask(job, step)
@@ -260,11 +260,12 @@ def compare(
         _warn(note)
     given = _gold(gold, contenders[0].judge)
     experiment = Experiment(contenders=contenders, gold=given, repeats=repeats, budget=budget or Budget())
-    _warn(_left_out(experiment))
+    _warn(_caution(experiment))
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(experiment, start) as job, counted("comparing", experiment.rows) as step:
         answers = experiment.ask(job, step)
-    return compared(answers, gold=given.name, left_out=experiment.left_out, pairs=pairs, seed=seed)
+    left, look = experiment.left_out, experiment.look
+    return compared(answers, gold=given.name, left_out=left, pairs=pairs, seed=seed, look=look)
 
 
 def gate(
@@ -329,9 +330,9 @@ def _store(root: str | os.PathLike[str] | None, *, trust: bool = False) -> Store
     return Store(None if root is None else Path(root), trust=Trust(given=trust))
 
 
-def _left_out(work: Experiment) -> str:
-    said = f"{work.left_out} rows are left out: an artifact was compiled on them or on near copies of them"
-    return said if work.left_out else ""
+def _caution(work: Experiment) -> str:
+    left = f"{work.left_out} rows are left out: an artifact was compiled on them or on near copies of them"
+    return "; ".join(said for said in (left if work.left_out else "", work.look.words) if said)
 
 
 def _warn(note: str) -> None:

@@ -210,7 +210,7 @@ examples:
         help="""\
 Make another candidate of a compilation the artifact: a point of its front of cost and score, or any of its history.
 It becomes a new version, proven beside the basic prompt on the same sealed test. The card says how often that test
-has been opened, and the p value of the decision is corrected for it (Bonferroni): choosing until something looks
+has been opened, and the level of the decision falls with it: choosing until something looks
 better proves nothing.
 """,
         examples="""\

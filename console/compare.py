@@ -40,6 +40,7 @@ def run(options: CompareOptions) -> Result:
             left_out=experiment.left_out,
             pairs=options.pairs,
             seed=options.seed,
+            look=experiment.look,
         )
         people = People.of(experiment, answers)
         found = {**comparison.to_json(), **people.to_json(), "forecast": forecast.to_json()}
@@ -84,7 +85,8 @@ def _notes(experiment: Experiment) -> list[str]:
     notes = list(dict.fromkeys(one.note for one in experiment.contenders if one.note))
     if experiment.repeats > 1 and any(one.model.temperature == 0 for one in experiment.contenders):
         notes.append("at temperature 0, repeats differ only by what the model itself still varies")
-    return notes
+    look, cases = experiment.look, experiment.cases
+    return [*notes, *(said for said in (look.words, look.limits(cases)) if said)]
 
 
 def _body(comparison: Comparison, people: People) -> Sequence[Part]:

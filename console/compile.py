@@ -12,7 +12,7 @@ from ..engines.meter import Budget
 from ..errors import UsageError, choices
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.comparisons import choosable
-from ..gold.strata import Strata, ceiling_of, strata
+from ..gold.strata import Strata, ceiling_of, rated_in_test, strata
 from ..jobs.compiling import Compiled, Plan, compile_judge
 from ..jobs.foresee import foresee_compilation
 from ..keeping.locating import locate
@@ -153,7 +153,7 @@ class _Raters:
     @classmethod
     def of(cls, plan: Plan) -> _Raters:
         test = {case.id for case in plan.split.test}
-        ceiling = ceiling_of(plan.gold, only=test)
+        ceiling = ceiling_of(plan.gold, only=rated_in_test(plan.gold, test, plan.seed, plan.shares))
         return cls(strata=strata(plan.gold, only=test), ceiling=ceiling)
 
     def to_json(self) -> dict[str, Any]:

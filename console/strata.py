@@ -53,7 +53,7 @@ def ceiling_line(found: Ceiling | None) -> str:
     units = ", ".join(f"{one.rater} {one.units}" for one in found.raters)
     return (
         f"human ceiling: {found.metric} {estimate_cell(found.mean[found.metric])}, "
-        f"each rater against the majority of the others (units: {units})"
+        f"each rater against the others, on all they rated (units: {units})"
     )
 
 

@@ -2,8 +2,9 @@
 
 A judge that reaches these scores agrees with the raters as well as they agree with each other; gold that one
 rater gave alone cannot show more. The rest speaks by the consensus of the raters who labelled the unit: of closed
-labels the strict majority, of scores the median, and of two raters the other one; a unit on which the rest has
-none, such as a tie, is left out and counted.
+labels the strict majority, of scores the median, and of two raters the other one. Where the rest has none, such as a
+tie, the rater is scored against each of them: no unit that two raters rated is left out, for those on which they differ
+are what the ceiling is about.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ class RaterScore:
 
     Args:
         rater: the name.
-        measured: the metrics with clustered intervals, the rest's majority taken as gold.
+        measured: the metrics with clustered intervals, what the others say taken as gold.
         units: the units they are over.
-        left_out: units that the rater labelled and on which the others have no majority or no label.
+        left_out: units that the rater labelled and no other one.
     """
 
     rater: str
@@ -74,7 +75,7 @@ def human_ceiling(
         groups: the cluster of each unit; ``None`` takes every unit as its own.
 
     Returns:
-        ``None`` where no rater has a unit on which the others agree.
+        ``None`` where no unit has two ratings of which one can be scored.
 
     Raises:
         UsageError: fewer than two raters, unequal lengths, or an unknown metric.
@@ -89,11 +90,9 @@ def human_ceiling(
         rows = _rows(given, rest, places, comparison)
         if not rows:
             continue
-        labelled = sum(value is not None for value in given)
+        labelled, units = sum(value is not None for value in given), len({row.id[:9] for row in rows})
         measured = measure(rows, metric, comparison)
-        found.append(
-            RaterScore(rater=rater, measured=measured, units=len(rows), left_out=labelled - len(rows))
-        )
+        found.append(RaterScore(rater=rater, measured=measured, units=units, left_out=labelled - units))
         encoded.append(encode(comparison, rows))
         every.append(sorted({row.group for row in rows}))
     if not found:
@@ -114,9 +113,12 @@ def _rows(
 ) -> list[Row]:
     rows = []
     for place, (value, group) in enumerate(zip(given, groups, strict=True)):
-        agreed = comparison.consensus([other[place] for other in rest if other[place] is not None])
-        if value is not None and agreed is not None:
-            rows.append(Row(id=f"{place:09d}", group=group, gold=(agreed,), predicted=(value,)))
+        said = [other[place] for other in rest if other[place] is not None]
+        agreed = comparison.consensus(said)
+        # one row for each of the others, so that a unit on which they are split weighs as much as any
+        for number, one in enumerate(said if value is not None else ()):
+            gold = one if agreed is None else agreed
+            rows.append(Row(id=f"{place:09d}/{number}", group=group, gold=(gold,), predicted=(value,)))
     return rows
 
 

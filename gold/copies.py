@@ -8,13 +8,14 @@ away.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..cases import Case
+from ..text.folding import strings
 from ..text.near import Sketches, clusters, folded, from_text, sketches, to_text
 
 if TYPE_CHECKING:
@@ -85,18 +86,7 @@ def _near_in(cases: Sequence[Case], fields: Sequence[str]) -> list[list[Case]]:
 
 
 def _text(value: Any) -> str:
-    return " ".join(_strings(value))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for part in value.values():
-            yield from _strings(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _strings(part)
-    elif value is not None:
-        yield str(value)
+    return " ".join(strings(value))
 
 
 def sketched_rows(judge: Judge, cases: Sequence[Case]) -> list[dict[str, str]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..cases import Case
 from ..errors import GoldError
-from ..text.folding import normalised
+from ..text.folding import normalised, strings
 from .splits import Split
 
 if TYPE_CHECKING:
@@ -104,22 +104,11 @@ class _Index(Generic[P]):
                     yield place
 
 
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _strings(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _strings(part)
-
-
 def _texts(inputs: Mapping[str, Any], *, without: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield (normalised text, field) for the texts long enough to matter."""
     for name, value in inputs.items():
         if name not in without:
-            for text in _strings(value):
+            for text in strings(value):
                 if len(short := normalised(text)) >= MIN_CHARACTERS:
                     yield short, name
 
@@ -127,7 +116,7 @@ def _texts(inputs: Mapping[str, Any], *, without: Collection[str] = ()) -> Itera
 def _unit_texts(cases: Iterable[Case], fields: Collection[str]) -> set[str]:
     """Return the normalised texts of what is judged."""
     values = (case.inputs[name] for case in cases for name in fields)
-    return {normalised(text) for value in values for text in _strings(value)}
+    return {normalised(text) for value in values for text in strings(value)}
 
 
 def _constants(cases: Iterable[Case], units: Collection[str]) -> frozenset[str]:

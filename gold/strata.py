@@ -18,8 +18,9 @@ from ..evaluation.rows import Row
 from ..programs.answers.protocol import Answer
 from .goldset import Gold
 from .merging import CATEGORIES, Category, Rule, ambiguity, merge, unit_ratings
+from .splits import Shares, part_of
 
-__all__ = ["AmbiguousUnit", "Contested", "Strata", "ceiling_of", "rating_columns", "strata"]
+__all__ = ["AmbiguousUnit", "Contested", "Strata", "ceiling_of", "rated_in_test", "rating_columns", "strata"]
 
 _Kind: TypeAlias = Literal["agreed", "single", "contested", "ambiguous", "unlabelled"]
 
@@ -235,14 +236,21 @@ def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]]
     return {name: [labels.get(name) for _, labels in units] for name in raters}, [group for group, _ in units]
 
 
-def ceiling_of(gold: Gold, *, only: Collection[str] | None = None, labelled: bool = True) -> Ceiling | None:
-    """Return how well each rater does against the rest, on the cases of a score.
+def rated_in_test(gold: Gold, test: Iterable[str], seed: int, shares: Shares) -> frozenset[str]:
+    """Return the ids of a test part, and of the ambiguous cases of its groups, which no part of a split has."""
+    aside = (case.id for case in gold.ambiguous if part_of(case.group, seed, shares) == "test")
+    return frozenset((*test, *aside))
+
+
+def ceiling_of(gold: Gold, *, only: Collection[str] | None = None) -> Ceiling | None:
+    """Return how well each rater does against the rest, on all units that raters rated.
+
+    Those on which they differ count too, with a gold label or without: a judge's score does not have the latter, so
+    the ceiling is of people's own work, and not of what they were told apart by.
 
     Args:
         gold: the set.
-        only: the ids of the cases, such as those of a test part.
-        labelled: units with a gold label only, as a judge's score has them; the ceiling is then as much too high
-            as the score is, because what people cannot agree on is in neither.
+        only: the ids of the cases, such as those of a test part, ambiguous ones included.
 
     Returns:
         ``None`` where no unit has two ratings, or no rater can be compared.
@@ -250,23 +258,13 @@ def ceiling_of(gold: Gold, *, only: Collection[str] | None = None, labelled: boo
     Raises:
         GoldError: raters of a case labelled different numbers of units.
     """
-    wanted = [case for case in gold.cases if case.ratings and (only is None or case.id in only)]
-    columns, groups = rating_columns(wanted)
-    if labelled:
-        known = [
-            case.gold[unit] is not None for case in wanted if case.gold for unit in range(len(case.gold))
-        ]
-        columns = {rater: _kept(given, known) for rater, given in columns.items()}
-        groups = _kept(groups, known)
+    every = (*gold.cases, *gold.ambiguous)
+    columns, groups = rating_columns(case for case in every if only is None or case.id in only)
     both = sum(sum(label is not None for label in unit) > 1 for unit in zip(*columns.values(), strict=True))
     if len(columns) < 2 or not both:
         return None
     judge = gold.judge
     return human_ceiling(columns, judge.metric, judge.comparison, groups=groups)
-
-
-def _kept(values: Sequence[Any], known: Sequence[bool]) -> list[Any]:
-    return [value for value, keep in zip(values, known, strict=True) if keep]
 
 
 def _unit(one: AmbiguousUnit) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 The candidate's prompt and setting are taken from the history, asked on the same
 sealed test beside the basic prompt, and kept as a new version. That test has
-been opened before: the new card says how often, and the p value of its decision
-is corrected for it (Bonferroni), so that choosing until something looks better
-proves nothing. Knows artifacts and judges, not commands.
+been opened before: the new card says how often, and the level of its decision falls
+with that, so that choosing until something looks better proves nothing. Knows artifacts and judges, not commands.
 """
 
 from __future__ import annotations
@@ -35,8 +34,9 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
 from .estimate import Estimate
+from .looking import Look, proof_of
 from .measuring import part_of
-from .proving import described, model_under, openings, proven
+from .proving import described, model_under, proven
 
 __all__ = ["Choosing", "Chosen", "Opening", "choose"]
 
@@ -126,13 +126,13 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
     row = _row(artifact, choosing.candidate)
     split = _split(artifact, judge, choosing)
     check_leaks(split, [PromptState.from_json(row["prompt"])])
-    opened = openings(store, judge.name, split.test_hash, artifact.path) + 1
+    look = proof_of(split.test, int(artifact.card.get("test_openings") or 1))
     work = _Work(artifact=artifact, judge=judge, row=row, split=split, budget=choosing.budget)
     start = Start(root=store.checkpoints, resume=choosing.resume, fresh=choosing.fresh)
     with paying(work, start) as job:
         pair = _pair(choosing, work, job.contexts["judge"])
-        choosing.begin(_opening(work, pair, opened, job.paid))
-        return _proven(choosing, store, work, job, pair, opened)
+        choosing.begin(_opening(work, pair, look.opening, job.paid))
+        return _proven(choosing, store, work, job, pair, look)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +224,7 @@ def _draws(asker: Asker, cases: int) -> tuple[int, int]:
     return cases * asker.sampling.fewest, cases * asker.sampling.samples
 
 
-def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _Pair, opened: int) -> Chosen:
+def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _Pair, look: Look) -> Chosen:
     shown = proven(
         work.judge,
         work.split.test,
@@ -232,14 +232,15 @@ def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _
         pair.chosen,
         same=pair.same,
         seed=int(work.artifact.card["optimizer"]["seed"]),
-        opened=opened,
+        opened=look.opening,
         tick=choosing.tick,
     )
+    look.done(f"artifacts choose {work.artifact.ref}")
     latest = shown.proof.decision.verdict == "better" or choosing.force
     kept = store.save(
         work.judge,
         work.state,
-        {**_card(work, pair), "spend": job.spend(), **shown.to_card(), "test_openings": opened},
+        {**_card(work, pair), "spend": job.spend(), **shown.to_card(), "test_openings": look.opening},
         work.artifact.history,
         records={
             **({MATRIX: work.artifact.matrix()} if "matrix" in work.artifact.card else {}),

@@ -24,6 +24,7 @@ from ..programs.judge import Judge
 from ..report.notebook import html_of, score_frame
 from ..report.scores import scores_table
 from .experiment import Answers
+from .looking import ALPHA, Look
 
 __all__ = ["Comparison", "Contender", "Pairs", "compare"]
 
@@ -79,7 +80,8 @@ class Comparison:
         metric: the metric that is tested: the first judge's own.
         gold: the gold's name.
         cases: rows compared.
-        left_out: rows left out because an artifact was compiled on them.
+        left_out: rows left out because an artifact was compiled on them or on near copies of them.
+        opening: which opening of sealed rows this is; 0 if none is sealed.
         repeats: times everything was asked.
         contenders: in the order given.
         tests: paired, corrected together; empty for a single contender.
@@ -90,6 +92,7 @@ class Comparison:
     gold: str
     cases: int
     left_out: int
+    opening: int
     repeats: int
     contenders: tuple[Contender, ...]
     tests: tuple[Contrast, ...]
@@ -125,6 +128,7 @@ class Comparison:
             "gold": self.gold,
             "cases": self.cases,
             "left_out": self.left_out,
+            "opening": self.opening,
             "repeats": self.repeats,
             "judges": [one.to_json() for one in self.contenders],
             "tests": [one.to_json() for one in self.tests],
@@ -138,7 +142,7 @@ def compare(
     left_out: int = 0,
     pairs: Pairs = "first",
     seed: int = 0,
-    alpha: float = 0.05,
+    look: Look | None = None,
 ) -> Comparison:
     """Score and test what the contenders of one experiment said.
 
@@ -148,7 +152,7 @@ def compare(
         left_out: rows left out before, for reports.
         pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
         seed: of the permutation test.
-        alpha: the level of all tests together.
+        look: which opening of sealed rows this is: the level of all tests together follows from it.
 
     Raises:
         UsageError: there are no answers, or they do not fit each other.
@@ -159,6 +163,7 @@ def compare(
     judge = answers[0].judge.judge
     tested = resolve(judge.metric, judge.comparison).name
     contenders = tuple(_contender(one, judge) for one in answers)
+    alpha = look.level if look else ALPHA
     every = itertools.combinations(answers, 2)
     chosen = [(one, two) for one, two in every if pairs == "all" or one is answers[0]]
     return Comparison(
@@ -169,6 +174,7 @@ def compare(
         repeats=len(answers[0].repeats),
         contenders=contenders,
         tests=corrected([_contrast(one, two, seed, alpha) for one, two in chosen]),
+        opening=look.opening if look else 0,
         metrics=tuple(
             dict.fromkeys(
                 name for name in (tested, *judge.comparison.compared) if name in contenders[0].scores

@@ -39,7 +39,8 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..report.notebook import html_of, score_frame
 from ..report.scores import scores_table, spend_line
-from .proving import Proven, described, fit_threshold, model_under, openings, placed, proven
+from .looking import proof_of
+from .proving import Proven, described, fit_threshold, model_under, placed, proven
 
 __all__ = ["Compiled", "Plan", "compile_judge"]
 
@@ -218,6 +219,9 @@ def compile_judge(
     """
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
     _check_budget(plan)
+    test = plan.split.test
+    if few := proof_of(test).limits(test):
+        sink(Event(kind="note", text=f"the sealed test: {few}"))
     start = Start(root=store.checkpoints, resume=resume, fresh=fresh, on_open=on_open)
     with paying(plan, start) as work:
         return _compile(plan, work, store, force, sink)
@@ -247,8 +251,9 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     sampling = fit_threshold(job, result.board, result.best)
     words, held = f"proving on {len(split.test)} sealed cases", plan.proof_calls
     sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=held))
-    opened = openings(store, plan.judge.name, split.test_hash) + 1
-    shown = _prove(job, split, result, sampling, opened)
+    look = proof_of(split.test)
+    shown = _prove(job, split, result, sampling, look.opening)
+    look.done(f"compile {plan.judge.name}")
     card = {
         **_card(plan, work, result, sampling),
         **shown.to_card(),
@@ -256,7 +261,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
         "pareto": [
             one.to_json() for one in front(job, result.board, partial(placed, job, result.board), leaking)
         ],
-        "test_openings": opened,
+        "test_openings": look.opening,
     }
     return _kept(plan, store, result, shown, card, force)
 

@@ -67,7 +67,8 @@ class Evaluation:
         model: the model's name.
         gold: the gold's name.
         cases: rows judged.
-        left_out: rows left out because the artifact was compiled on them.
+        left_out: rows left out because the artifact was compiled on them or on near copies of them.
+        opening: which opening of sealed rows this is; 0 if none is sealed.
         measured: every metric with its interval and bounds, and what was not answered.
         classes: each class against the rest; empty for answers without classes.
         confusion: see :func:`~jurist.programs.answers.confusion.confused`.
@@ -80,6 +81,7 @@ class Evaluation:
     gold: str
     cases: int
     left_out: int
+    opening: int
     measured: Measured
     classes: tuple[ClassScores, ...]
     confusion: Mapping[str, Mapping[str, int]]
@@ -128,6 +130,7 @@ class Evaluation:
             "gold": self.gold,
             "cases": self.cases,
             "left_out": self.left_out,
+            "opening": self.opening,
             "metric": self.measured.metric,
             **self.measured.to_card(),
             "classes": [one.to_json() for one in self.classes],
@@ -154,6 +157,7 @@ def evaluation_of(work: Evaluating, answers: Answers) -> Evaluation:
         gold=work.gold.name,
         cases=len(rows),
         left_out=work.left_out,
+        opening=work.look.opening,
         measured=measure(rows, judge.metric, judge.comparison),
         classes=class_scores(rows, judge.comparison),
         confusion=confused(judge.answer, rows),

@@ -24,6 +24,7 @@ from ..keeping.loading import LoadedJudge, unique_names
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.asking import Verdict
+from .looking import Look, look_at
 from .seen import seen_by
 
 __all__ = ["Answers", "Experiment"]
@@ -90,6 +91,11 @@ class Experiment:
         seen = {id_ for one in self.contenders for id_ in seen_by(one, self.gold.cases)}
         return tuple(case for case in self.gold.cases if case.id not in seen)
 
+    @cached_property
+    def look(self) -> Look:
+        """Which of the rows are of a sealed test, and the how manieth opening of it this is."""
+        return look_at(self.cases)
+
     @property
     def roles(self) -> tuple[str, ...]:
         """One ledger and one journal a contender."""
@@ -125,10 +131,13 @@ class Experiment:
             ModelError: a model cannot be used at all.
             BudgetExhausted: a limit was reached; :func:`~jurist.keeping.paying.paying` says what is kept.
         """
-        return [
+        look = self.look
+        answers = [
             self._answers(name, one, job.contexts[name], on_case)
             for name, one in zip(self.names, self.contenders, strict=True)
         ]
+        look.done(f"{self.fingerprint()['experiment']} {' '.join(self.names)}")
+        return answers
 
     def _answers(
         self, name: str, contender: LoadedJudge, context: CallContext, on_case: Callable[[], None]

@@ -174,7 +174,7 @@ def gate_of(work: Gating, answers: Sequence[Answers], *, seed: int = 0) -> Gate:
     Raises:
         JuristError: nothing is labelled.
     """
-    comparison = compare(answers, gold=work.gold.name, left_out=work.left_out, seed=seed)
+    comparison = compare(answers, gold=work.gold.name, left_out=work.left_out, seed=seed, look=work.look)
     one, criteria = comparison.contenders[0], work.criteria
     return Gate(
         judge=one.name,

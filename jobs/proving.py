@@ -10,14 +10,12 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..cases import Case
 from ..engines.models import Model
 from ..evaluation.proof import Proof, prove
 from ..evaluation.rows import Row
-from ..keeping.artifacts import Store
 from ..keeping.resolving import default_temperature
 from ..optimizers.base import Job
 from ..optimizers.board import Board, Candidate
@@ -27,7 +25,7 @@ from ..programs.asking import Asker, Sampling, Verdict
 from ..programs.judge import Judge
 from ..programs.votes import majority
 
-__all__ = ["Proven", "described", "fit_threshold", "model_under", "openings", "placed", "proven"]
+__all__ = ["Proven", "described", "fit_threshold", "model_under", "placed", "proven"]
 
 
 def model_under(model: Model, setting: Setting, samples: int) -> Model:
@@ -144,7 +142,7 @@ def proven(
         same: whether both ask the same prompt in the same way, but for the vote threshold: asked once then, for
             other draws would only add luck, and voted under both thresholds.
         seed: of the resamples.
-        opened: how often this test has been opened, this time included: p is corrected by it (Bonferroni).
+        opened: how often this test has been opened, this time included: the level falls with it.
         tick: is called with each answer.
 
     Raises:
@@ -202,22 +200,6 @@ def _asked(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> _
         inconsistent=sum(verdict.inconsistent for verdict in verdicts),
         facts=judge.answer.proof_facts(sums),
     )
-
-
-def openings(store: Store, judge: str, test_hash: str, seen: Path | None = None) -> int:
-    """Return how many artifacts of a judge were proven on a test: how often its user has opened it so far.
-
-    Those that came with the package do not count: nothing was chosen by what they showed, unless one is chosen from.
-
-    Args:
-        store: the user's artifacts, and the shipped ones.
-        judge: its name.
-        test_hash: of the test's ids.
-        seen: the folder of the artifact that is chosen from; it counts wherever it lies.
-    """
-    counted = [one for one in store.list(judge) if not one.shipped or one.path == seen]
-    golds = [one.card.get("gold") or {} for one in counted]
-    return sum(gold.get("test_ids_sha256") == test_hash for gold in golds)
 
 
 def described(model: Model) -> dict[str, Any]:

@@ -16,13 +16,18 @@ from pathlib import Path
 
 from ..errors import JudgeError, printable
 
-__all__ = ["Trust", "remembered_file"]
+__all__ = ["Trust", "data_file", "remembered_file"]
+
+
+def data_file(name: str) -> Path:
+    """Return a file of the user's own: in ``$XDG_DATA_HOME/jurist``, by default below ``~/.local/share``."""
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "jurist" / name
 
 
 def remembered_file() -> Path:
-    """Return the file of trusted hashes: ``$XDG_DATA_HOME/jurist/trusted``, by default below ``~/.local/share``."""
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(home) / "jurist" / "trusted"
+    """Return the file of trusted hashes."""
+    return data_file("trusted")
 
 
 def _to_stderr(line: str) -> None:

@@ -17,7 +17,7 @@ from ..errors import JuristError
 from ..evaluation.classes import class_scores
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
-from ..gold.strata import ceiling_of
+from ..gold.strata import ceiling_of, rated_in_test
 from ..keeping.artifacts import Artifact, Store
 from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
@@ -270,7 +270,12 @@ class ArtifactReport:
     @cached_property
     def _ceiling(self) -> Any:
         test = {row["case"] for row in self._proof}
-        return ceiling_of(self.gold, only=test) if self.gold and test else None
+        if not self.gold or not test:
+            return None
+        card = self._card
+        shares = (card.get("gold") or {}).get("shares") or (0.5, 0.2, 0.3)
+        seed = int((card.get("optimizer") or {}).get("seed") or 0)
+        return ceiling_of(self.gold, only=rated_in_test(self.gold, test, seed, tuple(shares)))
 
     def _people(self) -> Section:
         gold = self._card["gold"]

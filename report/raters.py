@@ -100,7 +100,7 @@ def ceiling_table(found: Ceiling) -> Table:
         for name, mean in found.mean.items()
     ]
     columns = [f"{rater.rater} ({rater.units} units)" for rater in found.raters]
-    title = "Human ceiling: each rater against the majority of the others"
+    title = "Human ceiling: each rater against the others, on all units they rated"
     return table(title, ["metric", "mean [95 % interval]", *columns], rows)
 
 

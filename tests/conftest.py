@@ -23,6 +23,14 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what fixtures of a module trust and open out of the user's data home."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test see the folder it is run in, nor the user's store: a used checkout holds artifacts."""

@@ -27,6 +27,7 @@ from ...gold.goldset import Gold
 from ...gold.leaks import check_leaks
 from ...gold.splits import Shares, Split
 from ...jobs.estimate import Estimate
+from ...jobs.looking import proof_of
 from ...jobs.measuring import part_of
 from ...keeping.paying import PaidJob
 from ...keeping.resolving import default_temperature, resolve_sampling
@@ -206,6 +207,8 @@ class Ablation:
             first = len(lines)
             lines += self._lines(model, contexts, full, single, basic)
             pairs += [(first, other) for other in range(first + 1, len(lines))]
+        look = proof_of(self.split.test)
+        look.done("table cognibench-5")
         return table_of(
             "cognibench-5",
             self.gold.name,
@@ -214,7 +217,8 @@ class Ablation:
             closed(self.judge.answer).positive,
             pairs=pairs,
             seed=self.seed,
-            notes=notes,
+            alpha=look.level,
+            notes=[*notes, look.words],
             thresholds=thresholds,
         )
 

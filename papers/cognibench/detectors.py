@@ -16,6 +16,7 @@ from ...engines.meter import Budget
 from ...errors import UsageError
 from ...gold.goldset import Gold
 from ...jobs.estimate import Estimate
+from ...jobs.looking import Look, look_at
 from ...jobs.measuring import part_of
 from ...jobs.seen import seen_by
 from ...keeping.loading import LoadedJudge, unique_names
@@ -141,6 +142,8 @@ class Detectors:
             asked = ask(plan, replace(one, context=context).asker(), on_case)
             rows = rows_at(asked, one.sampling.needed, LABELS, self.positive)
             lines.append(self._line(name, one, rows, context.ledger.spend()))
+        look = look_at(self.cases)
+        look.done("table cognibench-3")
         return table_of(
             "cognibench-3",
             self.gold.name,
@@ -149,15 +152,16 @@ class Detectors:
             self.positive,
             pairs=[(0, other) for other in range(1, len(lines))],
             seed=self.seed,
-            notes=self._notes(),
+            alpha=look.level,
+            notes=self._notes(look),
         )
 
     def _line(self, name: str, one: LoadedJudge, rows: Sequence[Any], spend: Any) -> Line:
         tiers = set(one.judge.answer.choices) == set(LABELS)
         return line_of(name, one.model.name, rows, self.cases, self.positive, tiers=tiers, spend=spend)
 
-    def _notes(self) -> list[str]:
-        notes = [one.note for one in self.contenders if one.note]
+    def _notes(self, look: Look) -> list[str]:
+        notes = [one for one in (*(each.note for each in self.contenders), look.words) if one]
         left_out = len(self.gold.cases) - len(self.cases)
         if left_out:
             notes.append(

@@ -150,6 +150,7 @@ def table_of(
     *,
     pairs: Sequence[tuple[int, int]],
     seed: int,
+    alpha: float,
     notes: Sequence[str] = (),
     thresholds: Mapping[str, Mapping[int, Detection]] | None = None,
 ) -> Table:
@@ -167,6 +168,7 @@ def table_of(
             metric,
             comparison,
             seed=seed,
+            alpha=alpha,
         )
         for one, two in pairs
     ]

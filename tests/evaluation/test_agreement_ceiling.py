@@ -26,29 +26,36 @@ def columns(texts: dict[str, str]) -> Given:
     return {rater: [names[mark] for mark in text] for rater, text in texts.items()}
 
 
-def test_each_rater_is_measured_like_a_judge_against_the_majority_of_the_others() -> None:
+def test_each_rater_is_measured_like_a_judge_against_the_others() -> None:
     data = columns({"ann": "yynnyn", "bob": "ynnnyy", "cem": "yynyyn", "dan": "nynyy."})
-    # of bob, cem, dan: yes (2 of 3), yes (2 of 3), no, yes (2 of 3), yes, and a tie without dan
-    rest = ["yes", "yes", "no", "yes", "yes", None]
+    # of bob, cem, dan: yes (2 of 3), yes (2 of 3), no, yes (2 of 3), yes, and, without dan, yes and no
+    rest = [["yes"] * 3, ["yes"] * 3, ["no"] * 3, ["yes"] * 3, ["yes"] * 3, ["yes", "no"]]
     found = human_ceiling(data, "f1", KIND)
     assert found is not None
     assert [(one.rater, one.units, one.left_out) for one in found.raters] == [
-        ("ann", 5, 1),
+        ("ann", 6, 0),
         ("bob", 6, 0),
-        ("cem", 5, 1),
+        ("cem", 6, 0),
         ("dan", 5, 0),
     ]
     rows = [
-        Row(id=str(place), group=str(place), gold=(gold,), predicted=(label,))
-        for place, (gold, label) in enumerate(zip(rest, data["ann"], strict=True))
-        if gold is not None
+        Row(id=f"{place}/{number}", group=str(place), gold=(gold,), predicted=(label,))
+        for place, (golds, label) in enumerate(zip(rest, data["ann"], strict=True))
+        for number, gold in enumerate(golds)
     ]
     assert found.raters[0].measured.scores == measure(rows, "f1", KIND).scores
-    assert found.raters[0].measured["f1"].value == pytest.approx(6 / 7)
     values = [one.measured["f1"].value for one in found.raters]
     assert found.mean["f1"].value == pytest.approx(sum(values) / 4)
     assert found.mean["f1"].interval.low < found.mean["f1"].value < found.mean["f1"].interval.high
     assert found.metric == "f1"
+
+
+def test_raters_who_disagree_have_no_ceiling_of_one() -> None:
+    """Three raters: where two of them differ, the third does not pass for right by leaving the unit out."""
+    found = human_ceiling(columns({"ann": "ynyy", "bob": "ynnn", "cem": "ynyn"}), "accuracy", KIND)
+    assert found is not None
+    assert [one.units for one in found.raters] == [4, 4, 4]
+    assert found.mean["accuracy"].value < 0.8
 
 
 @settings(max_examples=40, deadline=None)
@@ -78,13 +85,15 @@ def test_full_agreement_is_a_ceiling_of_one() -> None:
     assert [mean.value for mean in found.mean.values()] == [1.0] * len(found.mean)
 
 
-def test_a_rater_without_a_unit_to_compare_is_left_out_and_no_unit_at_all_is_no_ceiling() -> None:
+def test_a_rater_without_a_unit_to_compare_is_left_out() -> None:
     data = columns({"ann": "yn.", "bob": "yn.", "cem": "..n"})
     found = human_ceiling(data, "accuracy", ClosedLabels(LABELS))
     assert found is not None
     assert [one.rater for one in found.raters] == ["ann", "bob"]
     three: Given = {"r": ["a"], "s": ["b"], "t": ["c"]}
-    assert human_ceiling(three, "accuracy", ClosedLabels("abc")) is None
+    nobody_agrees = human_ceiling(three, "accuracy", ClosedLabels("abc"))
+    assert nobody_agrees is not None
+    assert nobody_agrees.mean["accuracy"].value == 0.0
 
 
 def test_the_mean_is_over_the_raters_who_are_left() -> None:

@@ -14,7 +14,7 @@ from jurist.console.strata import ceiling_line, strata_lines
 from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
 from jurist.gold.merging import RULES, Rule, merge_cases
-from jurist.gold.strata import ceiling_of, rating_columns, strata
+from jurist.gold.strata import ceiling_of, rated_in_test, rating_columns, strata
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 
@@ -157,18 +157,17 @@ def test_lines_for_one_judge_and_for_several() -> None:
     assert strata_lines({}) == []
 
 
-def test_the_ceiling_is_over_the_units_of_the_score() -> None:
+def test_the_ceiling_is_over_all_units_that_raters_rated() -> None:
     gold = Gold.of(ROWS, FECT)
     found = ceiling_of(gold)
     assert found is not None
-    assert [one.units for one in found.raters] == [3, 3]
-    assert found.raters[0].measured["accuracy"].value == pytest.approx(2 / 3)
+    assert [one.units for one in found.raters] == [6, 6]
+    assert found.raters[0].measured["accuracy"].value == pytest.approx(2 / 6)  # they agree on two of the six
     line = ceiling_line(found)
-    assert line.startswith("human ceiling: f1 0.667 [")
-    assert line.endswith("each rater against the majority of the others (units: ann 3, bob 3)")
-    everything = ceiling_of(Gold.of(ROWS, FECT, labelled=False), labelled=False)
-    assert everything is not None
-    assert [one.units for one in everything.raters] == [6, 6]
+    assert line.startswith(f"human ceiling: f1 {found.mean['f1'].value:.3f} [")
+    assert line.endswith("each rater against the others, on all they rated (units: ann 6, bob 6)")
+    labelled = {case.id for case in gold.cases}
+    assert rated_in_test(gold, labelled, 0, (0.1, 0.1, 0.8)) > labelled
 
 
 @pytest.mark.parametrize("rows", [ROWS[3:5], [ROWS[3], ROWS[4], fect("z", True, bob=True)]])

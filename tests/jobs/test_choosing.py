@@ -141,10 +141,11 @@ def test_the_front_is_shown_and_kept(compiled: Path) -> None:
 
 def test_every_point_of_the_front_can_be_chosen(compiled: Path, store: Path) -> None:
     first = of(store)
-    for opened, point in enumerate(first.card["pareto"], 2):
+    assert first.card["test_openings"] == 2  # the other compilation has opened the same test
+    for version, point in enumerate(first.card["pareto"], 2):
         done = choose(store, point["candidate"])
         assert done.code == 0, done.err
-        card, artifact = done.json, of(store, f"fect@{opened}")
+        card, artifact = done.json, of(store, f"fect@{version}")
         row = next(row for row in first.history if row["candidate"] == point["candidate"])
         assert artifact.state.id == PromptState.from_json(row["prompt"]).id
         assert card["setting"] == row["setting"]
@@ -152,6 +153,7 @@ def test_every_point_of_the_front_can_be_chosen(compiled: Path, store: Path) -> 
         assert card["model"]["temperature"] == row["setting"].get("temperature", 0.7)
         assert card["thresholds"] == {"samples": 3, "threshold": point["threshold"]}
         assert card["parent"] == 1
+        opened = version + 1
         assert card["test_openings"] == card["decision"]["openings"] == opened
         assert card["decision"]["tested"] == pytest.approx(0.05 / (opened * (opened + 1)))
         assert artifact.matrix() == first.matrix()
@@ -208,7 +210,7 @@ def test_a_choice_that_was_stopped_goes_on(store: Path) -> None:
     done = choose(store, candidate, "--resume")
     assert done.code == 0
     assert done.json["spend"]["by_purpose"]["total"]["replayed"] == 5
-    assert done.json["test_openings"] == 2  # the stopped one showed nothing
+    assert done.json["test_openings"] == 3  # the stopped one showed nothing
     assert not list((store / ".checkpoints").glob("*"))
 
 
@@ -219,7 +221,7 @@ def test_a_stopped_choice_is_found_again_after_another_one(store: Path) -> None:
     if second != first:
         done = choose(store, first, "--resume")
         assert done.json["spend"]["by_purpose"]["total"]["replayed"] == 5
-        assert done.json["test_openings"] == 3
+        assert done.json["test_openings"] == 4
     assert not list((store / ".checkpoints").glob("*"))
 
 

@@ -18,11 +18,10 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import Model
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import Plan, compile_judge
-from jurist.jobs.proving import openings
 from jurist.keeping.artifacts import Store
+from jurist.keeping.trust import data_file
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
-from jurist.programs.state import PromptState
 
 FECT = find("fect")
 LEAK = "The customer reports that kettle 10 arrived broken."
@@ -109,20 +108,52 @@ def test_compiling_again_on_an_opened_test_is_corrected() -> None:
         assert done.json["test_openings"] == decision["openings"] == opened
         assert decision["tested"] == pytest.approx(0.05 / (opened * (opened + 1)))
         assert (f"opening {opened} of this test" in decision["words"]) == (opened > 1)
-    other = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--seed", 1, "--json")
-    assert other.json["decision"]["openings"] == 1  # another seed, another test
 
 
-def test_what_came_with_the_package_opened_nothing_for_its_user(tmp_path: Path) -> None:
-    card = {"gold": {"test_ids_sha256": "abc"}}
-    whole = Store(tmp_path / "shipped", shipped=tmp_path / "none")
-    shipped = whole.save(FECT, PromptState.of(FECT.basic()), card, [], make_latest=True)
-    store = Store(tmp_path / "own", shipped=tmp_path / "shipped")
-    assert openings(store, "fect", "abc") == 0
-    assert openings(store, "fect", "abc", shipped.path) == 1  # its proof has been seen by who chooses from it
-    store.save(FECT, PromptState.of(FECT.basic()), card, [], make_latest=True)
-    assert openings(store, "fect", "abc") == 1
-    assert openings(store, "fect", "other") == 0
+def test_openings_are_counted_by_rows_whatever_else_is_another() -> None:
+    """Another store, seed and shares, spaces and capitals, a dropped row: the test is the one that was opened."""
+    rows = read_jsonl(Path("gold.jsonl"))
+    assert cli("compile", "fect", "--gold", "gold.jsonl", *FAST).code == 0
+    write_jsonl(
+        Path("shifted.jsonl"), [{**row, "claim": row["claim"].replace(".", " .").upper()} for row in rows[1:]]
+    )
+    gold, opened = Gold.load("gold.jsonl", FECT), []
+    test = {case.id for case in gold.split(0).test}
+    # a test of another seed may have no row in common, and is another test then
+    seed = next(seed for seed in range(1, 99) if test & {case.id for case in gold.split(seed).test})
+    for number, more in enumerate(
+        (
+            ("--gold", "gold.jsonl", "--store", "other"),
+            ("--gold", "gold.jsonl", "--seed", seed),
+            ("--gold", "gold.jsonl", "--split", "30/20/50"),
+            ("--gold", "shifted.jsonl"),
+        ),
+        2,
+    ):
+        done = cli("compile", "fect", *more, *FAST, "--json")
+        assert done.code == 0, done.err
+        opened.append((number, done.json["decision"]["openings"]))
+    assert [found for _, found in opened] == [number for number, _ in opened]
+
+
+def test_everything_that_scores_sealed_rows_is_an_opening() -> None:
+    before = cli("compare", "fect:basic", "fect-reasoning:basic", "--gold", "gold.jsonl", "--json")
+    assert (before.json["opening"], before.json["tests"][0]["level"]) == (0, pytest.approx(0.95))
+    ledger = data_file("openings.jsonl")
+    assert not ledger.exists()
+    first = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--force")
+    assert f"counted in {ledger}, which is new" in first.err
+    assert "only " in first.err  # how little so few groups can show is said before
+    compared = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--json")
+    assert compared.json["opening"] == 2
+    assert compared.json["tests"][0]["level"] == pytest.approx(1 - 0.05 / 6)
+    evaluated = cli("evaluate", "fect", "--gold", "gold.jsonl", "--json")
+    assert evaluated.json["opening"] == 3
+    assert "this is opening 3 of it" in evaluated.err
+    with ledger.open("a") as file:
+        file.write('\n{"rows": [')  # cut off by a full disk
+    assert cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--json").json["test_openings"] == 4
+    assert "claim" not in ledger.read_text(encoding="utf-8")
 
 
 def test_the_front_shows_scores_under_the_thresholds_that_it_keeps(
