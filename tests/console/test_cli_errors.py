@@ -132,7 +132,7 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (1, "fewshot.sizes cannot be 'many'", (*COMPILE, "--set", "sizes=many")),
     (1, "fewshot.sets cannot be '-1'", (*COMPILE, "--set", "sets=-1")),
     (1, "fewshot has no setting colour", (*COMPILE, "--set", "colour=red")),
-    (1, "no optimizer is called 'magic'; use one of opro, fewshot", (*COMPILE, "--optimizer", "magic")),
+    (1, "no optimizer is called 'magic'; use one of race, opro, fewshot", (*COMPILE, "--optimizer", "magic")),
     (1, "no optimizer is called ''", (*COMPILE, "--optimizer", "opro+")),
     (2, "no metric of fect is called 'beauty'", (*COMPILE, "--metric", "beauty")),
     (2, "0 samples give no verdict", (*COMPILE, "--samples", "0")),

@@ -186,9 +186,13 @@ def test_an_unknown_candidate_is_refused(store: Path, argv: tuple[str, ...], wor
     assert len(done.lines) == 1
 
 
-def test_a_gold_set_that_is_not_found_is_asked_for(store: Path) -> None:
+def test_a_gold_set_that_is_not_found_is_asked_for(store: Path, compiled: Path, tmp_path: Path) -> None:
     candidate = of(store).card["pareto"][0]["candidate"]
-    done = cli("artifacts", "choose", "fect@1", candidate, "--store", store)
+    moved = (compiled / "gold.jsonl").rename(tmp_path / "moved.jsonl")
+    try:
+        done = cli("artifacts", "choose", "fect@1", candidate, "--store", store)
+    finally:
+        moved.rename(compiled / "gold.jsonl")
     assert (done.code, len(done.lines)) == (1, 1)
     assert "--gold" in done.err
 
