@@ -78,6 +78,7 @@ async def flow(
             whatever ``take`` raises.
     """
     over: list[BaseException] = []
+    stopped: list[BaseException] = []
     idle: set[asyncio.Task[None] | None] = set()
 
     def end(stop: BaseException) -> None:
@@ -100,24 +101,33 @@ async def flow(
         finally:
             idle.discard(asyncio.current_task())
 
+    async def one(item: Item) -> None:
+        try:
+            await _contained(work(item))
+        except _Stopped as stop:
+            stopped.append(stop.stop)
+            for other in workers:  # now: whoever is about to send a request must not
+                other.cancel()
+
     async def worker() -> None:
         while not over and (item := await next_item()) is not None:
             try:  # what is left of tokens or cost may be enough for another item, but the work has ended
-                await asyncio.create_task(_contained(work(item)))
+                await asyncio.create_task(one(item))
             except (BudgetExhausted, ModelError) as stop:
                 end(stop)
 
     workers = [asyncio.ensure_future(worker()) for _ in range(concurrency)]
     try:
         await asyncio.gather(*workers)
-    except _Stopped as stopped:
-        raise stopped.stop from None
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
     finally:
-        for one in workers:  # now: whoever is about to send a request must not
-            one.cancel()
+        for left in workers:
+            left.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
-    if over:
-        raise over[0]
+    for stop in (*stopped, *over):
+        raise stop
 
 
 async def _contained(work: Awaitable[Found]) -> Found:
