@@ -74,6 +74,25 @@ _TOPICS = {
 _PROMISES = ("refund the fare", "send a new lid", "call you back")
 
 
+_THINGS = (
+    *(
+        "lamp",
+        "kettle",
+        "sofa",
+        "curtain",
+        "ladder",
+        "mirror",
+        "bucket",
+        "candle",
+        "blanket",
+        "drawer",
+        "hammer",
+    ),
+    *("teapot", "carpet", "pillow", "saucer", "basket", "trolley", "cabinet", "whisk", "doormat"),
+)
+_LOOKS = ("blue", "round", "heavy", "striped", "wooden", "shiny", "plain", "velvet")
+
+
 def rows(kind: str, groups: int = 18, per_group: int = 3) -> list[dict[str, Any]]:
     """Return labelled rows of one of the judges, the same each time."""
     draw = random.Random(kind)
@@ -96,7 +115,9 @@ def _promises(draw: random.Random, name: str) -> dict[str, Any]:
 
 def _share(draw: random.Random, name: str) -> dict[str, Any]:
     count = draw.randrange(5)
-    parts = ["It costs 9 euros."] * count + ["It is blue."] * (4 - count)
+    things = draw.sample(_THINGS, 4)  # rows that nearly repeat each other are never in two parts of a split
+    parts = [f"The {thing} costs {draw.randrange(2, 99)} euros." for thing in things[:count]]
+    parts += [f"The {thing} is {draw.choice(_LOOKS)}." for thing in things[count:]]
     draw.shuffle(parts)
     return {"message": f"Message {name}. {' '.join(parts)}", "share": count / 4}
 
