@@ -16,6 +16,7 @@ from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
+from jurist.keeping.trust import data_file
 from jurist.papers.cognibench.ablation import Ablation
 from jurist.papers.cognibench.asked import ask, one_by_one, planned, rows_at, sentences_of
 from jurist.programs.catalogue import find
@@ -85,6 +86,7 @@ def test_table_5_goes_on_where_a_limit_stopped_it() -> None:
     few = ("--samples", "2", "--thresholds", "1,2")
     command = ("table", "cognibench-5", "--gold", "gold.jsonl", *few, *SHARES, *SETTINGS, "--json")
     whole = cli(*command).json
+    data_file("openings.jsonl").unlink()  # else what goes on is the second opening of that test
     for limit in (20, 60):  # in the search for examples; on test
         stopped = cli(*command, "--max-calls", limit, "--resume")
         assert (stopped.code, stopped.out) == (1, "")
@@ -137,7 +139,7 @@ def test_table_3_says_what_compare_says() -> None:
     for line, judge in zip(table["lines"], compared["judges"], strict=True):
         for name in ("precision", "recall", "f1"):
             assert line["sentence"]["overall"][name] == judge["scores"][name]
-    assert "left out because a detector was compiled on them" in table["notes"][0]
+    assert any("left out because a detector was compiled on them" in note for note in table["notes"])
 
 
 def test_strictness_is_the_same_for_gold_and_judge() -> None:
