@@ -50,7 +50,10 @@ class Finalists:
         self._job.context.meter.hold(self._before + min(self._most, wanted))
 
     def _first(self) -> list[Candidate]:
-        """Return the prompts that could be best: of the highest gain and its error together."""
+        """Return the prompts that could be best: of the highest gain and its error together.
+
+        Those that were never scored come last: they are paid for, and whatever is left is spent on them.
+        """
         board = self._board
         able = [one for one in board.candidates.values() if one.id != board.basic.id]
         if self._source:
@@ -59,7 +62,9 @@ class Finalists:
         ids = {one.id for one in able} - {one.id for one in last}
         found = [one for one in board.by_gain() if one.id in ids]
         found.sort(key=lambda one: -round(one.gain + one.doubt, 9))
-        return [*last, *(board.candidates[one.id] for one in found)][: self._count]
+        new = ids - {one.id for one in found}
+        first = [*last, *(board.candidates[one.id] for one in found)]
+        return [*first, *(one for one in able if one.id in new)][: self._count]
 
     @contextmanager
     def after(self) -> Iterator[None]:
@@ -93,8 +98,11 @@ class Finalists:
         """Return the end of a search that met its limit on calls, saying what is left of those kept back."""
         left = self._job.context.meter.left()
         if ended.limit == "calls" and left:
+            later = f", but for {self._before} that are kept for what follows" if self._before else ""
             ended.args = (
-                f"the calls for the search are spent, of a budget of {ended.allowed:g} calls; "
+                f"the calls for the search are spent, of a budget of {ended.allowed:g} calls{later}; "
                 f"{left} that were kept for the finalists were not needed",
             )
+        elif ended.limit == "calls":
+            ended = BudgetExhausted(ended.limit, ended.allowed, kept=self._before)
         return ended
