@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..cases import Case
 from ..errors import OptimizerError
@@ -47,6 +47,7 @@ class FewShot(Raced):
     tokens: int = 16_000
     predictors: str = "jointly"
     name: str = "fewshot"
+    proposal: ClassVar[int] = 0  # sets are drawn, not written
 
     def __post_init__(self) -> None:
         """Refuse an unknown way."""

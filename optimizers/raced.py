@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..cases import Case
 from ..programs.state import PromptState
@@ -191,6 +191,7 @@ class Raced(ABC):
     patience: int = 8
     finalists: int = 2
     name: str = "race"
+    proposal: ClassVar[int] = 1  # calls to the proposer for one new prompt
 
     @abstractmethod
     def arms(self, job: Job) -> Sequence[Arm]:
@@ -202,10 +203,10 @@ class Raced(ABC):
         return True
 
     def minimum(self, job: Job) -> int:
-        """Return the calls for the basic prompt and one other on dev and a block, and one proposal."""
-        train = min(self.sample, len(job.train))
-        first, opening = (min(max(1, size), train) for size in (self.block, self.opening))
-        return (opening + first + 2 * len(job.dev)) * job.calls_per_case + 1
+        """Return the calls for the opening, the first block of another prompt, both on dev, and to propose it."""
+        of_train = interleaved([1] * min(self.sample, len(job.train)), [0] * len(job.dev))
+        beside_dev = sum(sum(of_train[: max(1, size)]) for size in (self.opening, self.block))
+        return (beside_dev + 2 * len(job.dev)) * job.calls_per_case + self.proposal
 
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve on ``start``."""

@@ -14,6 +14,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import TypeVar
 
 from ..cases import Case
 from ..programs.answers.protocol import Answer
@@ -22,6 +23,8 @@ from .objective import Outcome
 from .standing import SHRINK, Credit, Scored, Standing, standings
 
 __all__ = ["Race", "blocks", "interleaved", "stratified"]
+
+_Member = TypeVar("_Member")
 
 
 def stratified(cases: Sequence[Case], answer: Answer, random_: random.Random) -> list[Case]:
@@ -44,7 +47,7 @@ def blocks(cases: Sequence[Case], size: int) -> Iterator[list[Case]]:
         yield block
 
 
-def interleaved(first: Sequence[Case], second: Sequence[Case]) -> list[Case]:
+def interleaved(first: Sequence[_Member], second: Sequence[_Member]) -> list[_Member]:
     """Return both in one order, each in its own, such that every prefix holds them about in their proportion."""
     placed = [
         ((at + 0.5) / len(part), which, at)
