@@ -227,10 +227,11 @@ class Board:
         known = self.known()
         if not any(one.outcomes for one in known):
             return []
-        references = [known[0].outcomes]
+        first = next(one.outcomes for one in known if one.outcomes)  # the basic prompt's, once it was scored
+        references = [first]
         if around is not None and around.id != self.basic.id:
-            references.append({**known[0].outcomes, **self.outcomes(around)})
-        credit = Credit(self.objective, *(list(one.values()) for one in references if one))
+            references.append({**first, **self.outcomes(around)})
+        credit = Credit(self.objective, *(list(one.values()) for one in references))
         return standings(known, credit)
 
     def by_gain(self) -> list[Standing]:
