@@ -35,7 +35,7 @@ HOUR: list[tuple[str, int, str]] = [
     ),
     ("jurist gold check may_send.py --gold gold.jsonl --split 40/20/40", 0, "policy is empty in 1 cases"),
     # what cannot be done says what can
-    ("jurist compile may_send.py --gold gold.jsonl --set foo=1", 1, "has no setting foo; use one of block"),
+    ("jurist compile may_send.py --gold gold.jsonl --set foo=1", 1, "has no setting foo; use one of arm"),
     ("jurist compile may_send.py --gold gold.jsonl --optimizer opr", 1, "did you mean opro?"),
     ("jurist run may-send --input gold.jsonl --output o.jsonl", 1, "no judge is called 'may-send'"),
     # compiled, and not shown to be better: the name works all the same, and says for what it stands

@@ -173,7 +173,7 @@ def test_the_front_shows_scores_under_the_thresholds_that_it_keeps(
         judge=FECT,
         gold=Gold.load("gold.jsonl", FECT),
         optimizer="fewshot",
-        options={"sizes": (2,), "sets": 2, "sample": 6},
+        options={"sizes": (2,), "sets": 2, "block": 4, "sample": 6},
         sampling=Sampling(samples=3),
     )
     card = compile_judge(plan, store=Store(tmp_path / "store", shipped=tmp_path / "none")).artifact.card

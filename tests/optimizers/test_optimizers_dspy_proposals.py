@@ -124,7 +124,7 @@ def test_upstream_gepa_asks_for_unreadable_proposals_until_the_budget_is_spent()
 def test_gepa_goes_on_after_a_good_proposal_and_keeps_it() -> None:
     good = reply("chat", new_instruction="Follow the rule.")
     script = iter(["?", "?", good, *["?"] * 3])  # each is asked for twice
-    run = Run("gepa", lambda request: next(script))
+    run = Run("gepa", lambda request: next(script), calls=600, dev=cases(100, 40))
     (end,) = run.said("gepa ended early")
     assert "5 proposals were unusable, the last 3 in a row" in end
     assert "Follow the rule." in run.result.best.state.predictors["self"].instructions

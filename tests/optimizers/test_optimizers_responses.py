@@ -91,7 +91,7 @@ def test_contrastive_compiles_whole_responses_to_the_end(tmp_path: Any, name: st
         (Opro(steps=3, candidates=2, sample=12), "instructions"),
         (OproPaper(steps=3, candidates=2, sample=12), "instructions"),
         (CFaith(rounds=1, rewrites=2, sample=12), "instructions"),
-        (FewShot(sizes=(6,), sets=2, first=6, sample=6), "demos"),
+        (FewShot(sizes=(6,), sets=2, block=6, sample=6), "demos"),
         (CONTRASTIVE, "demos"),
     ],
     ids=lambda value: getattr(value, "name", value),
