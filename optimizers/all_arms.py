@@ -37,7 +37,7 @@ class AllArms(Opro):
 
     arm: tuple[str, ...] = _NAMES
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)
-    tokens: int = 16_000
+    tokens: int = 4_000
     name: str = "race"
 
     def __post_init__(self) -> None:

@@ -44,7 +44,7 @@ class FewShot(Raced):
 
     sizes: tuple[int, ...] = (8, 32, 16, 64, 4)
     sets: int = 3
-    tokens: int = 16_000
+    tokens: int = 4_000
     predictors: str = "jointly"
     name: str = "fewshot"
     proposal: ClassVar[int] = 0  # sets are drawn, not written
