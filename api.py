@@ -16,10 +16,11 @@ from .errors import in_python
 from .gold.goldset import Gold
 from .jobs.comparing import Comparison, Pairs
 from .jobs.comparing import compare as compared
-from .jobs.compiling import Compiled, Plan, compile_judge
+from .jobs.compiling import Compiled, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment
 from .jobs.gating import Criteria, Gate, Gating, Limit, gate_of
+from .jobs.plan import Plan
 from .keeping.artifacts import Store
 from .keeping.loading import LoadedJudge, load_judge
 from .keeping.locating import find_judge, locate

@@ -13,8 +13,9 @@ from ..errors import UsageError, choices
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.comparisons import choosable
 from ..gold.strata import Strata, ceiling_of, rated_in_test, strata
-from ..jobs.compiling import Compiled, Plan, compile_judge
+from ..jobs.compiling import Compiled, compile_judge
 from ..jobs.foresee import foresee_compilation
+from ..jobs.plan import Plan
 from ..keeping.locating import locate
 from ..keeping.resolving import default_temperature, resolve_sampling
 from ..optimizers.registry import DEFAULT

@@ -18,10 +18,10 @@ from ..optimizers.base import Job, Optimizer
 from ..optimizers.registry import make
 from ..optimizers.setting import Setting
 from ..programs.asking import Sampling, Verdict
-from .compiling import Plan
 from .estimate import Estimate, Part, Rate, Span
 from .experiment import Experiment
 from .measuring import part_of, rate_of, shared_out, some, with_examples
+from .plan import Plan
 from .proving import model_under
 
 __all__ = ["foresee", "foresee_compilation", "foresee_items", "judging", "sampled_items"]

@@ -39,7 +39,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def finished() -> tuple[Any, Any]:
     """Return the job and the board of a finished search, as the events named them."""
-    from jurist.jobs.compiling import Plan, compile_judge
+    from jurist.jobs.compiling import compile_judge
+    from jurist.jobs.plan import Plan
     from jurist.keeping.artifacts import Store
 
     seen: list[Event] = []

@@ -22,7 +22,8 @@ from small import claims
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model
 from jurist.gold.goldset import Gold
-from jurist.jobs.compiling import Compiled, Plan, compile_judge
+from jurist.jobs.compiling import Compiled, compile_judge
+from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 

@@ -17,7 +17,8 @@ from small import FAST, claims, cli, read_jsonl, write_jsonl
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model
 from jurist.gold.goldset import Gold
-from jurist.jobs.compiling import Plan, compile_judge
+from jurist.jobs.compiling import compile_judge
+from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.keeping.trust import data_file
 from jurist.programs.asking import Sampling

@@ -14,9 +14,9 @@ from jurist.console.approving import Bill
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.gold.goldset import Gold
-from jurist.jobs.compiling import Plan
 from jurist.jobs.estimate import Estimate, Span
 from jurist.jobs.foresee import foresee_compilation
+from jurist.jobs.plan import Plan
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 

@@ -13,8 +13,8 @@ from jurist.console.history import pareto_parts
 from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted, OptimizerError
 from jurist.gold.goldset import Gold
-from jurist.jobs.compiling import Plan
 from jurist.jobs.foresee import foresee_compilation
+from jurist.jobs.plan import Plan
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective

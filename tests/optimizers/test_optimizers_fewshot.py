@@ -40,7 +40,7 @@ def test_demonstrations_come_from_train_with_their_gold_labels(name: str) -> Non
 
 
 def test_sets_larger_than_train_are_left_out() -> None:
-    run = Run("fewshot", options={"sizes": (1000,), "sets": 1, "steps": 1})
+    run = Run("fewshot", options={"sizes": (1000,), "sets": 1, "steps": 1, "tokens": 10**6})
     assert max(len(row["prompt"]["self"]["demos"]) for row in run.history) == len(split().train)
 
 

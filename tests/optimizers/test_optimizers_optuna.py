@@ -20,7 +20,8 @@ from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import BudgetExhausted, OptimizerError
 from jurist.gold.goldset import Gold
-from jurist.jobs.compiling import Plan, compile_judge
+from jurist.jobs.compiling import compile_judge
+from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.optuna_joint import Optuna

@@ -19,7 +19,8 @@ from jurist.engines.models import adapter as adapter_named
 from jurist.exports import export
 from jurist.exports.messages import fill
 from jurist.gold.goldset import Gold
-from jurist.jobs.compiling import Plan, compile_judge
+from jurist.jobs.compiling import compile_judge
+from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.programs.asking import Asker, Sampling, Verdict
 from jurist.programs.catalogue import JUDGES, find

@@ -1,0 +1,121 @@
+"""Everything that makes one compilation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ..engines.meter import Budget
+from ..engines.models import Model
+from ..gold.goldset import Gold
+from ..gold.leaks import check_leaks
+from ..gold.splits import Split
+from ..keeping.resolving import verifier_of
+from ..optimizers.registry import DEFAULT
+from ..programs.asking import Sampling, room_for
+from ..programs.judge import Judge
+from ..programs.state import PromptState
+from .proving import described
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Everything that makes one compilation.
+
+    Attributes:
+        judge: the judge.
+        gold: its labelled cases.
+        optimizer: a name of :mod:`jurist.optimizers.registry`, or several joined by ``+``.
+        options: the optimizer's settings.
+        model: answers as the judge.
+        prompt_model: writes prompts; default: the judge's own model.
+        verifier: answers the judge's frozen steps, where that is not ``model`` at temperature 0.
+        budget: hard limits for the whole job, the proof included.
+        seed: of the split and of every random choice.
+        shares: of groups in train, dev and test.
+        sampling: samples per case; a threshold left open is fitted on dev.
+        adapter: DSPy's prompt format.
+        concurrency: cases in flight at once.
+        judge_ref: how the user named the judge.
+    """
+
+    judge: Judge
+    gold: Gold
+    optimizer: str = DEFAULT
+    options: Mapping[str, Any] = field(default_factory=dict)
+    model: Model = field(default_factory=Model)
+    prompt_model: Model | None = None
+    verifier: Model | None = None
+    budget: Budget = field(default_factory=Budget)
+    seed: int = 0
+    shares: tuple[float, float, float] = (0.5, 0.2, 0.3)
+    sampling: Sampling = field(default_factory=Sampling)
+    adapter: str = "chat"
+    concurrency: int = 8
+    judge_ref: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a structure that answers to these prompts cannot have."""
+        self.model.check_prompts(self.adapter)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same job when it is started again, as JSON values."""
+        strictness = self.judge.answer.strictness
+        return {
+            "judge": f"{self.judge.name}:{self.judge.variant}",
+            "prompt": PromptState.of(self.judge.basic()).id,
+            "metric": self.judge.metric if isinstance(self.judge.metric, str) else "custom",
+            "gold": self.gold.sha256,
+            "optimizer": self.optimizer,
+            "options": {name: str(value) for name, value in self.options.items()},
+            "model": described(self.model),
+            "prompt_model": described(self.proposer),
+            "seed": self.seed,
+            "shares": list(self.shares),
+            "samples": self.sampling.samples,
+            "threshold": self.sampling.threshold,
+            "adapter": self.adapter,
+            **({"strictness": strictness} if strictness else {}),
+            **({"most_groups": list(self.judge.most_groups)} if self.judge.most_groups else {}),
+            **self._frozen_print(),
+        }
+
+    def _frozen_print(self) -> dict[str, Any]:
+        if self.frozen_model is None:
+            return {}
+        return {"frozen": self.judge.frozen, "verifier": described(self.frozen_model)}
+
+    @property
+    def frozen_model(self) -> Model | None:
+        """The model that answers the judge's frozen steps; ``None`` without any."""
+        return verifier_of(self.judge, self.model, self.verifier)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Judge and proposer share one journal: they are told apart by purpose."""
+        return ("judge",)
+
+    @cached_property
+    def split(self) -> Split:
+        """Train, dev and the sealed test, which shows nowhere else.
+
+        Raises:
+            GoldError: the gold cannot be split, or its parts leak into each other.
+        """
+        split = self.gold.split(self.seed, self.shares)
+        check_leaks(split)
+        return split
+
+    @property
+    def proof_calls(self) -> int:
+        """The calls that are kept back for the proof: both programs on the sealed test."""
+        return 2 * room_for(self.judge, len(self.split.test), self.sampling.samples)
+
+    @property
+    def proposer(self) -> Model:
+        """The model that writes prompts."""
+        return self.prompt_model or self.model
