@@ -5,6 +5,7 @@ A paper adds its questions, how answers are judged, and its rates.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -45,7 +46,7 @@ Found = TypeVar("Found", bound=HasFailures)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssessedModels:
+class AssessedModels(ABC):
     """Models that are assessed by a judge.
 
     Attributes:
@@ -79,9 +80,9 @@ class AssessedModels:
         """The rows of gold that the judge is measured on; none where its errors are not taken out."""
         return ()
 
+    @abstractmethod
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
-        raise NotImplementedError
 
     def asked_print(self, answering: Judge) -> dict[str, Any]:
         """Return who is asked, how and by whom judged, as JSON values of a fingerprint."""

@@ -82,7 +82,7 @@ def unpack(data: bytes, store: Store) -> Received:
         zipfile.BadZipFile,
         zipfile.LargeZipFile,
         EOFError,
-        NotImplementedError,
+        NotImplementedError,  # how zipfile says that it does not know a compression
         RuntimeError,
         OSError,
     ) as error:

@@ -111,7 +111,8 @@ def _told(strategy: Callable[..., bool], job: Job) -> Callable[..., bool]:
                 return strategy(*given, **more)
             except SystemError:
                 continue
-            except Exception as lost:  # SIMBA swallows every one of them: none may go by unseen
+            # SIMBA swallows every kind of failure and says so of none: it is noted, and raised again
+            except Exception as lost:
                 job.note(f"simba: one prompt less: {type(lost).__name__}: {lost}"[:300])
                 raise
         return strategy(*given, **more)

@@ -19,8 +19,8 @@ class Stepwise(dspy.Module):
     """A program whose :meth:`steps` say what is asked in which order."""
 
     def steps(self, **inputs: Any) -> Steps:
-        """Yield what is asked, and return the prediction."""
-        raise NotImplementedError
+        """Yield what is asked, and return the prediction; every subclass has its own."""
+        raise NotImplementedError  # not abstract: the metaclass of dspy.Module is none that knows abstract methods
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Ask with blocking calls."""
