@@ -1,4 +1,4 @@
-"""A judge of one's own: may a drafted reply be sent? See the README."""
+"""A judge of one's own: may a drafted reply be sent? See docs/own-judge.md."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""A pairwise judge: which of two drafted replies is better? See the README."""
+"""A pairwise judge: which of two drafted replies is better? See docs/own-judge.md."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""A judge that scores: how good is a drafted reply, from 1 to 5? See the README."""
+"""A judge that scores: how good is a drafted reply, from 1 to 5? See docs/own-judge.md."""
 
 from typing import Literal
 
