@@ -33,7 +33,7 @@ from .programs.asking import Sampling
 from .programs.judge import Judge
 from .report.progress import counted, shown
 
-__all__ = ["GoldLike", "compare", "compile", "evaluate", "gate", "judge", "load"]
+__all__ = ["Gate", "GoldLike", "compare", "compile", "evaluate", "gate", "judge", "load"]
 
 GoldLike: TypeAlias = "str | os.PathLike[str] | Gold | Any"
 """A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .api import GoldLike, gate
-from .jobs.gating import Gate
+from .api import Gate, GoldLike, gate
 
 __all__ = ["assert_judge"]
 

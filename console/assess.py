@@ -13,8 +13,6 @@ from ..papers.cognibench.assess import (
     Assessed,
     Assessment,
     Measure,
-    assess,
-    foresee_assessment,
     read_prompts,
 )
 from ..papers.cognibench.dataset import response_rows
@@ -22,11 +20,10 @@ from ..papers.faithqa.assess import is_benchmark
 from ..programs.dialogue_checks import range_of
 from ..report.table import Table, table
 from . import faithqa, haluagent_assess
-from .assessed import assessed
+from .assessed import assess_models, assessed
 from .common import budget_of, target_of
 from .generate import below, labeller, total_line
-from .printing import Part, Result, remark
-from .started import Started
+from .printing import Part, Result
 
 __all__ = ["run"]
 
@@ -39,17 +36,11 @@ def run(options: AssessOptions) -> Result:
     if items:
         return haluagent_assess.run(options, items)
     if options.benchmark != DIALOGUES and is_benchmark(options.benchmark):
-        return faithqa.assess_models(options)
+        return faithqa.assess_queries(options)
     work = _assessment(options)
-    steps = len(work.held_out) + 2 * len(work.prompts) * len(work.targets)
-    if work.judge.note:
-        remark(work.judge.note)
-    with Started(options, [work.judge.model, *work.targets], lambda: foresee_assessment(work)) as begun:
-        start = begun.begin(steps, "calibrating, answering, labelling")
-        found, spend = assess(work, start, on_step=begun.step)
-    return assessed(
-        options, begun, found, _json(work, found, spend), _answer_rows(found), _body(work, found, spend)
-    )
+    done = assess_models(options, work)
+    found = done.found
+    return assessed(options, done, _json(work, found), _answer_rows(found), _body(work, found, done.spend))
 
 
 def _assessment(options: AssessOptions) -> Assessment:
@@ -69,7 +60,7 @@ def _assessment(options: AssessOptions) -> Assessment:
     )
 
 
-def _json(work: Assessment, found: Sequence[Assessed], spend: Any) -> dict[str, Any]:
+def _json(work: Assessment, found: Sequence[Assessed]) -> dict[str, Any]:
     return {
         "benchmark": work.benchmark,
         "prompts": len(work.prompts),
@@ -80,7 +71,6 @@ def _json(work: Assessment, found: Sequence[Assessed], spend: Any) -> dict[str, 
             "left_out": len(work.calibration.cases) - len(work.held_out),
         },
         "models": [one.to_json() for one in found],
-        "spend": spend,
     }
 
 

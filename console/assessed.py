@@ -1,18 +1,20 @@
-"""How an assessment of models ends: files, the exit code, and what is left to do."""
+"""How an assessment of models goes on the command line: the bar, the files, the exit code, and what is left to do."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..arguments.generate import AssessOptions
 from ..gold.writing import write_jsonl
+from ..jobs.assessing import AssessedModels, assess, foresee_assessment
 from .common import write_text
-from .printing import Part, Result
+from .printing import Part, Result, remark
 from .started import Started
 
-__all__ = ["assessed"]
+__all__ = ["Assessments", "assess_models", "assessed"]
 
 
 class OneModel(Protocol):
@@ -34,10 +36,34 @@ class OneModel(Protocol):
         ...
 
 
+Found = TypeVar("Found", bound=OneModel)
+
+
+@dataclass(frozen=True)
+class Assessments(Generic[Found]):
+    """What is found of each model, what was spent by purpose, and what was foreseen, as JSON values."""
+
+    found: list[Found]
+    spend: dict[str, Any]
+    forecast: dict[str, Any] | None
+
+
+def assess_models(options: AssessOptions, work: AssessedModels[Found]) -> Assessments[Found]:
+    """Assess every model, after the estimate and with a bar."""
+    if work.judge.note:
+        remark(work.judge.note)
+    steps = len(work.held_out) + (len(work.asked) + work.to_judge) * len(work.targets)
+    with Started(options, [work.judge.model, *work.targets], lambda: foresee_assessment(work)) as begun:
+        start = begun.begin(
+            steps, "answering, judging" if not work.held_out else "calibrating, answering, judging"
+        )
+        found, spend = assess(work, start, on_step=begun.step)
+    return Assessments(found, spend, begun.estimate.to_json() if begun.estimate else None)
+
+
 def assessed(
     options: AssessOptions,
-    begun: Started,
-    found: Sequence[OneModel],
+    done: Assessments[Found],
     data: Mapping[str, Any],
     answers: Iterable[Mapping[str, Any]],
     body: Sequence[Part],
@@ -46,19 +72,18 @@ def assessed(
 
     Args:
         options: of the command.
-        begun: the job.
-        found: of each model.
-        data: the JSON object; the estimate is added.
+        done: the assessment.
+        data: the JSON object; what was spent and foreseen is added.
         answers: rows for ``--answers``.
         body: what is printed.
     """
-    shown = {**data, "forecast": begun.estimate.to_json() if begun.estimate else None}
+    shown = {**data, "spend": done.spend, "forecast": done.forecast}
     if options.answers:
         write_jsonl(answers, options.answers)
     if options.output:
         write_text(json.dumps(shown, ensure_ascii=False, indent=2), options.output)
-    notes = ["--resume asks again for what failed"] if any(one.failed for one in found) else []
-    worst = max(found, key=lambda one: one.unusable)
+    notes = ["--resume asks again for what failed"] if any(one.failed for one in done.found) else []
+    worst = max(done.found, key=lambda one: one.unusable)
     over = worst.unusable > options.max_unusable
     if over:
         share, allowed = f"{worst.unusable:.1%}", f"{options.max_unusable:.1%}"

@@ -9,10 +9,10 @@ from typing import Any, Final
 from ..arguments.faithqa import BenchmarkOptions
 from ..arguments.generate import AssessOptions
 from ..errors import UsageError
-from ..generating.generation import Generation
 from ..gold.documents import read_documents
+from ..jobs.generation import Generation
 from ..keeping.loading import LoadedJudge, load_judge
-from ..papers.faithqa.assess import Assessed, Assessment, Response, assess, foresee, read_questions
+from ..papers.faithqa.assess import Assessed, Assessment, Response, read_questions
 from ..papers.faithqa.benchmark import statistics
 from ..papers.faithqa.plans import TASKS, Plan, plan_rows
 from ..papers.faithqa.results import cells, compare, missing_rates, violations
@@ -20,13 +20,12 @@ from ..programs.faithqa.facts import FACT_CHECK
 from ..programs.faithqa.judges import SATISFACTION
 from ..programs.faithqa.writing import Task
 from ..report.table import Table, table
-from .assessed import assessed
+from .assessed import assess_models, assessed
 from .common import budget_of, labelling, latest_or_basic, store_of, target_of
 from .generate import total_line, writer, written
 from .printing import Part, Result
-from .started import Started
 
-__all__ = ["assess_models", "generate"]
+__all__ = ["assess_queries", "generate"]
 
 
 def generate(options: BenchmarkOptions) -> Result:
@@ -63,12 +62,11 @@ def _counts(found: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in found.items()) or "-"
 
 
-def assess_models(options: AssessOptions) -> Result:
+def assess_queries(options: AssessOptions) -> Result:
     """Assess models on a benchmark; exit code 3 if too many queries have no score."""
     work = _assessment(options)
-    steps = 2 * len(work.questions) * len(work.targets)
-    with Started(options, [work.judge.model, *work.targets], lambda: foresee(work)) as begun:
-        found, spend = assess(work, begun.begin(steps, "answering, marking"), on_step=begun.step)
+    done = assess_models(options, work)
+    found = done.found
     pairs = compare(found, options.seed)
     data = {
         "benchmark": options.benchmark,
@@ -76,7 +74,6 @@ def assess_models(options: AssessOptions) -> Result:
         "judge": work.judge.stamp(),
         "models": [_model_json(one) for one in found],
         "pairs": [pair.to_json() for pair in pairs],
-        "spend": spend,
     }
     answers = ({"model": one.model, **row.to_json()} for one in found for row in one.responses)
     offline = work.judge.model.offline or any(model.offline for model in work.targets)
@@ -85,10 +82,10 @@ def assess_models(options: AssessOptions) -> Result:
         "Perfect: no constraint violated; factual: hallucinated responses whose facts are accurate",
         *(pair.words for pair in pairs),
         f"judge: {work.judge.name} with {work.judge.model.name}",
-        f"spent: {total_line(spend)}",
+        f"spent: {total_line(done.spend)}",
         *(["engine: offline, an evidence reader and not a language model"] if offline else []),
     ]
-    return assessed(options, begun, found, data, answers, body)
+    return assessed(options, done, data, answers, body)
 
 
 def _assessment(options: AssessOptions) -> Assessment:

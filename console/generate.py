@@ -17,11 +17,11 @@ from ..arguments.generate import (
 from ..arguments.gold import DynamicsOptions
 from ..engines.models import Model
 from ..errors import UsageError
-from ..generating.generation import Generated, Generation
-from ..generating.writing import generate, rejects_path
 from ..gold.documents import read_documents
 from ..gold.new_rows import read_rows
 from ..jobs.foresee import foresee_items
+from ..jobs.generation import Generated, Generation
+from ..jobs.writing import generate, rejects_path
 from ..keeping.loading import LoadedJudge, load_judge
 from ..papers.cognibench.describing import describe_labelled
 from ..papers.cognibench.dialogues import Dialogues, Made, foresee_dialogues, make_dialogues

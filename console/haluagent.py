@@ -10,12 +10,12 @@ from typing import Any
 from ..arguments.haluagent import HaluAgentOptions, PeopleOptions
 from ..cases import Case
 from ..evaluation.shares import Share
-from ..generating.generation import Generation
-from ..generating.writing import rejects_path
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
 from ..jobs.compiling import Compiled
 from ..jobs.foresee import foresee_items
+from ..jobs.generation import Generation
+from ..jobs.writing import rejects_path
 from ..keeping.artifacts import Store
 from ..papers.haluagent.making import Benchmark, distinct, make_benchmark
 from ..papers.haluagent.people import people_check

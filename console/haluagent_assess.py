@@ -11,18 +11,17 @@ from typing import Any
 from ..arguments.generate import AssessOptions
 from ..evaluation.paired import holm, mcnemar
 from ..gold.goldset import Gold
-from ..papers.haluagent.assess import Assessed, ItemAssessment, assess_items, foresee_items_assessment
+from ..papers.haluagent.assess import Assessed, ItemAssessment
 from ..papers.haluagent.authors import read_authors
 from ..papers.haluagent.items import FORMATS, Item, read_items
 from ..papers.haluagent.rates import paired
 from ..programs.haluagent.judges import QA_CONFLICT
 from ..report.table import Table, table
 from ..signatures.haluagent import TYPES
-from .assessed import assessed
+from .assessed import assess_models, assessed
 from .common import budget_of, labelling, target_of
 from .generate import total_line
-from .printing import Part, Result, remark
-from .started import Started
+from .printing import Part, Result
 
 __all__ = ["items_of_benchmark", "run"]
 
@@ -45,8 +44,6 @@ def items_of_benchmark(path: str) -> tuple[Item, ...]:
 def run(options: AssessOptions, items: tuple[Item, ...]) -> Result:
     """Assess models on items; exit code 3 if too many replies hold no answer."""
     judge = labelling(options, QA_CONFLICT.name)
-    if judge.note:
-        remark(judge.note)
     work = ItemAssessment(
         items=items[: options.limit],
         targets=tuple(target_of(options, name) for name in options.models),
@@ -57,11 +54,8 @@ def run(options: AssessOptions, items: tuple[Item, ...]) -> Result:
         budget=budget_of(options),
         seed=options.seed,
     )
-    steps = len(work.held_out) + 2 * len(work.items) * len(work.targets)
-    with Started(options, [judge.model, *work.targets], lambda: foresee_items_assessment(work)) as begun:
-        found, spend = assess_items(
-            work, begun.begin(steps, "calibrating, answering, judging"), on_step=begun.step
-        )
+    done = assess_models(options, work)
+    found = done.found
     data = {
         "benchmark": work.benchmark,
         "items": len(work.items),
@@ -69,9 +63,8 @@ def run(options: AssessOptions, items: tuple[Item, ...]) -> Result:
         "calibration": {"gold": work.calibration.name, "rows": len(work.held_out)},
         "models": [one.to_json() for one in found],
         "paired": _pairs(found),
-        "spend": spend,
     }
-    return assessed(options, begun, found, data, _answers(found), _body(work, found, spend))
+    return assessed(options, done, data, _answers(found), _body(work, found, done.spend))
 
 
 def _answers(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:

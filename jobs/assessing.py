@@ -1,6 +1,6 @@
-"""What every assessment of models shares: calibration, who answers, what they said, and what the answers take.
+"""What every assessment of models shares: calibration, who answers, what they said, and what all of it takes.
 
-A paper adds its questions, how answers are judged, and its rates.
+A paper adds its questions, how replies are judged, and its rates.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from ..cases import Case
 from ..engines.channel import CallContext
@@ -23,14 +23,18 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
-from .estimate import Part, Rate, Span
+from .estimate import Estimate, Part, Rate, Span
+from .foresee import judging
+from .generation import job_id
 from .measuring import some
 from .seen import seen_by
 
-__all__ = ["AssessedModels", "Calibrated", "answer_parts", "assess_models", "model_answers", "unseen"]
+__all__ = ["AssessedModels", "Calibrated", "Replies", "assess", "foresee_assessment", "unseen"]
 
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
 """Rows of gold with what the judge says of them."""
+Replies: TypeAlias = Sequence[tuple[str, bool]]
+"""What a model said to each question, and whether the machinery failed."""
 
 
 class HasFailures(Protocol):
@@ -46,18 +50,21 @@ Found = TypeVar("Found", bound=HasFailures)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssessedModels(ABC):
-    """Models that are assessed by a judge.
+class AssessedModels(ABC, Generic[Found]):
+    """Models that are asked the same questions, and a judge of their replies.
 
     Attributes:
         targets: the models, each once.
-        judge: who judges their answers.
-        concurrency: answers in flight at once.
+        judge: who judges their replies.
+        concurrency: replies in flight at once.
         budget: hard limits over all models.
 
     Raises:
         UsageError: no model, or one twice.
     """
+
+    answering: ClassVar[Judge]
+    """The generator whose one item is the reply."""
 
     targets: tuple[Model, ...]
     judge: LoadedJudge
@@ -71,25 +78,67 @@ class AssessedModels(ABC):
             raise UsageError("name every model once", hint="for example jurist assess offline --benchmark F")
 
     @property
-    def roles(self) -> tuple[str, ...]:
-        """The judge, then the models: who has a journal."""
-        return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
+    @abstractmethod
+    def asked(self) -> list[Case]:
+        """What every model is asked."""
+
+    @property
+    @abstractmethod
+    def size(self) -> str:
+        """How much it is, in words."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """What else makes this the same job when it is started again, as JSON values."""
+
+    @abstractmethod
+    def judged(
+        self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
+    ) -> Found:
+        """Return one model's result.
+
+        Args:
+            model: its name.
+            said: its replies, in the order of :attr:`asked`.
+            judge: who judges them, with its journal and meter.
+            known: what the judge says of :attr:`held_out`.
+            on_step: called after each judged reply.
+        """
+
+    @property
+    def to_judge(self) -> int:
+        """How many of the questions have replies that the judge is asked about."""
+        return len(self.asked)
 
     @property
     def held_out(self) -> tuple[Case, ...]:
         """The rows of gold that the judge is measured on; none where its errors are not taken out."""
         return ()
 
-    @abstractmethod
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The judge, then the models: who has a journal."""
+        return ("judge", *(f"{number}-{model.name}" for number, model in enumerate(self.targets)))
+
+    def judge_part(self, said: Replies) -> Part:
+        """Return what judging takes.
+
+        Args:
+            said: replies of the offline engine to :func:`~jurist.jobs.measuring.some` of the questions.
+        """
+        questions = len(self.held_out) + self.to_judge * len(self.targets)
+        return judging(self.judge, questions, some(self.held_out))
+
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""
-
-    def asked_print(self, answering: Judge) -> dict[str, Any]:
-        """Return who is asked, how and by whom judged, as JSON values of a fingerprint."""
         return {
+            "job": "assess",
+            "asked": job_id({"asked": [[dict(one.inputs), one.group, one.draw] for one in self.asked]}),
             "targets": [[one.name, one.public_base, one.temperature, one.max_tokens] for one in self.targets],
-            "prompt": PromptState.of(answering.basic()).id,
+            "prompt": PromptState.of(self.answering.basic()).id,
             "judge": self.judge.fingerprint(),
+            **self.settings,
         }
 
 
@@ -99,76 +148,12 @@ def unseen(judge: LoadedJudge, calibration: Gold) -> tuple[Case, ...]:
     return tuple(case for case in calibration.cases if case.id not in seen)
 
 
-def model_answers(
-    work: AssessedModels,
-    answering: Judge,
-    model: Model,
-    context: CallContext,
-    cases: Sequence[Case],
-    on_step: Callable[[], None] = lambda: None,
-) -> list[tuple[str, bool]]:
-    """Return for each case what a model answers, and whether the machinery failed.
-
-    Args:
-        work: how many are in flight at once.
-        answering: the generator whose one item is the answer.
-        model: who answers.
-        context: whose journal, meter and ledger.
-        cases: what is asked.
-        on_step: called after each answer.
-
-    Raises:
-        What :meth:`Asker.ask_all` raises.
-    """
-    lm = connect(model, context, "generator")
-    asker = Asker(judge=answering, program=answering.basic(), lm=lm, concurrency=work.concurrency)
-    verdicts = asker.ask_all(cases, lambda index, verdict: on_step())
-    return [
-        ("".join(str(item.data) for item in items_of(verdict.value)), verdict.status == "failed")
-        for verdict in verdicts
-    ]
-
-
-def assess_models(
-    work: AssessedModels,
-    start: Start,
-    one: Callable[[LoadedJudge, Model, CallContext, Calibrated], Found],
-    on_step: Callable[[], None],
-) -> tuple[list[Found], dict[str, Any]]:
-    """Assess every model; return the results in the order of the models, and what was spent, by purpose.
-
-    Args:
-        work: what to do.
-        start: how the job is started.
-        one: assesses one model: gets the judge, the model, its context, and the calibration.
-        on_step: called after every calibration row.
-
-    Raises:
-        CheckpointError, StoppedError, ModelError: as for every job that pays.
-    """
-    with paying(work, start) as job:
-        judge = replace(work.judge, context=job.contexts["judge"])
-        verdicts = judge.asker().ask_all(work.held_out, lambda index, verdict: on_step())
-        known = list(zip(work.held_out, verdicts, strict=True))
-        found = [
-            one(judge, model, job.contexts[role], known)
-            for role, model in zip(work.roles[1:], work.targets, strict=True)
-        ]
-        job.unfinished = any(result.failed for result in found)
-        return found, job.ledger.to_json()
-
-
-def answer_parts(
-    work: AssessedModels, answering: Judge, cases: Sequence[Case]
-) -> tuple[tuple[Part, ...], list[tuple[str, bool]]]:
-    """Return what the answers of every model take, and the answers to :func:`some` of the cases it is measured on.
-
-    Sends nothing: those are answered offline.
-    """
-    context, number = CallContext.fresh(), len(cases)
-    said = model_answers(work, answering, Model(temperature=0.0), context, some(cases))
+def foresee_assessment(work: AssessedModels[Found]) -> Estimate:
+    """Estimate what an assessment takes. Sends nothing: a few questions are answered offline."""
+    context, number = CallContext.fresh(), len(work.asked)
+    said = _replies(work, Model(temperature=0.0), context, some(work.asked), lambda: None)
     rate = Rate.of(context.ledger.spend())
-    parts = tuple(
+    models = [
         Part(
             role=role,
             models=(model,),
@@ -177,5 +162,47 @@ def answer_parts(
             who=f"of {model.name}",
         )
         for role, model in zip(work.roles[1:], work.targets, strict=True)
-    )
-    return parts, said
+    ]
+    return Estimate(what=work.size, parts=(work.judge_part(said), *models), budget=work.budget)
+
+
+def assess(
+    work: AssessedModels[Found], start: Start, *, on_step: Callable[[], None] = lambda: None
+) -> tuple[list[Found], dict[str, Any]]:
+    """Assess every model; return the results in the order of the models, and what was spent, by purpose.
+
+    Args:
+        work: what to do.
+        start: how the job is started.
+        on_step: called after every calibration row, reply, and judged reply.
+
+    Raises:
+        CheckpointError, StoppedError, ModelError: as for every job that pays.
+    """
+    with paying(work, start) as job:
+        judge = replace(work.judge, context=job.contexts["judge"])
+        verdicts = judge.asker().ask_all(work.held_out, lambda index, verdict: on_step())
+        known = list(zip(work.held_out, verdicts, strict=True))
+        found = []
+        for role, model in zip(work.roles[1:], work.targets, strict=True):
+            said = _replies(work, model, job.contexts[role], work.asked, on_step)
+            found.append(work.judged(model.name, said, judge, known, on_step))
+        job.unfinished = any(result.failed for result in found)
+        return found, job.ledger.to_json()
+
+
+def _replies(
+    work: AssessedModels[Found],
+    model: Model,
+    context: CallContext,
+    cases: Sequence[Case],
+    on_step: Callable[[], None],
+) -> list[tuple[str, bool]]:
+    lm = connect(model, context, "generator")
+    program = work.answering.basic()
+    asker = Asker(judge=work.answering, program=program, lm=lm, concurrency=work.concurrency)
+    verdicts = asker.ask_all(cases, lambda index, verdict: on_step())
+    return [
+        ("".join(str(item.data) for item in items_of(verdict.value)), verdict.status == "failed")
+        for verdict in verdicts
+    ]

@@ -10,7 +10,6 @@ from ..engines.channel import CallContext
 from ..engines.ledger import Purpose
 from ..engines.models import Model, connect
 from ..errors import JuristError
-from ..generating.generation import Generation
 from ..gold.splits import Split
 from ..keeping.loading import LoadedJudge
 from ..keeping.resolving import verifier_of
@@ -20,6 +19,7 @@ from ..optimizers.setting import Setting
 from ..programs.asking import Sampling, Verdict
 from .estimate import Estimate, Part, Rate, Span
 from .experiment import Experiment
+from .generation import Generation
 from .measuring import part_of, rate_of, shared_out, some, with_examples
 from .plan import Plan
 from .proving import model_under

@@ -10,33 +10,19 @@ for that type, and corrected by how well it tells hallucinations among such stat
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...cases import Case
-from ...engines.channel import CallContext
-from ...engines.models import Model
 from ...errors import GoldError
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
 from ...evaluation.shares import Share, shares
-from ...generating.generation import job_id
 from ...gold.goldset import Gold
 from ...gold.readers import read
-from ...jobs.assessing import (
-    AssessedModels,
-    Calibrated,
-    answer_parts,
-    assess_models,
-    model_answers,
-    unseen,
-)
-from ...jobs.estimate import Estimate
-from ...jobs.foresee import judging
-from ...jobs.measuring import some
+from ...jobs.assessing import AssessedModels, Calibrated, Replies, unseen
+from ...jobs.generation import job_id
 from ...keeping.loading import LoadedJudge
-from ...keeping.paying import Start
 from ...programs.answers.infer import closed
 from ...programs.cognibench import COGNIBENCH
 from ...programs.dialogue import RESPOND, rendered
@@ -50,8 +36,6 @@ __all__ = [
     "Assessed",
     "Assessment",
     "Measure",
-    "assess",
-    "foresee_assessment",
     "read_prompts",
 ]
 
@@ -66,66 +50,6 @@ MEASURES = (
     "hallucinated_of_cognitive",
 )
 """Shares of all sentences: three types, and hallucinations; then hallucinations among those of a type."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Assessment(AssessedModels):
-    """Who is assessed on what; the judge's samples hold for answers and calibration alike.
-
-    Attributes:
-        prompts: assistant turns without a text: what is to be answered.
-        calibration: gold the judge is measured on; rows its artifact has seen are left out.
-        benchmark: the prompts' name.
-        length: how long an answer should be, as prompts say it.
-        seed: of draws.
-    """
-
-    prompts: tuple[AssistantTurn, ...]
-    calibration: Gold
-    benchmark: str
-    length: str = "between 40 and 200 words"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what assesses nothing."""
-        super().__post_init__()
-        check_judge(self.judge.judge)
-
-    @property
-    def held_out(self) -> tuple[Case, ...]:
-        """The rows of the calibration that the judge was not compiled on."""
-        return unseen(self.judge, self.calibration)
-
-    @property
-    def asked(self) -> list[Case]:
-        """What every model is asked, prompt by prompt."""
-        return [
-            Case(
-                inputs={
-                    "reference": prompt.reference,
-                    "dialogue": rendered(prompt.history),
-                    "user_message": prompt.question,
-                    "length": self.length,
-                },
-                group=prompt.group,
-                draw=_draw(prompt, self.seed),
-            )
-            for prompt in self.prompts
-        ]
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same job when it is started again, as JSON values."""
-        prompts = [
-            [one.id, one.group, one.reference, rendered(one.history), one.question] for one in self.prompts
-        ]
-        return {
-            "job": "assess",
-            "assess": hashlib.sha256(repr(prompts).encode("utf-8", "surrogatepass")).hexdigest(),
-            **self.asked_print(RESPOND),
-            "length": self.length,
-            "calibration": self.calibration.sha256,
-            "seed": self.seed,
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +111,80 @@ class Assessed:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Assessment(AssessedModels[Assessed]):
+    """Who is assessed on what; the judge's samples hold for answers and calibration alike.
+
+    Attributes:
+        prompts: assistant turns without a text: what is to be answered.
+        calibration: gold the judge is measured on; rows its artifact has seen are left out.
+        benchmark: the prompts' name.
+        length: how long an answer should be, as prompts say it.
+        seed: of draws.
+    """
+
+    answering = RESPOND
+    prompts: tuple[AssistantTurn, ...]
+    calibration: Gold
+    benchmark: str
+    length: str = "between 40 and 200 words"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what assesses nothing."""
+        super().__post_init__()
+        check_judge(self.judge.judge)
+
+    @property
+    def held_out(self) -> tuple[Case, ...]:
+        """The rows of the calibration that the judge was not compiled on."""
+        return unseen(self.judge, self.calibration)
+
+    @property
+    def asked(self) -> list[Case]:
+        """What every model is asked, prompt by prompt."""
+        return [
+            Case(
+                inputs={
+                    "reference": prompt.reference,
+                    "dialogue": rendered(prompt.history),
+                    "user_message": prompt.question,
+                    "length": self.length,
+                },
+                group=prompt.group,
+                draw=_draw(prompt, self.seed),
+            )
+            for prompt in self.prompts
+        ]
+
+    @property
+    def size(self) -> str:
+        """How much it is, in words."""
+        return f"{len(self.held_out)} rows of calibration, {len(self.prompts)} prompts"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What else makes this the same job when it is started again, as JSON values."""
+        return {"calibration": self.calibration.sha256}
+
+    def judged(
+        self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
+    ) -> Assessed:
+        """Return one model's shares, as the judge found them and corrected by its errors on gold."""
+        given = [replace(prompt, text=text) for prompt, (text, _) in zip(self.prompts, said, strict=True)]
+        labelled = label(judge, [one for one in given if one.sentences], on_step)
+        lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
+        failed = sum(bad for _, bad in said)
+        kept = tuple(one for one in labelled if one.verdict is None or one.verdict.status != "failed")
+        return Assessed(
+            model=model,
+            answers=kept,
+            empty=len(given) - len(labelled) - failed,
+            failed=failed + lost,
+            measures=_measures(judge, kept, known),
+        )
+
+
 def read_prompts(source: str) -> tuple[tuple[AssistantTurn, ...], str]:
     """Return the prompts of a benchmark and its name.
 
@@ -216,61 +214,6 @@ def read_prompts(source: str) -> tuple[tuple[AssistantTurn, ...], str]:
     if len({one.id for one in prompts}) < len(prompts):
         prompts = tuple(replace(one, id=f"{one.id}-{number}") for number, one in enumerate(prompts))
     return prompts, source
-
-
-def foresee_assessment(work: Assessment) -> Estimate:
-    """Estimate what an assessment takes. Sends nothing: a few prompts are answered offline."""
-    (models, _), number = answer_parts(work, RESPOND, work.asked), len(work.prompts)
-    questions = len(work.held_out) + number * len(models)
-    return Estimate(
-        what=f"{len(work.held_out)} rows of calibration, {number} prompts",
-        parts=(judging(work.judge, questions, some(work.held_out)), *models),
-        budget=work.budget,
-    )
-
-
-def assess(
-    work: Assessment, start: Start, *, on_step: Callable[[], None] = lambda: None
-) -> tuple[list[Assessed], dict[str, Any]]:
-    """Assess every model; return the results in the order of the models, and what was spent, by purpose.
-
-    Args:
-        work: what to do.
-        start: how the job is started.
-        on_step: called after every calibration row, answer, and labelled answer.
-
-    Raises:
-        CheckpointError, StoppedError, ModelError: as for every job that pays.
-    """
-    return assess_models(
-        work,
-        start,
-        lambda judge, model, context, known: _one(work, judge, model, context, known, on_step),
-        on_step,
-    )
-
-
-def _one(
-    work: Assessment,
-    judge: LoadedJudge,
-    model: Model,
-    context: CallContext,
-    known: Calibrated,
-    on_step: Callable[[], None],
-) -> Assessed:
-    texts = model_answers(work, RESPOND, model, context, work.asked, on_step)
-    given = [replace(prompt, text=text) for prompt, (text, _) in zip(work.prompts, texts, strict=True)]
-    labelled = label(judge, [one for one in given if one.sentences], on_step)
-    lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
-    failed = sum(bad for _, bad in texts)
-    kept = tuple(one for one in labelled if one.verdict is None or one.verdict.status != "failed")
-    return Assessed(
-        model=model.name,
-        answers=kept,
-        empty=len(given) - len(labelled) - failed,
-        failed=failed + lost,
-        measures=_measures(judge, kept, known),
-    )
 
 
 def _draw(prompt: AssistantTurn, seed: int) -> int:

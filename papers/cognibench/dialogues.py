@@ -13,11 +13,11 @@ from ...engines.channel import CallContext
 from ...engines.meter import Budget
 from ...engines.models import Model
 from ...errors import UsageError
-from ...generating.generation import Generated, Generation
-from ...generating.writing import generate
 from ...gold.documents import Document
 from ...jobs.estimate import Estimate
 from ...jobs.foresee import sampled_items
+from ...jobs.generation import Generated, Generation
+from ...jobs.writing import generate
 from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start
 from ...programs.answers.checks import items_of
@@ -149,7 +149,7 @@ def make_dialogues(
     """Write dialogues into a JSONL file, and the rejected ones into another beside it.
 
     Raises:
-        UsageError, CheckpointError, StoppedError, ModelError: as :func:`~jurist.generating.writing.generate`.
+        UsageError, CheckpointError, StoppedError, ModelError: as :func:`~jurist.jobs.writing.generate`.
     """
     counts = DialogueCounts()
     made = generate(dialogues.generation(), output, start, on_document=counting(counts, on_dialogue))

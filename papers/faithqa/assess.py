@@ -6,7 +6,6 @@ against the same ones. Hallucinated responses to fact queries are checked for fa
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -14,16 +13,14 @@ from typing import Any, Final
 import pydantic
 
 from ...cases import Case
-from ...engines.channel import CallContext
-from ...engines.models import Model
 from ...gold.readers import read
 from ...gold.typed_rows import read_typed
-from ...jobs.assessing import AssessedModels, Calibrated, answer_parts, assess_models, model_answers
-from ...jobs.estimate import Estimate, Span
+from ...jobs.assessing import AssessedModels, Calibrated, Replies
+from ...jobs.estimate import Part, Span
 from ...jobs.foresee import judging
+from ...jobs.generation import job_id
 from ...jobs.measuring import some
 from ...keeping.loading import LoadedJudge
-from ...keeping.paying import Start
 from ...programs.answering import answering
 from ...programs.asking import Verdict
 from ...programs.faithqa.constraints import Item, constraints_of, line_of
@@ -35,8 +32,6 @@ __all__ = [
     "Assessment",
     "Question",
     "Response",
-    "assess",
-    "foresee",
     "is_benchmark",
     "read_questions",
 ]
@@ -118,7 +113,7 @@ class Assessed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Assessment(AssessedModels):
+class Assessment(AssessedModels[Assessed]):
     """Who is assessed on what; the judge ``satisfaction`` marks.
 
     Attributes:
@@ -127,6 +122,7 @@ class Assessment(AssessedModels):
         weights: of the priorities.
     """
 
+    answering = ANSWERING
     questions: tuple[Question, ...]
     facts: LoadedJudge
     weights: Weights = DEFAULT_WEIGHTS
@@ -136,16 +132,38 @@ class Assessment(AssessedModels):
         """What every model is asked, question by question."""
         return [Case(inputs={"query": one.query}, group=one.id) for one in self.questions]
 
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same job when it is started again, as JSON values."""
-        asked = repr([one.model_dump() for one in self.questions])
+    @property
+    def size(self) -> str:
+        """How much it is, in words."""
+        return f"{len(self.questions)} queries"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What else makes this the same job when it is started again, as JSON values."""
         return {
-            "job": "assess faithqa",
-            "questions": hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest(),
-            **self.asked_print(ANSWERING),
+            "questions": job_id({"questions": [one.model_dump() for one in self.questions]}),
             "facts": self.facts.fingerprint(),
             "weights": [self.weights.mandatory, self.weights.important, self.weights.optional],
         }
+
+    def judge_part(self, said: Replies) -> Part:
+        """Return what marking takes: what code can check is not asked, and some responses' facts are."""
+        answered = _responses(some(self.questions), said)
+        models = len(self.targets)
+        marking = judging(
+            self.judge, len(self.questions) * models, [_mark_case(self, one) for one in answered]
+        )
+        checked = sum(one.task == "fact" for one in self.questions) * models * self.facts.judge.calls
+        most = None if marking.calls.most is None else marking.calls.most + checked
+        return replace(marking, calls=Span(least=0, most=most))
+
+    def judged(
+        self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
+    ) -> Assessed:
+        """Return one model's responses with their marks, scores and facts."""
+        marked = _marked(self, judge, _responses(self.questions, said), on_step)
+        facts = replace(self.facts, context=judge.context)
+        return Assessed(model=model, responses=tuple(_checked(facts, marked)))
 
 
 def is_benchmark(source: str) -> bool:
@@ -163,35 +181,6 @@ def read_questions(source: str) -> tuple[Question, ...]:
     return read_typed(
         source, _QUESTION, hint="give what jurist generate faithqa writes, constraints included"
     )
-
-
-def foresee(work: Assessment) -> Estimate:
-    """Estimate what an assessment takes. Sends nothing: a few questions are answered offline."""
-    (models, said), number = answer_parts(work, ANSWERING, work.asked), len(work.questions)
-    answered = _responses(some(work.questions), said)
-    marking = judging(work.judge, number * len(models), [_mark_case(work, one) for one in answered])
-    checked = sum(one.task == "fact" for one in work.questions) * len(models) * work.facts.judge.calls
-    most = None if marking.calls.most is None else marking.calls.most + checked
-    marking = replace(marking, calls=Span(least=0, most=most))  # what code can check is not asked
-    return Estimate(what=f"{number} queries", parts=(marking, *models), budget=work.budget)
-
-
-def assess(
-    work: Assessment, start: Start, *, on_step: Callable[[], None] = lambda: None
-) -> tuple[list[Assessed], dict[str, Any]]:
-    """Assess every model; return the results in the order of the models, and what was spent, by purpose.
-
-    Raises:
-        CheckpointError, StoppedError, ModelError: as for every job that pays.
-    """
-
-    def one(judge: LoadedJudge, model: Model, context: CallContext, _: Calibrated) -> Assessed:
-        said = model_answers(work, ANSWERING, model, context, work.asked, on_step)
-        marked = _marked(work, judge, _responses(work.questions, said), on_step)
-        facts = replace(work.facts, context=judge.context)
-        return Assessed(model=model.name, responses=tuple(_checked(facts, marked)))
-
-    return assess_models(work, start, one, on_step)
 
 
 def _responses(questions: Sequence[Question], said: Sequence[tuple[str, bool]]) -> list[Response]:

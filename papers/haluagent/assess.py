@@ -7,31 +7,17 @@ measured on gold that it was not compiled on, are taken out of the rate of gener
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ...cases import Case
-from ...engines.channel import CallContext
-from ...engines.models import Model
 from ...errors import UsageError
 from ...evaluation.prevalence import Tallies, tallies
 from ...gold.goldset import Gold
-from ...jobs.assessing import (
-    AssessedModels,
-    Calibrated,
-    answer_parts,
-    assess_models,
-    model_answers,
-    unseen,
-)
-from ...jobs.estimate import Estimate
-from ...jobs.foresee import judging
-from ...jobs.measuring import some
-from ...keeping.paying import Start
+from ...jobs.assessing import AssessedModels, Calibrated, Replies, unseen
+from ...keeping.loading import LoadedJudge
 from ...programs.answering import answering
-from ...programs.asking import Asker
 from ...programs.haluagent.judges import QA_CONFLICT
 from ...programs.verdicts import Verdict
 from ...signatures.haluagent import AnswerQuestion
@@ -40,7 +26,7 @@ from .items import Choice, Generative, Item, TrueFalse
 from .rates import Found, Rates, rates
 from .replies import read_choice, read_truth
 
-__all__ = ["Assessed", "ItemAssessment", "assess_items", "foresee_items_assessment", "prompt_of"]
+__all__ = ["Assessed", "ItemAssessment", "prompt_of"]
 
 ANSWERING: Final = answering("answering", AnswerQuestion)
 """Replies of the models, zero-shot (section 4.2)."""
@@ -49,57 +35,6 @@ _TRUTH: Final = {
     True: "问题：{question}\n答案：{answer}\n这个答案正确吗？只回答“正确”或“错误”。",
     False: "Question: {question}\nAnswer: {answer}\nIs this answer correct? Reply with true or false only.",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemAssessment(AssessedModels):
-    """Who is assessed on what; the judge is ``qa-conflict`` or a version of it.
-
-    Attributes:
-        items: the benchmark.
-        calibration: the judge's gold; rows that its artifact has seen are left out.
-        benchmark: the benchmark's name.
-        seed: of draws.
-    """
-
-    items: tuple[Item, ...]
-    calibration: Gold
-    benchmark: str
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what assesses nothing."""
-        super().__post_init__()
-        if set(self.judge.judge.input_fields) != set(QA_CONFLICT.input_fields):
-            raise UsageError(
-                f"judge {self.judge.judge.name} does not compare a reply with the correct answer",
-                hint="use qa-conflict or one of its versions",
-            )
-
-    @property
-    def held_out(self) -> tuple[Case, ...]:
-        """The rows of the calibration that the judge was not compiled on; none where nothing is to be judged."""
-        free = any(isinstance(item, Generative) for item in self.items)
-        return unseen(self.judge, self.calibration) if free else ()
-
-    @property
-    def asked(self) -> list[Case]:
-        """What every model is asked, item by item."""
-        return [
-            Case(inputs={"prompt": prompt_of(item)}, group=item.group or item.id, draw=place)
-            for place, item in enumerate(self.items)
-        ]
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same job when it is started again, as JSON values."""
-        asked = [[item.id, prompt_of(item)] for item in self.items]
-        return {
-            "job": "assess haluagent",
-            "assess": hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest(),
-            **self.asked_print(ANSWERING),
-            "calibration": self.calibration.sha256,
-            "seed": self.seed,
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +61,88 @@ class Assessed:
         return {"model": self.model, "items": len(self.found), **self.rates.to_json()}
 
 
+@dataclass(frozen=True, kw_only=True)
+class ItemAssessment(AssessedModels[Assessed]):
+    """Who is assessed on what; the judge is ``qa-conflict`` or a version of it.
+
+    Attributes:
+        items: the benchmark.
+        calibration: the judge's gold; rows that its artifact has seen are left out.
+        benchmark: the benchmark's name.
+        seed: of draws.
+    """
+
+    answering = ANSWERING
+    items: tuple[Item, ...]
+    calibration: Gold
+    benchmark: str
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what assesses nothing."""
+        super().__post_init__()
+        if set(self.judge.judge.input_fields) != set(QA_CONFLICT.input_fields):
+            raise UsageError(
+                f"judge {self.judge.judge.name} does not compare a reply with the correct answer",
+                hint="use qa-conflict or one of its versions",
+            )
+
+    @property
+    def held_out(self) -> tuple[Case, ...]:
+        """The rows of the calibration that the judge was not compiled on; none where nothing is to be judged."""
+        return unseen(self.judge, self.calibration) if self.to_judge else ()
+
+    @property
+    def to_judge(self) -> int:
+        """How many items have free replies; those of the others are read by rules."""
+        return sum(isinstance(item, Generative) for item in self.items)
+
+    @property
+    def asked(self) -> list[Case]:
+        """What every model is asked, item by item."""
+        return [
+            Case(inputs={"prompt": prompt_of(item)}, group=item.group or item.id, draw=place)
+            for place, item in enumerate(self.items)
+        ]
+
+    @property
+    def size(self) -> str:
+        """How much it is, in words."""
+        return f"{len(self.held_out)} rows of calibration, {len(self.items)} items"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What else makes this the same job when it is started again, as JSON values."""
+        return {
+            "items": [item.id for item in self.items],
+            "calibration": self.calibration.sha256,
+            "seed": self.seed,
+        }
+
+    def judged(
+        self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
+    ) -> Assessed:
+        """Return one model's rates; that of generative items is corrected by the judge's errors on gold."""
+        free = [
+            (place, item, text)
+            for place, (item, (text, failed)) in enumerate(zip(self.items, said, strict=True))
+            if isinstance(item, Generative) and text and not failed
+        ]
+        cases = [_case(item, text, place) for place, item, text in free]
+        verdicts = judge.asker().ask_all(cases, lambda index, verdict: on_step())
+        judged = {place: verdict for (place, _, _), verdict in zip(free, verdicts, strict=True)}
+        found = tuple(
+            _found(item, text, failed, judged.get(place))
+            for place, (item, (text, failed)) in enumerate(zip(self.items, said, strict=True))
+        )
+        return Assessed(
+            model=model,
+            replies=tuple(text for text, _ in said),
+            found=found,
+            rates=rates(found, calibration=_known(known)),
+        )
+
+
 def prompt_of(item: Item) -> str:
     """Return what a model is asked about an item."""
     if isinstance(item, Choice):
@@ -133,39 +150,6 @@ def prompt_of(item: Item) -> str:
     if isinstance(item, TrueFalse):
         return _TRUTH[item.language == "zh"].format(question=item.question, answer=item.answer)
     return item.question
-
-
-def foresee_items_assessment(work: ItemAssessment) -> Estimate:
-    """Estimate what an assessment takes. Sends nothing: a few items are answered offline."""
-    models, _ = answer_parts(work, ANSWERING, work.asked)
-    judged = sum(isinstance(item, Generative) for item in work.items)
-    questions = len(work.held_out) + judged * len(models)
-    return Estimate(
-        what=f"{len(work.held_out)} rows of calibration, {len(work.items)} items",
-        parts=(judging(work.judge, questions, some(work.held_out)), *models),
-        budget=work.budget,
-    )
-
-
-def assess_items(
-    work: ItemAssessment, start: Start, *, on_step: Callable[[], None] = lambda: None
-) -> tuple[list[Assessed], dict[str, Any]]:
-    """Assess every model; return the results in the order of the models, and what was spent, by purpose.
-
-    Args:
-        work: what to do.
-        start: how the job is started.
-        on_step: called after every calibration row, reply, and judged reply.
-
-    Raises:
-        CheckpointError, StoppedError, ModelError: as for every job that pays.
-    """
-    return assess_models(
-        work,
-        start,
-        lambda judge, model, context, known: _one(work, judge.asker(), model, context, known, on_step),
-        on_step,
-    )
 
 
 def _known(calibrated: Calibrated) -> tuple[Tallies, Tallies]:
@@ -180,35 +164,6 @@ def _known(calibrated: Calibrated) -> tuple[Tallies, Tallies]:
         for positive in (True, False)
     )
     return conflicts, others
-
-
-def _one(
-    work: ItemAssessment,
-    judge: Asker,
-    model: Model,
-    context: CallContext,
-    known: Calibrated,
-    on_step: Callable[[], None],
-) -> Assessed:
-    replies = model_answers(work, ANSWERING, model, context, work.asked, on_step)
-    free = [
-        (place, item, text)
-        for place, (item, (text, failed)) in enumerate(zip(work.items, replies, strict=True))
-        if isinstance(item, Generative) and text and not failed
-    ]
-    cases = [_case(item, text, place) for place, item, text in free]
-    verdicts = judge.ask_all(cases, lambda index, verdict: on_step())
-    judged = {place: verdict for (place, _, _), verdict in zip(free, verdicts, strict=True)}
-    found = tuple(
-        _found(item, text, failed, judged.get(place))
-        for place, (item, (text, failed)) in enumerate(zip(work.items, replies, strict=True))
-    )
-    return Assessed(
-        model=model.name,
-        replies=tuple(text for text, _ in replies),
-        found=found,
-        rates=rates(found, calibration=_known(known)),
-    )
 
 
 def _case(item: Generative, reply: str, place: int) -> Case:

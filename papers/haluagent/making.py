@@ -21,9 +21,9 @@ from typing import Any, Final
 
 from ...cases import Case
 from ...evaluation.shares import Share, shares
-from ...generating.generation import Generated, Generation
-from ...generating.writing import generate, rejects_path
 from ...gold.writing import json_text, write_jsonl, write_whole
+from ...jobs.generation import Generated, Generation
+from ...jobs.writing import generate, rejects_path
 from ...keeping.paying import Start
 from ...programs.asking import Verdict
 from ...programs.haluagent.judges import VERIFIERS
@@ -85,7 +85,7 @@ def make_benchmark(
         on_document: called after each passage.
 
     Raises:
-        UsageError, CheckpointError, StoppedError, ModelError: as :func:`~jurist.generating.writing.generate`.
+        UsageError, CheckpointError, StoppedError, ModelError: as :func:`~jurist.jobs.writing.generate`.
         GoldError: a file cannot be written.
     """
     verified = folder / "verified.jsonl"

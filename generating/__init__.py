@@ -1,1 +1,0 @@
-"""From documents to dialogues, from dialogues to a labelled dataset, and what such a dataset looks like."""
