@@ -3,7 +3,8 @@
 Two judges with known error rates answer simulated units in groups. In half of the settings their errors are
 clustered: each group is easy or hard for each judge on its own, which is what makes units of a group no independent
 evidence. Beside the rules that jurist uses stand those that take units as independent (exact McNemar alone) and
-percentiles of a bootstrap of whole groups.
+percentiles of a bootstrap of whole groups. A last table has the gain that is said beforehand to be
+mostly shown, and how often it is.
 
 Run: python benchmarks/coverage.py --runs 500
 """
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from scipy.optimize import brentq
@@ -24,9 +26,10 @@ from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import Interval, group_weights, metric_interval
 from jurist.evaluation.metrics import Metric
 from jurist.evaluation.paired import Paired, compare_pair, holm
+from jurist.evaluation.power import gains
 from jurist.evaluation.proof import level_of
 from jurist.evaluation.rows import Row
-from jurist.evaluation.units import Floats, Units, encode
+from jurist.evaluation.units import Bools, Floats, Units, encode
 
 KIND = ClosedLabels(("found", "fine"), {"found"})
 UNITS = 12  # of a group
@@ -140,9 +143,40 @@ def looks(groups: int, spread: float, runs: int, seed: int) -> str:
     return _line(groups, spread, [counts[name] / runs for name in names])
 
 
-def fast() -> Metric:
-    """Return F1 with the swaps of a simulation."""
-    return replace(KIND.metrics["f1"], draws=DRAWS)
+def foreseen(groups: int, size: int, opening: int, runs: int, seed: int) -> str:
+    """Return one line on the gain that is said to be mostly shown: its size, and how often it is."""
+    rng, level, counts = np.random.default_rng(seed), level_of(0.05, opening), Counter[str]()
+    said = gains(np.full(groups, size), level)
+    if said.likely is None:
+        return f"| {groups} | {size} | {level:.4f} | {said.least:.3f} | none | |"
+    for run in range(runs):
+        drawn = rng.random(groups * size)
+        lost, won = drawn < said.likely / 2, drawn > 1 - 1.5 * said.likely
+        units = _paired(lost | (~won & (rng.random(len(drawn)) < 0.5)), lost, won, groups, size)
+        found = compare_pair(units, fast("accuracy"), seed=run, tested=level)
+        counts["shown"] += found.direction(found.p, level) == "better"
+    cells = f"{said.least:.3f} | {said.likely:.3f} | {counts['shown'] / runs:.3f}"
+    return f"| {groups} | {size} | {level:.4f} | {cells} |"
+
+
+def _paired(first: Bools, lost: Bools, won: Bools, groups: int, size: int) -> Units:
+    """Return the answers of two judges to units that are all positive: the second differs where it lost or won."""
+    said = np.stack([first, (first & ~lost) | won])
+    places = np.arange(len(first))
+    return Units(
+        kind=KIND,
+        values=KIND.domain,
+        gold=np.zeros(len(first), dtype=np.int64),
+        predicted=np.where(said, 0, 1),
+        group=places // size,
+        groups=groups,
+        case=places,
+    )
+
+
+def fast(name: str = "f1") -> Metric:
+    """Return a metric with the swaps of a simulation."""
+    return replace(KIND.metrics[name], draws=DRAWS)
 
 
 def _ends(interval: Interval) -> tuple[float, float]:
@@ -195,6 +229,10 @@ def main() -> None:
     print("|" + "---|" * 6)
     for groups in arguments.groups:
         print(looks(groups, SPREAD, arguments.runs, arguments.seed), flush=True)
+    print("\n| groups | units of each | level | no gain below | mostly shown | is shown in |")
+    print("|" + "---|" * 6)
+    for groups, size, opening in product(arguments.groups, (3, UNITS), (1, 2)):
+        print(foreseen(groups, size, opening, arguments.runs, arguments.seed), flush=True)
 
 
 if __name__ == "__main__":

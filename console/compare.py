@@ -33,7 +33,9 @@ def run(options: CompareOptions) -> Result:
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
     with paying(experiment, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
         forecast = foresee(experiment)
-        answers = asked(experiment, job, forecast, yes=options.yes)
+        contenders = len(experiment.contenders)
+        tests = contenders - 1 if options.pairs == "first" else contenders * (contenders - 1) // 2
+        answers = asked(experiment, job, forecast, yes=options.yes, tests=tests)
         comparison = compare(
             answers,
             gold=experiment.gold.name,
@@ -52,9 +54,11 @@ def run(options: CompareOptions) -> Result:
     return Result(data=found, body=_body(comparison, people))
 
 
-def asked(experiment: Experiment, job: PaidJob, forecast: Estimate, *, yes: bool) -> list[Answers]:
-    """Say what is about to be spent, ask a person where that is much, then ask the judges."""
-    agree(forecast, job.paid, yes=yes, notes=_notes(experiment))
+def asked(
+    experiment: Experiment, job: PaidJob, forecast: Estimate, *, yes: bool, tests: int = 0
+) -> list[Answers]:
+    """Say what is about to be spent and can be shown by it, ask a person where that is much, then ask the judges."""
+    agree(forecast, job.paid, yes=yes, notes=_notes(experiment, tests))
     with progress(experiment.rows, "asking") as bar:
         return experiment.ask(job, lambda: bar.advance(bar.task_ids[0]))
 
@@ -81,12 +85,14 @@ def _experiment(options: CompareOptions, store: Store) -> Experiment:
     )
 
 
-def _notes(experiment: Experiment) -> list[str]:
+def _notes(experiment: Experiment, tests: int) -> list[str]:
     notes = list(dict.fromkeys(one.note for one in experiment.contenders if one.note))
     if experiment.repeats > 1 and any(one.model.temperature == 0 for one in experiment.contenders):
         notes.append("at temperature 0, repeats differ only by what the model itself still varies")
-    look, cases = experiment.look, experiment.cases
-    return [*notes, *(said for said in (look.words, look.limits(cases)) if said)]
+    look, comparison = experiment.look, experiment.contenders[0].judge.comparison
+    single = tests if experiment.repeats == 1 else 0  # of repeats, no unit is simply right or wrong
+    told = look.limits(experiment.cases, comparison, single)
+    return [*notes, *([look.words] if look.words else []), *told]
 
 
 def _body(comparison: Comparison, people: People) -> Sequence[Part]:

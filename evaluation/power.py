@@ -1,7 +1,7 @@
 """The smallest effect that this many rows can show: exact for McNemar's test, approximate for the rest.
 
 Not a verdict on a judge but on the experiment: a difference below these sizes would not have been seen even if it
-were there, so "not shown" then says nothing.
+were there, so "not shown" then says nothing. :func:`gains` says it before anything is asked.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..errors import UsageError
+from .intervals import t_quantile
 from .metrics import Metric
 from .paired import mcnemar
 from .units import Floats, Ints, Units
 
 __all__ = [
     "POWER",
+    "Gains",
     "Smallest",
     "clustered_error",
     "detectable",
+    "gains",
     "noncentrality",
     "one_way",
     "smallest_net",
@@ -31,6 +34,7 @@ __all__ = [
 ]
 
 POWER = 0.8
+_CHANGED = 2.0  # units that differ, for each that is gained: of four, three are corrected and one is broken
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +95,58 @@ def smallest_of(units: Units, metric: Metric, error: float, alpha: float) -> Sma
         net=smallest_net(differing, alpha) if half == 1 and right is not None else None,
         correct=None if shares is None else detectable(clustered_error(shares, units.group), alpha),
         metric=detectable(error, alpha),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gains:
+    """Which gains, in the share of correct units, a paired test of this size can show, whatever the two systems are.
+
+    Args:
+        units, groups: labelled units, and the groups they are in.
+        alpha: the level.
+        least: none below it can be: it corrects the fewest units that are significant, and breaks none.
+        likely: about three of four tests show one of this size, if it breaks a unit for every three that it corrects
+            and units of a group err on their own; more where they do not. ``None`` if it takes more than there can be.
+    """
+
+    units: int
+    groups: int
+    alpha: float
+    least: float
+    likely: float | None
+
+    def __str__(self) -> str:
+        """One line for people."""
+        found = "no gain is likely to be" if self.likely is None else f"one of {self.likely:.3f} mostly is"
+        return (
+            f"{self.units} units in {self.groups} groups, tested at the level {self.alpha:.3g}: a gain of less than "
+            f"{self.least:.3f} of correct units cannot be shown, {found}"
+        )
+
+
+def gains(sizes: Ints, alpha: float) -> Gains:
+    """Return which gains can be shown, by the t-test of the groups' means with a unit more for ties.
+
+    Args:
+        sizes: labelled units of each group, at least one of each; two groups or more.
+        alpha: the level.
+
+    Raises:
+        UsageError: ``alpha`` is not in (0, 1).
+    """
+    units, least = int(sizes.sum()), one_way(alpha)
+    degrees = max(1.0, units**2 / float((sizes**2).sum()) - 1.0)
+    errors = t_quantile(1.0 - alpha / 2.0, degrees) + t_quantile(POWER, degrees)
+    # a unit's difference has the variance k d - d^2 at a gain of d, if k d of the units differ; solved for d
+    square = errors**2 / units
+    likely = max(least / units, _CHANGED * square / (1.0 + square) + 1.0 / units)
+    return Gains(
+        units=units,
+        groups=len(sizes),
+        alpha=alpha,
+        least=min(1.0, least / units),
+        likely=likely if _CHANGED * likely <= 1.0 else None,
     )
 
 

@@ -117,8 +117,8 @@ def compile_judge(
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
     _check_budget(plan)
     test = plan.split.test
-    if few := proof_of(test).limits(test):
-        sink(Event(kind="note", text=f"the sealed test: {few}"))
+    for said in proof_of(test).limits(test, plan.judge.comparison):
+        sink(Event(kind="note", text=f"the sealed test: {said}"))
     start = Start(root=store.checkpoints, resume=resume, fresh=fresh, on_open=on_open)
     with paying(plan, start) as work:
         return _compile(plan, work, store, force, sink)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..cases import Case
+from ..evaluation.comparisons import Comparison
 from ..evaluation.paired import limits
+from ..evaluation.power import gains
 from ..evaluation.proof import level_of
 from ..keeping.openings import Openings
 
@@ -45,9 +50,22 @@ class Look:
             f"differences are tested at the level {self.level:.3g}"
         )
 
-    def limits(self, cases: Sequence[Case]) -> str:
-        """What so few groups of these cases cannot show, said before anything is spent; empty if there are enough."""
-        return limits(len({case.group for case in cases}), self.level)
+    def limits(self, cases: Sequence[Case], comparison: Comparison, tests: int = 1) -> tuple[str, ...]:
+        """What so few units and groups can and cannot show, in words, said before anything is spent.
+
+        Args:
+            cases: what is scored.
+            comparison: the kind of answer; gains are told where it calls answers right or wrong.
+            tests: how many share the level; 0 where nothing is compared, and no gain is told of.
+        """
+        level, sizes = self.level / max(1, tests), Counter[str]()
+        for case in cases:
+            sizes[case.group] += len(case.known)
+        few = limits(len(sizes), level)
+        labelled = np.array([size for size in sizes.values() if size])
+        able = 2.0 ** (1 - len(labelled)) < level  # else no gain can be shown, which ``few`` says
+        told = str(gains(labelled, level)) if tests and able and comparison.right_means else ""
+        return tuple(said for said in (told, few) if said)
 
     def done(self, what: str) -> None:
         """Count it, before anything is shown."""

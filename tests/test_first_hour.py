@@ -44,7 +44,7 @@ HOUR: list[tuple[str, int, str]] = [
     ("jurist evaluate may-send --gold gold.jsonl", 0, "no version of may-send was shown to be better"),
     ("jurist export may-send --to markdown", 0, "Decide what happens to a drafted reply"),
     ("jurist run may-send@1 --input gold.jsonl --output one.jsonl", 0, "may-send@1: 79 rows"),
-    ("jurist compare may-send@1 may-send:basic --gold gold.jsonl", 0, "may-send@1 against may-send:basic"),
+    ("jurist compare may-send@1 may-send:basic --gold gold.jsonl", 0, "of correct units cannot be shown"),
     ("jurist artifacts list", 0, "may-send@1"),
     # one judge is simply scored, with each class and what was taken for what
     ("jurist evaluate may-send:basic --gold gold.jsonl", 0, "what people said (rows)"),

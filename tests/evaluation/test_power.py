@@ -11,7 +11,8 @@ from scipy import stats
 from statsmodels.stats.power import NormalIndPower
 
 from jurist.errors import UsageError
-from jurist.evaluation.power import clustered_error, detectable, noncentrality, one_way, smallest_net
+from jurist.evaluation.paired import mcnemar
+from jurist.evaluation.power import clustered_error, detectable, gains, noncentrality, one_way, smallest_net
 
 LEVELS = (0.05, 0.05 / 3, 0.05 / 66, 0.2)
 
@@ -34,6 +35,42 @@ def test_one_way_is_the_first_number_that_can_be_significant(alpha: float) -> No
     assert stats.binomtest(0, least, 0.5).pvalue < alpha <= stats.binomtest(0, least - 1, 0.5).pvalue
     assert smallest_net(least, alpha) == least
     assert smallest_net(least - 1, alpha) is None
+
+
+@pytest.mark.parametrize(("groups", "size", "alpha"), [(13, 6, 0.025), (36, 5, 0.05), (200, 1, 0.05 / 6)])
+def test_a_gain_that_is_said_to_be_mostly_shown_is(groups: int, size: int, alpha: float) -> None:
+    rng, said, runs = np.random.default_rng(4), gains(np.full(groups, size), alpha), 400
+    assert said.likely is not None
+    shown = 0
+    for _ in range(runs):
+        draw = rng.random((groups, size))
+        won, lost = draw < 1.5 * said.likely, draw > 1 - said.likely / 2
+        sums = (won.sum(axis=1) - lost.sum(axis=1)).astype(float)
+        flips = rng.choice([-1.0, 1.0], (999, groups))
+        reached = (np.abs(flips @ sums) >= abs(sums.sum()) - 1e-9).sum()
+        p = max(mcnemar(int(lost.sum()), int(won.sum())).p, (reached + 1) / 1000)
+        shown += p < alpha and stats.ttest_1samp(sums, 0.0).pvalue < alpha and sums.sum() > 0
+    assert 0.65 < shown / runs < 0.85
+
+
+@pytest.mark.parametrize("alpha", LEVELS)
+def test_no_gain_below_the_least_can_be_shown(alpha: float) -> None:
+    said = gains(np.full(25, 4), alpha)
+    corrected = round(said.least * said.units)
+    assert mcnemar(0, corrected).p < alpha <= mcnemar(0, corrected - 1).p
+    assert said.likely is not None
+    assert said.least < said.likely
+
+
+def test_what_uneven_groups_and_few_units_can_show() -> None:
+    even, uneven = gains(np.full(10, 10), 0.05), gains(np.array([82, *[2] * 9]), 0.05)
+    assert even.likely is not None
+    assert (uneven.units, uneven.groups, uneven.likely) == (100, 10, None)
+    assert str(even) == (
+        "100 units in 10 groups, tested at the level 0.05: a gain of less than 0.060 of correct units cannot be shown, "
+        f"one of {even.likely:.3f} mostly is"
+    )
+    assert str(gains(np.full(7, 1), 0.025)).endswith("cannot be shown, no gain is likely to be")
 
 
 def test_six_units_one_way_are_needed_at_five_per_cent() -> None:
