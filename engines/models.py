@@ -8,6 +8,7 @@ OpenAI-compatible servers. Nothing is sent before the first call.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from dspy.utils.exceptions import (
 from ..errors import UsageError
 from .adapters import ADAPTERS, adapter
 from .channel import AsyncChannel, CallContext, Channel, Inner, without_seed
+from .direct import Direct
 from .failures import brief, timed_out
 from .ledger import Purpose
 from .structure import STRUCTURES, Structure, Terms
@@ -39,6 +41,7 @@ __all__ = ["ADAPTERS", "OFFLINE", "Model", "adapter", "connect"]
 OFFLINE = "offline"
 _OFFLINE_MODEL = "jurist/offline"
 _NLI_MODEL = "jurist/nli"
+_log = logging.getLogger("jurist")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +186,7 @@ class _Offline:
 
 
 class _Endpoint:
-    """A real endpoint behind the channel, by DSPy's own client."""
+    """A real endpoint behind the channel: over connections of our own, or by DSPy's client where these do not fit."""
 
     def __init__(self, model: Model) -> None:
         # Prices come from the table that DSPy ships; fetching a newer one is nobody's wish in mid-run.
@@ -195,6 +198,11 @@ class _Endpoint:
                 options["api_key"] = "none"  # local servers ask for no key, DSPy's client does
         self._lm = dspy.LM(model.name, cache=False, num_retries=0, **options)
         self._terms = Terms(model.name, model.structure, foreign=bool(model.api_base))
+        self._direct = Direct(self._lm)
+        if not self._direct.fits:
+            _log.warning(
+                "%s is asked by DSPy's own client: slower, and at most 100 requests at once", model.name
+            )
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
         self._priceless: dict[str, bool] = {}
 
@@ -207,9 +215,20 @@ class _Endpoint:
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         sent = self._terms.apply(without_seed(request))
         with self._in_time(sent):
-            # The client's own limit is between two bytes; a server that trickles would never end.
-            response = await asyncio.wait_for(self._lm.acall(sent), self._timeout)
+            # A client's own limit is between two bytes; a server that trickles would never end.
+            async with asyncio.timeout(self._timeout):
+                response = await self._answered(sent)
         return self._priced(sent, response)
+
+    async def _answered(self, sent: Request) -> Response:
+        if self._direct.fits:
+            try:
+                return await self._direct.complete(sent)
+            except LMUnsupportedFeatureError as error:
+                if error.status is not None:  # it was sent, and the endpoint has said so
+                    raise
+        response: Response = await self._lm.acall(sent)
+        return response
 
     @contextmanager
     def _in_time(self, sent: Request) -> Iterator[None]:

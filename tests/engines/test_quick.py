@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import Any
 
 import dspy
@@ -13,14 +12,13 @@ from dspy.utils.exceptions import AdapterParseError, LMError
 from fakes import Scripted, context_with, lm_of, reply
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sent import PREDICTORS, dspy_sends
 
 from jurist.engines.adapters import ADAPTERS, adapter
-from jurist.engines.quick import Prompts, _Keeper
-from jurist.programs.catalogue import JUDGES, find
-from jurist.programs.frozen import all_predictors
+from jurist.engines.quick import Prompts
+from jurist.programs.catalogue import find
 
 FECT = find("fect")
-PREDICTORS = [predictor for judge in JUDGES for predictor in all_predictors(judge.basic())]
 HOSTILE = [
     "",
     " ",
@@ -33,15 +31,6 @@ HOSTILE = [
 ]
 TEXTS = st.text(max_size=20) | st.sampled_from(HOSTILE)
 VALUES = TEXTS | st.lists(TEXTS, max_size=2) | st.none() | st.integers()
-
-
-def dspy_sends(
-    name: str, model: dspy.LM, signature: Any, demos: list[Any], inputs: dict[str, Any]
-) -> Request | None:
-    keeper = _Keeper()
-    with suppress(Exception):  # the keeper's answer is of no use, and some inputs cannot be sent at all
-        adapter(name)(model.copy(engine=keeper), {}, signature, demos, inputs)
-    return keeper.request
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

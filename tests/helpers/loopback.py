@@ -60,6 +60,7 @@ class Hit:
     """One request that arrived: its number (0-based), body, hash of the body, and Authorization header."""
 
     index: int
+    raw: bytes
     body: dict[str, Any]
     key: str
     authorization: str
@@ -123,7 +124,7 @@ class Loopback:
         self.hits: list[Hit] = []
         self.times: list[float] = []
         self.said: dict[str, str] = {}
-        self.peak = self._now = 0
+        self.peak = self._now = self.connections = 0
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -160,13 +161,14 @@ class Loopback:
         """Hash of the body -> how often it arrived."""
         return Counter(hit.key for hit in self.hits)
 
-    def arrive(self, body: dict[str, Any], authorization: str) -> Hit:
+    def arrive(self, raw: bytes, authorization: str) -> Hit:
         """Note a request and choose its fault."""
+        body = json.loads(raw)
         key = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
         with self._lock:
             index = len(self.hits)
             fault = self.faults(index, body) if callable(self.faults) else self.faults.get(index)
-            hit = Hit(index=index, body=body, key=key, authorization=authorization, fault=fault)
+            hit = Hit(index=index, raw=raw, body=body, key=key, authorization=authorization, fault=fault)
             self.hits.append(hit)
             self.times.append(time.monotonic())
             self._now += 1
@@ -184,6 +186,11 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 256
     loopback: Loopback
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Count a connection, and serve it in a thread."""
+        self.loopback.connections += 1
+        super().process_request(request, client_address)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of connections that clients, or our own faults, broke."""
 
@@ -198,8 +205,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         loop = self.server.loopback
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        hit = loop.arrive(body, self.headers.get("Authorization", ""))
+        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        hit = loop.arrive(raw, self.headers.get("Authorization", ""))
         try:
             if loop.delay:
                 time.sleep(loop.delay)

@@ -1,0 +1,129 @@
+"""Over connections of our own an endpoint gets, byte for byte, what DSPy's client sends, and says the same."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from dataclasses import replace
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Config, Message, Request
+from dspy.utils.exceptions import LMError
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from loopback import FAULTS, Fault, Loopback
+from sent import PREDICTORS, dspy_sends
+
+from jurist.engines.adapters import ADAPTERS, TypedRequest, adapter, typed_request
+from jurist.engines.direct import Direct
+from jurist.engines.failures import brief, fatal, retryable
+from jurist.engines.models import Model, _Endpoint
+from jurist.engines.structure import STRUCTURES
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(["<think>", '"\\', "\x00"])
+
+
+def endpoints(url: str, **options: Any) -> tuple[_Endpoint, _Endpoint]:
+    """Return one endpoint that is asked directly, and one that DSPy's client asks."""
+    ours, theirs = (_Endpoint(Model(name="openai/m", api_base=url, **options)) for _ in range(2))
+    assert ours._direct.fits
+    theirs._direct.fits = False
+    return ours, theirs
+
+
+def asked(endpoint: _Endpoint, request: Request) -> Any:
+    """Return what an endpoint says: the response without its number, or the kind of its failure."""
+    try:
+        response, cost = asyncio.run(endpoint.acomplete(request))
+    except LMError as error:
+        said = re.sub(r"chatcmpl-\d|:\d+", "*", brief(error))
+        return (
+            type(error),
+            error.status,
+            getattr(error, "retry_after", None),
+            retryable(error),
+            fatal(error),
+            said,
+        )
+    return replace(response, id=None, provider_data=None), cost
+
+
+def simple(**config: Any) -> Request:
+    return Request(model="openai/m", system="s", messages=(Message.user("u"),), config=Config(**config))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_every_judge_adapter_and_structure_sends_the_same_bytes(data: st.DataObject) -> None:
+    signature = data.draw(st.sampled_from(PREDICTORS)).signature
+    form = adapter(name := data.draw(st.sampled_from(ADAPTERS)))
+    inputs = data.draw(st.fixed_dictionaries(dict.fromkeys(signature.input_fields, TEXTS)))
+    limits = {
+        "temperature": data.draw(st.sampled_from([None, 0.0, 0.7])),
+        "max_tokens": data.draw(st.none() | st.just(9)),
+    }
+    model = dspy.LM(
+        "openai/m", cache=False, **{key: value for key, value in limits.items() if value is not None}
+    )
+    request = dspy_sends(name, model, signature, [], inputs)
+    assert request is not None
+    with Loopback() as server:
+        ours, theirs = endpoints(server.url, structure=data.draw(st.sampled_from(STRUCTURES)))
+        token = typed_request.set(TypedRequest(adapter=form, signature=signature, demos=[], inputs=inputs))
+        try:
+            for endpoint in (ours, theirs):
+                asyncio.run(endpoint.acomplete(request))
+        finally:
+            typed_request.reset(token)
+        (first, second) = server.hits
+    assert first.raw == second.raw
+    assert first.authorization == second.authorization
+
+
+@pytest.mark.parametrize("fault", [None, *FAULTS])
+def test_every_answer_and_every_failure_is_the_same(fault: Fault | None) -> None:
+    with Loopback(
+        lambda messages: "[[ ## factual ## ]]\nTrue", faults=lambda *_: fault, thoughts="hm"
+    ) as server:
+        ours, theirs = (asked(one, simple()) for one in endpoints(server.url, timeout=0.4))
+    if fault == "reset":  # a connection that ends has several names
+        ours, theirs = ours[:5], theirs[:5]
+    assert ours == theirs
+
+
+def test_nobody_there() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    ours, theirs = (asked(one, simple()) for one in endpoints(url))
+    assert ours[:5] == theirs[:5]
+    assert "failed to connect to 127.0.0.1" in ours[5]
+
+
+def test_no_key_is_the_same_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    ours, theirs = (_Endpoint(Model(name="openai/gpt-4.1-mini")) for _ in range(2))
+    theirs._direct.fits = False
+    request = replace(simple(), model="openai/gpt-4.1-mini")
+    assert asked(ours, request) == asked(theirs, request)
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"), [("openai/m", True), ("anthropic/claude-sonnet-4-5", True), ("cohere/x", False)]
+)
+def test_what_only_litellm_reaches_takes_dspys_own_path(name: str, fits: bool) -> None:
+    assert Direct(dspy.LM(name)).fits is fits
+
+
+def test_as_many_connections_as_requests_and_each_is_used_again() -> None:
+    async def many(endpoint: _Endpoint) -> None:
+        for _ in range(2):
+            await asyncio.gather(*(endpoint.acomplete(simple()) for _ in range(150)))
+
+    with Loopback(delay=0.3) as server:
+        asyncio.run(many(endpoints(server.url)[0]))
+        assert (server.count, server.peak) == (300, 150)
+        assert server.connections == 150
