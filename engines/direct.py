@@ -17,10 +17,9 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import dspy
-from dspy._vendor.lm15 import transports
 from dspy.clients.backend_selection import select_backend
 from dspy.clients.errors import error_boundary
-from dspy.lm15 import AsyncLMRouter, Request, Response, RouterConfig
+from dspy.lm15 import AsyncLMRouter, Request, Response, RouterConfig, TransportError
 
 __all__ = ["Direct"]
 
@@ -109,11 +108,11 @@ class _Transport:
         self._session, self._proxies = session, dict[str, str | None]()
 
     @asynccontextmanager
-    async def stream(self, request: transports.TransportRequest) -> AsyncIterator[_Reply]:
+    async def stream(self, request: Any) -> AsyncIterator[_Reply]:
         """Send a request, and give the reply when all of it is there."""
         yield await self._answered(request)
 
-    async def _answered(self, request: transports.TransportRequest) -> _Reply:
+    async def _answered(self, request: Any) -> _Reply:
         try:
             async with self._session.request(
                 request.method,
@@ -126,16 +125,13 @@ class _Transport:
                 body = await answer.read()
                 headers = list(answer.headers.items())
                 return _Reply(status=answer.status, reason=answer.reason or "", headers=headers, body=body)
-        except aiohttp.ConnectionTimeoutError as error:
-            raise transports.ConnectTimeout(f"timed out connecting to {_host(request.url)}") from error
+        except aiohttp.ConnectionTimeoutError:
+            said = f"timed out connecting to {_host(request.url)}"
         except aiohttp.ClientConnectorError as error:
-            raise transports.ConnectError(
-                f"failed to connect to {_host(request.url)}: {error.os_error}"
-            ) from error
+            said = f"failed to connect to {_host(request.url)}: {error.os_error}"
         except aiohttp.ClientError as error:
-            raise transports.ReadError(
-                str(error) or "server closed connection before sending response"
-            ) from error
+            said = str(error) or "server closed connection before sending response"
+        raise TransportError(said)
 
     def _proxy(self, url: str) -> str | None:
         """Return the proxy of the environment for an address, looked up once."""
