@@ -19,7 +19,7 @@ import dspy
 from ..cases import Case
 from .base import Job
 from .board import Board, Candidate
-from .proposing import CandidateFilter, by_cause, propose, rotated, scored, task
+from .proposing import CandidateFilter, Writing, by_cause, propose, rotated, scored, task
 from .raced import Track
 
 __all__ = ["ByCause", "CFaith", "RewriteInstruction"]
@@ -44,24 +44,18 @@ class RewriteInstruction(dspy.Signature):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByCause:
+class ByCause(Writing):
     """The same as an arm of the race: the leader's instruction is rewritten from its errors.
 
     Attributes:
         rewrites: rewritten instructions a step.
         errors: errors shown to each.
-        longest: characters an instruction may have.
-        copied: the share of an instruction's text that may be copied from train.
         shown: scored instructions shown to each rewrite.
-        temperature: of the proposer.
     """
 
     rewrites: int = 3
     errors: int = 8
-    longest: int = 4000
-    copied: float = 0.2
     shown: int = 4
-    temperature: float = 1.0
     name: str = "causes"
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
@@ -82,12 +76,12 @@ class ByCause:
         texts = propose(
             track.job, RewriteInstruction, _asked(values, errors, self.errors, draws), self.temperature
         )
-        kept = track.filter(self.name, longest=self.longest, copied=self.copied)
+        kept = track.filter(self)
         return kept.enter(leader, name, texts, track.step)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CFaith:
+class CFaith(Writing):
     """The settings of the rounds.
 
     Attributes:
@@ -95,20 +89,14 @@ class CFaith:
         rewrites: rewritten instructions a round ("a set of"; the paper gives no number).
         errors: errors shown to each rewrite.
         sample: train documents (groups) on which the current prompts are run (the paper: 60).
-        longest: characters an instruction may have.
-        copied: the share of an instruction's text that may be copied from train.
         shown: scored instructions shown to each rewrite.
-        temperature: of the proposer.
     """
 
     rounds: int = 5
     rewrites: int = 6
     errors: int = 8
     sample: int = 60
-    longest: int = 4000
-    copied: float = 0.2
     shown: int = 4
-    temperature: float = 1.0
     name: str = "cfaith"
 
     def minimum(self, job: Job) -> int:
@@ -118,7 +106,7 @@ class CFaith:
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Rewrite the instructions of ``start``, all of its predictors in each round."""
         sample = self._sample(job)
-        candidate_filter = CandidateFilter.of(job, board, self.name, longest=self.longest, copied=self.copied)
+        candidate_filter = CandidateFilter.of(job, board, self)
         current, names = start, tuple(start.state.predictors)
         board.score(start, job.dev)
         for step in range(1, self.rounds + 1):

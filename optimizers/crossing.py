@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import dspy
 
 from .board import Candidate
-from .proposing import exemplar, propose, rotated, task
+from .proposing import Writing, exemplar, propose, rotated, task
 from .raced import Track
 
 __all__ = ["Crossing", "MergeInstructions"]
@@ -38,24 +38,18 @@ class MergeInstructions(dspy.Signature):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crossing:
+class Crossing(Writing):
     """The arm.
 
     Attributes:
         merges: merged instructions a step.
         exemplars: cases shown to each.
         near: the best so many prompts are looked through for a partner.
-        longest: characters an instruction may have.
-        copied: the share of an instruction's text that may be copied from train.
-        temperature: of the proposer.
     """
 
     merges: int = 2
     exemplars: int = 4
     near: int = 8
-    longest: int = 4000
-    copied: float = 0.2
-    temperature: float = 1.0
     name: str = "crossing"
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
@@ -87,7 +81,7 @@ class Crossing:
             for draw in range((turn - 1) * self.merges, turn * self.merges)
         ]
         texts = propose(track.job, MergeInstructions, asked, self.temperature)
-        kept = track.filter(self.name, longest=self.longest, copied=self.copied)
+        kept = track.filter(self)
         return kept.enter(leader, name, texts, track.step)
 
     def _crossed(self, track: Track) -> Iterator[Candidate | None]:

@@ -19,7 +19,7 @@ import dspy
 
 from .base import WAYS, Job, refuse_other
 from .board import Candidate
-from .proposing import exemplar, propose, propose_fields, rotated, scored, task
+from .proposing import Writing, exemplar, propose, propose_fields, rotated, scored, task
 from .raced import Arm, Raced, Track
 
 __all__ = ["Opro", "ProposeInstruction", "joint"]
@@ -51,25 +51,19 @@ class ProposeInstruction(dspy.Signature):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opro(Raced):
+class Opro(Writing, Raced):
     """OPRO's settings, beside those of the race.
 
     Attributes:
         candidates: instructions proposed a step (the paper: 8).
         shown: scored instructions kept in the meta-prompt (the paper: 20).
         exemplars: errors of the leader shown (the paper: 3 cases).
-        longest: characters an instruction may have.
-        copied: the share of an instruction's text that may be copied from train.
-        temperature: of the proposer (the paper: 1.0).
         predictors: for several predictors: ``in turn``, one a step, or ``jointly``, all in one proposal.
     """
 
     candidates: int = 3
     shown: int = 20
     exemplars: int = 3
-    longest: int = 4000
-    copied: float = 0.2
-    temperature: float = 1.0
     predictors: str = "in turn"
     name: str = "opro"
 
@@ -84,7 +78,7 @@ class Opro(Raced):
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Ask the proposer, and return what is new."""
         job, leader = track.job, track.leader
-        candidate_filter = track.filter(self.name, longest=self.longest, copied=self.copied)
+        candidate_filter = track.filter(self)
         names = tuple(leader.state.predictors)
         if len(names) == 1 or self.predictors == "in turn":
             name = names[(turn - 1) % len(names)]

@@ -20,7 +20,7 @@ from ..cases import Case
 from .base import Job
 from .board import Board, Candidate
 from .drawing import labelled
-from .proposing import CandidateFilter, exemplar, propose, scored, task
+from .proposing import CandidateFilter, Writing, exemplar, propose, scored, task
 
 __all__ = ["OproPaper", "ProposeByScore"]
 
@@ -41,7 +41,7 @@ class ProposeByScore(dspy.Signature):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OproPaper:
+class OproPaper(Writing):
     """The paper's settings.
 
     Attributes:
@@ -50,9 +50,6 @@ class OproPaper:
         shown: scored instructions kept in the meta-prompt (the paper: 20).
         exemplars: random training cases shown (the paper: 3).
         sample: train cases on which every instruction is scored.
-        longest: characters an instruction may have.
-        copied: the share of an instruction's text that may be copied from train.
-        temperature: of the proposer (the paper: 1.0).
     """
 
     steps: int = 10
@@ -60,9 +57,6 @@ class OproPaper:
     shown: int = 20
     exemplars: int = 3
     sample: int = 100
-    longest: int = 4000
-    copied: float = 0.2
-    temperature: float = 1.0
     name: str = "opro-paper"
 
     def minimum(self, job: Job) -> int:
@@ -73,7 +67,7 @@ class OproPaper:
     def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
         """Improve the instruction of ``start``, predictor by predictor in turn."""
         sample = job.train_sample(self.sample)
-        candidate_filter = CandidateFilter.of(job, board, self.name, longest=self.longest, copied=self.copied)
+        candidate_filter = CandidateFilter.of(job, board, self)
         board.score(start, sample)
         leader, names = start, tuple(start.state.predictors)
         for step in range(1, self.steps + 1):

@@ -28,6 +28,7 @@ from .copying import CopyGuard
 
 __all__ = [
     "CandidateFilter",
+    "Writing",
     "by_cause",
     "exemplar",
     "propose",
@@ -100,31 +101,44 @@ def propose_fields(
 
 
 @dataclass(frozen=True, kw_only=True)
+class Writing:
+    """Settings of whatever has instructions written.
+
+    Attributes:
+        longest: characters an instruction may have.
+        copied: the share of an instruction's text that may be copied from train.
+        temperature: of the proposer (OPRO's paper: 1.0).
+        name: what it is called in the record.
+    """
+
+    longest: int = 4000
+    copied: float = 0.2
+    temperature: float = 1.0
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CandidateFilter:
     """Decides which proposed texts become candidates.
 
     Attributes:
         job: the job.
         board: where they are entered.
-        source: what proposed them.
-        longest: characters an instruction may have.
+        writing: whose texts they are, and what is asked of them.
         guard: measures what is copied from train.
-        copied: the share of copied text from which an instruction is refused.
     """
 
     job: Job
     board: Board
-    source: str
-    longest: int
+    writing: Writing
     guard: CopyGuard
-    copied: float
 
     @classmethod
-    def of(cls, job: Job, board: Board, source: str, *, longest: int, copied: float) -> CandidateFilter:
-        """Return the candidate_filter of a job: its basic instructions may be repeated."""
+    def of(cls, job: Job, board: Board, writing: Writing) -> CandidateFilter:
+        """Return the filter of a job: its basic instructions may be repeated."""
         basic = board.basic_state().predictors.values()
         guard = CopyGuard(job.train, [prompt.instructions for prompt in basic])
-        return cls(job=job, board=board, source=source, longest=longest, guard=guard, copied=copied)
+        return cls(job=job, board=board, writing=writing, guard=guard)
 
     def enter(self, parent: Candidate, name: str, texts: Sequence[str], step: int) -> list[Candidate]:
         """Enter what is new among ``texts``, as instructions of ``parent``'s predictor ``name``."""
@@ -145,7 +159,7 @@ class CandidateFilter:
         fresh: list[Candidate] = []
         for proposal in proposals:
             cleaned = {name: text.strip() for name, text in proposal.items()}
-            usable = {name: text for name, text in cleaned.items() if 0 < len(text) <= self.longest}
+            usable = {name: text for name, text in cleaned.items() if 0 < len(text) <= self.writing.longest}
             state = parent.state
             for name, text in usable.items():
                 state = state.with_instruction(name, text)
@@ -153,10 +167,10 @@ class CandidateFilter:
                 continue
             known.add(_normal(state))
             share = max(self.guard.share(text) for text in usable.values())
-            if share > self.copied:
+            if share > self.writing.copied:
                 self.job.note(f"step {step}: an instruction refused, {share:.0%} of it is copied from train")
                 continue
-            source = self.source + (f", {way}" if way else "")
+            source = self.writing.name + (f", {way}" if way else "")
             source += f", {share:.1%} copied from train" if share else ""
             params = {"predictors": sorted(usable), "way": way} if way else None
             fresh.append(self.board.add(state, parent=parent, source=source, step=step, params=params))

@@ -24,7 +24,7 @@ from .board import Board, Candidate
 from .copying import CopyGuard
 from .finalists import Finalists
 from .objective import Outcome
-from .proposing import CandidateFilter
+from .proposing import CandidateFilter, Writing
 from .racing import Race, interleaved, stratified
 from .setting import Setting
 from .standing import Standing
@@ -66,11 +66,9 @@ class Track:
         basic = self.board.basic_state().predictors.values()
         return CopyGuard(self.job.train, [prompt.instructions for prompt in basic])
 
-    def filter(self, source: str, *, longest: int, copied: float) -> CandidateFilter:
-        """Return what decides which proposed texts of ``source`` become candidates."""
-        return CandidateFilter(
-            job=self.job, board=self.board, source=source, longest=longest, guard=self._guard, copied=copied
-        )
+    def filter(self, writing: Writing) -> CandidateFilter:
+        """Return what decides which proposed texts become candidates."""
+        return CandidateFilter(job=self.job, board=self.board, writing=writing, guard=self._guard)
 
     def known(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
         """Return the cases of train that a prompt of the race has met, with the outcomes; dev is shown to nobody."""

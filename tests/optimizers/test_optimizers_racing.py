@@ -14,7 +14,7 @@ from worlds import World, board_of, job_of, simulator
 from jurist.cases import Case
 from jurist.optimizers.board import Candidate
 from jurist.optimizers.copying import CopyGuard, shingles
-from jurist.optimizers.proposing import CandidateFilter
+from jurist.optimizers.proposing import CandidateFilter, Writing
 from jurist.optimizers.racing import Race, blocks, interleaved, stratified
 from jurist.optimizers.standing import Credit
 from jurist.programs.answers.labels import OneLabel
@@ -179,7 +179,7 @@ def test_copied_instructions_are_refused_or_reported() -> None:
     quoted = " ".join(f"It says {n} and then some more words." for n in range(30)) + " " + long
     train = (*job.train[:3], Case(inputs={"item": long}, gold=("reject",)))
     job = job_of(simulator.World(seed=2), train=train, sink=lambda event: said.append(event.text))
-    candidate_filter = CandidateFilter.of(job, board, "test", longest=9999, copied=0.2)
+    candidate_filter = CandidateFilter.of(job, board, Writing(name="test", longest=9999))
     fresh = candidate_filter.enter(board.basic, "self", [long, quoted, "Be strict."], 1)
     assert [one.state.predictors["self"].instructions for one in fresh] == [quoted, "Be strict."]
     assert "copied from train" in fresh[0].source

@@ -20,7 +20,7 @@ from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.opro import Opro, joint
-from jurist.optimizers.proposing import CandidateFilter
+from jurist.optimizers.proposing import CandidateFilter, Writing
 from jurist.optimizers.registry import make, settings_of
 from jurist.programs.judge import Judge
 
@@ -199,7 +199,7 @@ def test_instructions_are_told_apart_as_wholes() -> None:
     """The same text for one step is something new where the other step's is another."""
     result, _, job = run(steps=1)
     board = result.board
-    candidate_filter = CandidateFilter.of(job, board, "test", longest=100, copied=0.2)
+    candidate_filter = CandidateFilter.of(job, board, Writing(name="test", longest=100))
     both = {"extract": "Erste  Ａnweisung.", "decide": "Second."}
     (one,) = candidate_filter.enter_all(
         board.basic, [both, {**both, "extract": "erste anweisung."}], 1, "jointly"
