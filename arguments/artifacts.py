@@ -38,9 +38,7 @@ class ShowOptions(Printed):
     history: bool = flag("--history", help="every candidate that was tried, and score against calls")
     prompt: bool = flag("--prompt", help="the prompt alone")
     diff: bool = flag("--diff", help="what compiling changed in the basic prompt")
-    plot: str | None = option(
-        "--plot", metavar="F.svg|F.png", help="write a plot of score against calls (needs the extra plots)"
-    )
+    plot: str | None = option("--plot", metavar="F.svg|F.png", help="write a plot of score against calls")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,33 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import (
-    Checkpoints,
-    Common,
-    GoldOptions,
-    Limits,
-    ModelOptions,
-    ModelsOptions,
-    SamplingOptions,
-    StrictnessOptions,
-    VerifierOptions,
-)
+from .groups import ModelOptions, ModelsOptions, ScoringOptions
 from .options import option, positional
 
 __all__ = ["COMPARE", "EVALUATE", "CompareOptions", "EvaluateOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions(
-    GoldOptions,
-    ModelsOptions,
-    VerifierOptions,
-    SamplingOptions,
-    StrictnessOptions,
-    Limits,
-    Checkpoints,
-    Common,
-):
+class CompareOptions(ModelsOptions, ScoringOptions):
     """Of ``jurist compare``."""
 
     helps: ClassVar[Mapping[str, str]] = {"max_calls": "never make one call more, over all judges and models"}
@@ -55,21 +36,12 @@ class CompareOptions(
     plot: str | None = option(
         "--plot",
         metavar="F.svg",
-        help="draw how far scores are from gold (judges of scores; needs matplotlib)",
+        help="draw how far scores are from gold (judges of scores)",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(
-    GoldOptions,
-    ModelOptions,
-    VerifierOptions,
-    SamplingOptions,
-    StrictnessOptions,
-    Limits,
-    Checkpoints,
-    Common,
-):
+class EvaluateOptions(ModelOptions, ScoringOptions):
     """Of ``jurist evaluate``."""
 
     judge: str = positional("JUDGE[@V]|JUDGE:basic", help="latest version, a certain one, or JUDGE:basic")

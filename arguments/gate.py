@@ -6,18 +6,7 @@ import argparse
 from dataclasses import dataclass
 
 from .command import Command
-from .groups import (
-    Checkpoints,
-    Common,
-    GoldOptions,
-    Limits,
-    ModelOptions,
-    SamplingOptions,
-    StrictnessOptions,
-    VerifierOptions,
-    pair,
-    share,
-)
+from .groups import ModelOptions, ScoringOptions, pair, share
 from .options import flag, option, positional, repeated
 
 __all__ = ["GATE", "GateOptions"]
@@ -32,16 +21,7 @@ def _limit(text: str) -> tuple[str, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateOptions(
-    GoldOptions,
-    ModelOptions,
-    VerifierOptions,
-    SamplingOptions,
-    StrictnessOptions,
-    Limits,
-    Checkpoints,
-    Common,
-):
+class GateOptions(ModelOptions, ScoringOptions):
     """Of ``jurist gate``."""
 
     judge: str = positional("JUDGE[@V]|JUDGE:basic", help="what is to pass")

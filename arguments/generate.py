@@ -154,7 +154,7 @@ class DatasetOptions(LabellerOptions, GenerateOptions):
     """Of ``jurist generate cognibench-l``."""
 
     output: str = option("--output", required=True, metavar="FOLDER", help="the folder to write")
-    plots: bool = flag("--plots", help="draw the figures into FOLDER/plots (needs matplotlib)")
+    plots: bool = flag("--plots", help="draw the figures into FOLDER/plots")
 
 
 @dataclass(frozen=True, kw_only=True)

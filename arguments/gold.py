@@ -137,9 +137,7 @@ class DynamicsOptions(GoldOptions, StrictnessOptions, Form):
         "--parts", 5, type=whole, metavar="N", help="into how many parts an answer is cut (default: 5)"
     )
     csv: str | None = option("--csv", metavar="F.csv", help="write the tables as CSV too")
-    plots: str | None = option(
-        "--plots", metavar="DIR", help="draw the figures into a folder (needs matplotlib)"
-    )
+    plots: str | None = option("--plots", metavar="DIR", help="draw the figures into a folder")
 
 
 GOLD = (

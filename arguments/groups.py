@@ -22,6 +22,7 @@ __all__ = [
     "Resume",
     "RowOptions",
     "SamplingOptions",
+    "ScoringOptions",
     "SeedOptions",
     "SplitOptions",
     "StoreOptions",
@@ -339,3 +340,10 @@ class Checkpoints(Resume):
         "--checkpoint", metavar="DIR", help="folder of unfinished work (default: .checkpoints in the store)"
     )
     output: str | None = option("--output", metavar="FILE.json", help="write the JSON object to a file too")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringOptions(
+    GoldOptions, VerifierOptions, SamplingOptions, StrictnessOptions, Limits, Checkpoints, Common
+):
+    """What every command takes that scores judges on gold, but for who answers."""

@@ -34,7 +34,6 @@ from ..programs.cognibench import COGNIBENCH
 from ..programs.dialogue_checks import range_of
 from ..programs.generator import generator_of
 from ..programs.strictness import BELOW, DEFAULT
-from ..report.plotting import check_matplotlib
 from ..report.scores import OFFLINE
 from ..report.table import Table, table
 from .common import budget_of, gold_of, labelling, model_of, store_of, verified, verifier_model, write_text
@@ -138,8 +137,6 @@ def cognibench_l(options: DatasetOptions) -> Result:
     """Make a labelled dataset; exit code 3 if too many dialogues were rejected or answers not labelled."""
     job, judge = _dialogues(options), labeller(options)
     folder = Path(options.output)
-    if options.plots:
-        check_matplotlib()
     if judge.note:
         remark(judge.note)
     with Started(options, [job.model, judge.model], lambda: foresee_dataset(job, judge)) as begun:

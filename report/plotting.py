@@ -2,13 +2,12 @@
 
 The same series give the same bytes: the fonts, the colours and the identifiers in the file depend on nothing of
 the machine's settings, and no date is written. Text is kept as text: an SVG can be searched, and a title in any
-script is drawn with the reader's fonts. matplotlib is imported when something is drawn, and is an extra. Knows
+script is drawn with the reader's fonts. matplotlib is imported when something is drawn. Knows
 nothing of judges or artifacts.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import re
 import warnings
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Kind", "Series", "check_drawable", "check_matplotlib", "draw", "element"]
+__all__ = ["Kind", "Series", "check_drawable", "draw", "element"]
 
 Kind = Literal["line", "step", "bars", "intervals"]
 
@@ -37,7 +36,6 @@ _MARKED = 30
 """Points of a line up to which each has a mark; more would hide the line."""
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#b09500")
 """Told apart by people who are colour-blind (after Okabe and Ito)."""
-_ABSENT, _INSTALL = "plots need matplotlib, which is not installed", "pip install 'jurist[plots]'"
 _THEME = {
     **{colour: f"var(--series-{number})" for number, colour in enumerate(_COLOURS, 1)},
     "#000000": "var(--ink)",
@@ -111,7 +109,7 @@ def draw(
 
     Raises:
         UsageError: another suffix, or the file cannot be written.
-        JuristError: matplotlib is not installed, or there is no point to draw.
+        JuristError: there is no point to draw.
     """
     target = Path(path)
     format_ = _format(target)
@@ -129,20 +127,9 @@ def check_drawable(path: Path | str) -> None:
     """Find out whether a plot can be drawn into a file, before what it shows is paid for.
 
     Raises:
-        UsageError: the file's suffix is none of a plot's. JuristError: matplotlib is not installed.
+        UsageError: the file's suffix is none of a plot's.
     """
     _format(Path(path))
-    check_matplotlib()
-
-
-def check_matplotlib() -> None:
-    """Refuse to go on where nothing can be drawn.
-
-    Raises:
-        JuristError: matplotlib is not installed.
-    """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise JuristError(_ABSENT, hint=_INSTALL)
 
 
 def _format(target: Path) -> str:
@@ -159,9 +146,6 @@ def element(
     Args:
         series, x, y, kind, labels: as of :func:`draw`.
         name: unlike those of other plots of the page; every identifier in the element begins with it.
-
-    Raises:
-        JuristError: matplotlib is not installed.
     """
     size = (_INCHES_ON_A_PAGE[0], _ROW * len(labels) + _MARGIN) if kind == "intervals" else _INCHES_ON_A_PAGE
     text = _drawn(series, _Texts(title="", x=x, y=y, labels=tuple(labels)), kind, "svg", size).decode("utf-8")
@@ -187,11 +171,9 @@ class _Texts:
 def _drawn(
     series: Sequence[Series], texts: _Texts, kind: Kind, format_: str, inches: tuple[float, float]
 ) -> bytes:
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise JuristError(_ABSENT, hint=_INSTALL) from error
+    import matplotlib
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context(), warnings.catch_warnings():
         # A script that the font lacks is drawn by the SVG's reader.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")

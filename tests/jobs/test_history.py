@@ -147,7 +147,6 @@ def test_a_search_that_found_nothing_has_a_flat_chart() -> None:
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_the_plot(suffix: str) -> None:
     saved(*ROWS)
-    pytest.importorskip("matplotlib", reason="the extra plots is not installed")
     done = show("fect", "--plot", f"score.{suffix}")
     assert (done.results, done.err) == ([f"plot: score.{suffix}"], "")
     if suffix == "svg":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -107,23 +106,6 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(UsageError, match="name a file that can be written"):
         draw(tmp_path / "file" / "plot.svg", [LINE], title="t", x="x", y="y")
-
-
-def test_without_matplotlib_one_line_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def missing(name: str, *rest: Any, **more: Any) -> Any:
-        if name.split(".")[0] == "matplotlib":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(
-        JuristError, match=r"^plots need matplotlib, .*; pip install 'jurist\[plots\]'$"
-    ) as found:
-        draw(tmp_path / "plot.svg", [LINE], title="t", x="x", y="y")
-    assert found.value.exit_code == 1
-    assert not (tmp_path / "plot.svg").exists()
 
 
 @pytest.mark.parametrize(("low", "high"), [((0.1,), ()), ((0.1,), (0.2,)), ((), (0.1, 0.2, 0.3))])
