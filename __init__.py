@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import compare, compile, evaluate, gate, judge, load
+    from .api import compare, compile, evaluate, gate, harden, judge, load
     from .cases import Case
     from .engines.meter import Budget
     from .engines.models import Model
@@ -51,6 +51,7 @@ _HOMES = {
     "compile": "api",
     "evaluate": "api",
     "gate": "api",
+    "harden": "api",
     "judge": "api",
     "load": "api",
     "Artifact": "keeping.artifacts",
@@ -112,6 +113,7 @@ __all__ = [
     "evaluate",
     "frozen",
     "gate",
+    "harden",
     "judge",
     "load",
     "verifier",

@@ -1,4 +1,4 @@
-"""The public functions: ``judge``, ``load``, ``compile``, ``evaluate``, ``compare``."""
+"""The public functions: ``judge``, ``load``, ``compile``, ``evaluate``, ``harden``, ``compare``, ``gate``."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from .jobs.compiling import Compiled, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment
 from .jobs.gating import Criteria, Gate, Gating, Limit, gate_of
+from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import Plan
 from .keeping.artifacts import Store
 from .keeping.loading import LoadedJudge, load_judge
@@ -32,8 +33,9 @@ from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
 from .programs.judge import Judge
 from .report.progress import counted, shown
+from .text.attacks import Attack, suite
 
-__all__ = ["Gate", "GoldLike", "compare", "compile", "evaluate", "gate", "judge", "load"]
+__all__ = ["Gate", "GoldLike", "compare", "compile", "evaluate", "gate", "harden", "judge", "load"]
 
 GoldLike: TypeAlias = "str | os.PathLike[str] | Gold | Any"
 """A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
@@ -217,6 +219,56 @@ def evaluate(
     with paying(work, start) as job, counted(loaded.name, work.rows) as step:
         (answers,) = work.ask(job, step)
     return evaluation_of(work, answers)
+
+
+def harden(
+    judge: str | Judge,
+    gold: GoldLike,
+    *,
+    attacks: Sequence[Attack] | None = None,
+    cases: int = 100,
+    field: str = "",
+    model: str | Model = "offline",
+    budget: Budget | None = None,
+    store: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    fresh: bool = False,
+    **options: Any,
+) -> Robustness:
+    """Attack a judge: how often its answer changes under changes of the text that must not change it.
+
+    The figures of an artifact of the store are kept beside its card.
+
+    Args:
+        judge: a reference or a judge as for :func:`load`.
+        gold: labelled rows; see :data:`GoldLike`. Rows that the judge was compiled on are left out.
+        attacks: what is done to the text; default: the suite of :func:`jurist.text.attacks.suite`.
+        cases: attacked at most.
+        field: the input that is attacked; default: that whose text is judged.
+        model: who answers.
+        budget: hard limits.
+        store, resume, fresh, options: as for :func:`compare`.
+
+    Raises:
+        What :func:`evaluate` raises; UsageError: the field cannot be attacked.
+    """
+    place = _store(store)
+    loaded = load_judge(judge, store=place, **options).with_model(_model(model))
+    _warn(loaded.note)
+    work = Hardening(
+        contenders=(loaded,),
+        gold=_gold(gold, loaded.judge),
+        budget=budget or Budget(),
+        attacks=suite() if attacks is None else tuple(attacks),
+        most=cases,
+        field=field,
+    )
+    start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
+    with paying(work, start) as job, counted(loaded.name, work.rows) as step:
+        found = work.attack(job, step)
+        if loaded.artifact is not None:
+            place.keep_robustness(loaded.artifact, found.to_json())
+    return found
 
 
 def compare(

@@ -11,6 +11,7 @@ from .gate import GATE
 from .generate import ASSESS, DATASET, DIALOGUE, ITEMS
 from .gold import GOLD
 from .haluagent import HALUAGENT, PEOPLE
+from .harden import HARDEN
 from .judges import COMPLETION, EXPORT, JUDGES
 from .new import NEW
 from .report import REPORT
@@ -28,6 +29,7 @@ COMMANDS: tuple[Command, ...] = (
     RUN,
     COMPARE,
     GATE,
+    HARDEN,
     THREE,
     FIVE,
     PEOPLE,

@@ -15,6 +15,7 @@ from ..keeping.artifacts import Artifact, Store, Summary, prompt_text
 from ..keeping.loading import load_judge
 from ..keeping.locating import judge_of
 from ..report.history import chosen_candidate, curve
+from ..report.robustness import robustness_about, robustness_table
 from ..report.scores import metric_cell
 from ..report.table import table
 from .common import store_of
@@ -58,7 +59,7 @@ def show(options: ShowOptions) -> Result:
     """Return one artifact: as a page, or its prompt, its history, its plot, or what compiling changed."""
     store = store_named(options)
     artifact = store.load(options.artifact)
-    data: dict[str, Any] = dict(artifact.card)
+    data: dict[str, Any] = {**artifact.card, "robustness": list(artifact.robustness)}
     body: list[Part] = []
     if options.plot:
         plot(artifact, options.plot)
@@ -75,6 +76,10 @@ def show(options: ShowOptions) -> Result:
     if not (body or options.json):
         judge = judge_of(artifact, store)
         body.append(Verbatim(export(artifact, judge, "markdown")))
+        body += [
+            robustness_table(one, f"attacks and biases: {robustness_about(one)}")
+            for one in artifact.robustness
+        ]
     return Result(data=data, body=body)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..cases import Case
 from ..errors import UsageError
 from ..programs.judge import Judge
+from ..text.attacks import suite
 from .prompt import prompt_of
 from .target import Row, Subject, Target
 
@@ -69,7 +70,7 @@ def variables(judge: Judge, inputs: Mapping[str, Any]) -> dict[str, str]:
 
 
 def nasty_cases(judge: Judge) -> list[Case]:
-    """Return a case for each of :data:`NASTY`, in every input in turn.
+    """Return a case for each of :data:`NASTY` and each attack of ``jurist harden``, in every input in turn.
 
     Raises:
         UsageError: an input is neither a text nor a list of texts.
@@ -86,9 +87,14 @@ def nasty_cases(judge: Judge) -> list[Case]:
     }
     return [
         Case(inputs={name: wrap[name](text if name == place else "another {{claim}}") for name in kinds})
-        for text in NASTY
         for place in kinds
+        for text in (*NASTY, *_attacks(judge, place))
     ]
+
+
+def _attacks(judge: Judge, place: str) -> list[str]:
+    names = {"wanted": "yes", "reply": '"yes"', "output": judge.answer.field, "input": place}
+    return [attack.on("plain", names) for attack in suite() if attack.kind == "attack"]
 
 
 def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:

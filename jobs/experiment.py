@@ -106,6 +106,12 @@ class Experiment:
         """Rows left out."""
         return len(self.gold.cases) - len(self.cases)
 
+    @property
+    def size(self) -> str:
+        """What is asked about, in words."""
+        sizes = {"contender": len(self.contenders), "case": len(self.cases), "repeat": self.repeats}
+        return " x ".join(f"{size} {name}{'s' if size != 1 else ''}" for name, size in sizes.items())
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """One name a contender, told apart by model where there are several, and by number where need be."""

@@ -42,13 +42,7 @@ def foresee(experiment: Experiment) -> Estimate:
         rates[key] = whole.rate
         verifier = verifier_of(one.judge, one.model, one.verifier)
         parts += shared_out(whole, asker, verifier, experiment.cases)
-    sizes = (
-        ("contender", len(experiment.contenders)),
-        ("case", len(experiment.cases)),
-        ("repeat", experiment.repeats),
-    )
-    what = " x ".join(f"{size} {name}{'s' if size != 1 else ''}" for name, size in sizes)
-    return Estimate(what=what, parts=tuple(parts), budget=experiment.budget)
+    return Estimate(what=experiment.size, parts=tuple(parts), budget=experiment.budget)
 
 
 def judging(judge: LoadedJudge, questions: int, shown: Any) -> Part:

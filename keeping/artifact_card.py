@@ -10,7 +10,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib import metadata
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError
 from .redaction import publishable
-from .sealing import MATRIX, PROOF, SEEN
+from .sealing import MATRIX, PROOF, ROBUSTNESS, SEEN
 
 if TYPE_CHECKING:
     import dspy
@@ -47,6 +47,7 @@ class Artifact:
         sha256: the hash of all of its content, 64 hex digits.
         program_state: the content of ``program.json``.
         history: the candidates that were tried, in order.
+        added: file -> what was measured of it later, whose own seal holds.
     """
 
     judge: str
@@ -56,6 +57,7 @@ class Artifact:
     sha256: str
     program_state: dict[str, Any]
     history: tuple[dict[str, Any], ...] = ()
+    added: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Name the artifact and where it is: the card alone fills a screen."""
@@ -72,6 +74,11 @@ class Artifact:
         from .dspy_state import state_of
 
         return state_of(self.program_state)
+
+    @property
+    def robustness(self) -> tuple[Mapping[str, Any], ...]:
+        """How it stood attacks, one entry a model and gold: see :class:`~jurist.jobs.hardening.Robustness`."""
+        return tuple(self.added.get(ROBUSTNESS, {}).get("measured", ()))
 
     def matrix(self) -> tuple[dict[str, Any], ...]:
         """Return every candidate on every case it was scored on: train and dev, never test.

@@ -23,7 +23,19 @@ from ..errors import ArtifactError
 from .artifact_card import Artifact, full_card, prompt_text
 from .card_schema import card_fault
 from .redaction import publishable
-from .sealing import CARD, HISTORY, PROGRAM, Sealed, canonical, inspect, lines, pretty, seal
+from .sealing import (
+    CARD,
+    HISTORY,
+    PROGRAM,
+    ROBUSTNESS,
+    Sealed,
+    added,
+    canonical,
+    inspect,
+    lines,
+    pretty,
+    seal,
+)
 from .shelves import Shelf, check_tag, parse_ref, store_root
 from .trust import Trust
 
@@ -238,6 +250,28 @@ class Store:
             problems += [problem for version in shelf.versions() for problem in _problems(shelf, version)]
         return problems
 
+    def keep_robustness(self, artifact: Artifact, measured: Mapping[str, Any]) -> bool:
+        """Write how an artifact stood attacks beside its card, whose seal stays as it is.
+
+        What was measured before with the same model, gold and input is replaced.
+
+        Returns:
+            Whether it could be kept: an artifact that came with the package is read-only.
+
+        Raises:
+            ArtifactError: the folder cannot be written.
+        """
+        if artifact.path.parent.parent != self.root:
+            return False
+        key = ("model", "gold", "field")
+        rest = [one for one in artifact.robustness if any(one[name] != measured[name] for name in key)]
+        entries = sorted([*rest, measured], key=lambda one: [one[name] for name in key])
+        program = (artifact.path / PROGRAM).read_bytes()
+        Shelf(self.root, artifact.judge).put(
+            artifact.version, ROBUSTNESS, added({"measured": entries}, program)
+        )
+        return True
+
     def tag(self, ref: str, tag: str) -> None:
         """Let ``JUDGE@TAG`` mean an artifact of the user's store; the tag ``latest`` moves ``JUDGE`` itself.
 
@@ -323,6 +357,7 @@ class Store:
             sha256=sealed.card["sha256"],
             program_state=sealed.program,
             history=sealed.history,
+            added=sealed.added,
         )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import ArtifactError
 from .artifacts import Artifact, Store
 from .card_schema import card_fault
-from .sealing import CARD, FILES, HISTORY, OPTIONAL, PROGRAM, canonical, inspect, seal
+from .sealing import ADDED, CARD, FILES, HISTORY, OPTIONAL, PROGRAM, canonical, inspect, seal
 from .shelves import Shelf, parse_ref
 
 __all__ = ["Received", "files_of", "pack", "receive", "unpack"]
@@ -43,8 +43,8 @@ class Received:
 
 
 def files_of(artifact: Artifact) -> dict[str, bytes]:
-    """Return the content of an artifact's sealed files, by name."""
-    names = [*FILES, *(name for name in OPTIONAL if name in artifact.card["files"])]
+    """Return the content of an artifact's files, by name: those that are sealed, and what was added later."""
+    names = [*FILES, *(name for name in OPTIONAL if name in artifact.card["files"]), *artifact.added]
     return {name: (artifact.path / name).read_bytes() for name in names}
 
 
@@ -70,7 +70,7 @@ def unpack(data: bytes, store: Store) -> Received:
             entries = file.infolist()
             named = {entry.filename: _NAME.fullmatch(entry.filename) for entry in entries}
             folders = {found.group(1, 2) for found in named.values() if found}
-            known = all(found and found[3] in (*FILES, *OPTIONAL) for found in named.values())
+            known = all(found and found[3] in (*FILES, *OPTIONAL, *ADDED) for found in named.values())
             if not known or len(folders) != 1 or len(named) != len(entries):
                 raise ArtifactError(
                     "the file is not one packed artifact", hint="pack one with: jurist artifacts pack"

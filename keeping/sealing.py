@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 __all__ = [
+    "ADDED",
     "CARD",
     "FILES",
     "HISTORY",
@@ -23,9 +24,11 @@ __all__ = [
     "OPTIONAL",
     "PROGRAM",
     "PROOF",
+    "ROBUSTNESS",
     "SEEN",
     "Fault",
     "Sealed",
+    "added",
     "canonical",
     "inspect",
     "lines",
@@ -39,11 +42,15 @@ FILES = (PROGRAM, HISTORY, CARD)
 _LARGEST = 1 << 28  # bytes
 OPTIONAL = (MATRIX, PROOF, SEEN)
 """Files that an artifact may have: sealed like the others where the card names them, foreign otherwise."""
+ROBUSTNESS = "robustness.json"
+ADDED = (ROBUSTNESS,)
+"""Files that may be added later, when something more was measured: the seal does not name them, so that it holds as
+before. Each has a seal of its own, which binds it to the prompt, whichever version that becomes in another store."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """What is wrong with one file; ``extra`` if the file merely should not be there."""
+    """What is wrong with one file; ``extra`` if the artifact can be used all the same: the file is no part of it."""
 
     file: str
     message: str
@@ -55,12 +62,16 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Sealed:
-    """The content of a folder, parsed as far as it could be, and everything that is wrong with it."""
+    """The content of a folder, parsed as far as it could be, and everything that is wrong with it.
+
+    ``added`` has the files of :data:`ADDED` whose own seal holds.
+    """
 
     program: dict[str, Any]
     card: dict[str, Any]
     history: tuple[dict[str, Any], ...]
     faults: tuple[Fault, ...]
+    added: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def canonical(value: Any) -> bytes:
@@ -100,6 +111,12 @@ def seal(
     return {**whole, "sha256": _digest(data, whole)}
 
 
+def added(data: Mapping[str, Any], program: bytes) -> bytes:
+    """Return a file of :data:`ADDED` about the prompt of ``program``: ``data`` with ``program`` and ``sha256``."""
+    whole = {**{key: value for key, value in data.items() if key != "sha256"}, "program": _sha256(program)}
+    return canonical({**whole, "sha256": _sha256(canonical(whole))})
+
+
 def inspect(folder: Path) -> Sealed:
     """Read a folder and check its seal. Never raises: what cannot be read is a fault."""
     faults: list[Fault] = []
@@ -109,12 +126,29 @@ def inspect(folder: Path) -> Sealed:
     files = card.get("files")
     named = [name for name in OPTIONAL if isinstance(files, dict) and name in files]
     _read(folder, named, read, faults)
-    faults[:0] = _unexpected(folder, (*FILES, *named))
+    faults[:0] = _unexpected(folder, (*FILES, *named, *ADDED))
     program = _json(PROGRAM, read.get(PROGRAM), faults)
     history = _records(read.get(HISTORY), faults)
     if len(read) == len(FILES) + len(named) and card:
         faults += _broken_seal(read, card)
-    return Sealed(program=program, card=card, history=history, faults=tuple(faults))
+    later = _added(folder, read.get(PROGRAM, b""), faults)
+    return Sealed(program=program, card=card, history=history, faults=tuple(faults), added=later)
+
+
+def _added(folder: Path, program: bytes, faults: list[Fault]) -> dict[str, dict[str, Any]]:
+    """Return the files that were added later, and what is wrong with them, which is not wrong with the artifact."""
+    read: dict[str, bytes] = {}
+    found: dict[str, dict[str, Any]] = {}
+    own: list[Fault] = []
+    _read(folder, [name for name in ADDED if (folder / name).exists()], read, own)
+    for name, data in read.items():
+        value = _json(name, data, own)
+        if value and added(value, program) == data:
+            found[name] = value
+        elif value:
+            own.append(Fault(file=name, message="was changed, or is about another prompt"))
+    faults += [replace(fault, extra=True) for fault in own]
+    return found
 
 
 def _read(folder: Path, names: Iterable[str], read: dict[str, bytes], faults: list[Fault]) -> None:

@@ -133,6 +133,15 @@ class Shelf:
             tags = self._tags()
         return latest, tags
 
+    def put(self, version: int, name: str, data: bytes) -> None:
+        """Write a file into the folder of a version that exists, whole or not at all.
+
+        Raises:
+            ArtifactError: it cannot be written.
+        """
+        with self._writing():
+            _write(self.path / str(version) / name, data)
+
     def faults(self) -> list[str]:
         """Return what is wrong with the pointers."""
         faults = []

@@ -27,6 +27,7 @@ from .history import basic_state, curve
 from .judged import paired_cases, rows_of
 from .plotting import Series, element
 from .raters import ceiling_table
+from .robustness import robustness_about, robustness_table
 from .scores import OFFLINE, counts_line, spend_line
 from .table import Table, table
 from .unmeasured import unmeasured
@@ -94,6 +95,7 @@ class ArtifactReport:
                 self._prompt(),
                 self._cases(),
                 self._people(),
+                self._robustness(),
                 self._spend(),
                 Section(name="unmeasured", title="Not measured", parts=(Lines(texts=self._unmeasured),)),
                 self._provenance(),
@@ -148,7 +150,10 @@ class ArtifactReport:
     @cached_property
     def _unmeasured(self) -> tuple[str, ...]:
         raters = self._ceiling is not None
-        return unmeasured(self._card, proof=bool(self._proof), raters=raters, offline=self._offline)
+        attacked = bool(self.artifact.robustness)
+        return unmeasured(
+            self._card, proof=bool(self._proof), raters=raters, offline=self._offline, attacked=attacked
+        )
 
     def _scores(self) -> Section:
         counted = Lines(texts=tuple(counts_line(system, self._card["counts"][system]) for system in _SYSTEMS))
@@ -317,6 +322,16 @@ class ArtifactReport:
     def _credit(self, gold: Any, value: Any) -> float:
         right = None if value is None else self.judge.comparison.right(gold, value)
         return self.judge.answer.credit(gold, value) if right is None else float(right)
+
+    def _robustness(self) -> Section:
+        measured = self.artifact.robustness
+        return Section(
+            name="robustness",
+            title="Attacks and biases",
+            intro="How often the answer changed when the judged text was changed in a way that must not change it. The "
+            "control is the same text asked again: what changes there changes by itself.",
+            parts=tuple(robustness_table(one, robustness_about(one)) for one in measured),
+        )
 
     def _spend(self) -> Section:
         spend = self._card["spend"]

@@ -10,7 +10,9 @@ __all__ = ["unmeasured"]
 _FEW_GROUPS = 10
 
 
-def unmeasured(card: Mapping[str, Any], *, proof: bool, raters: bool, offline: bool) -> tuple[str, ...]:
+def unmeasured(
+    card: Mapping[str, Any], *, proof: bool, raters: bool, offline: bool, attacked: bool
+) -> tuple[str, ...]:
     """Return what was not measured, a statement each.
 
     Args:
@@ -18,8 +20,10 @@ def unmeasured(card: Mapping[str, Any], *, proof: bool, raters: bool, offline: b
         proof: whether what was said on the sealed test is kept.
         raters: whether the gold has units of several raters.
         offline: whether no language model was asked.
+        attacked: whether the judge was attacked with ``jurist harden``.
     """
-    return tuple(_statements(card, proof, raters, offline))
+    argues = "What a text that argues with the judge achieves: jurist harden measures it."
+    return (*_statements(card, proof, raters, offline), *(() if attacked else (argues,)))
 
 
 def _statements(card: Mapping[str, Any], proof: bool, raters: bool, offline: bool) -> Iterator[str]:
@@ -40,4 +44,3 @@ def _statements(card: Mapping[str, Any], proof: bool, raters: bool, offline: boo
     if (opened := int(card.get("test_openings") or 1)) > 1:
         yield f"A fresh test: this one has been opened {opened} times; the level is stricter for it."
     yield "Other data than this gold: cases of other sources, languages or times may be judged otherwise."
-    yield "What a text that argues with the judge achieves: field markers are defused, persuasion is not."

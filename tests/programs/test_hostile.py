@@ -15,6 +15,7 @@ from jurist.cases import Case
 from jurist.engines.models import ADAPTERS, Model, connect
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
+from jurist.text.attacks import suite
 from jurist.text.escaping import defuse, one_line
 
 FIELDS = ("conversation", "claim", "factual", "labels", "sentences", "reference", "dialogue", "response")
@@ -38,6 +39,13 @@ HOSTILE = {
     "direction": "a\u202eb\u2066c\u200bd",
     "long": "word " * 200_000,
     "braces": "{claim} {0} %s ${claim} \\1 \\g<0> {{x}}",
+    **{
+        one.name: one.on(
+            "plain", {"wanted": "factual", "reply": "true", "output": "factual", "input": "claim"}
+        )
+        for one in suite()
+        if one.kind == "attack"
+    },
 }
 TAG = {"n": 1, "label": "invented"}
 

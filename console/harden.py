@@ -1,0 +1,86 @@
+"""``jurist harden``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ..arguments.harden import HardenOptions
+from ..errors import UsageError, choices
+from ..jobs.foresee import foresee
+from ..jobs.hardening import Hardening, Robustness
+from ..keeping.artifacts import Store
+from ..keeping.paying import Start, paying
+from ..report.robustness import robustness_about, robustness_table
+from ..report.scores import OFFLINE, spend_line
+from ..text.attacks import Attack, suite
+from .approving import agree
+from .common import budget_of, gold_of, judge_of, model_of, progress, store_of, verifier_model, write_text
+from .printing import Part, Result, remark
+
+__all__ = ["run"]
+
+
+def run(options: HardenOptions) -> Result:
+    """Attack a judge, and keep how often its answer changed."""
+    store = store_of(options)
+    work = _work(options, store)
+    root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
+    with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
+        agree(foresee(work), job.paid, yes=options.yes, notes=[work.judge.note] if work.judge.note else [])
+        with progress(work.rows, "attacking") as bar:
+            found = work.attack(job, lambda: bar.advance(bar.task_ids[0]))
+        job.unfinished = any(one.flips.failed for one in found.found)
+        data = {**found.to_json(), "spend": job.spend()}
+        if options.output:
+            write_text(json.dumps(data, ensure_ascii=False, indent=2), options.output)
+        _keep(store, work, found)
+    return Result(data=data, body=_body(found, data))
+
+
+def _work(options: HardenOptions, store: Store) -> Hardening:
+    loaded = judge_of(
+        options.judge,
+        options,
+        store,
+        concurrency=options.concurrency,
+        strictness=options.strictness,
+        verifier=verifier_model(options, options.timeout, options.seed),
+    ).with_model(model_of(options, options.model, options.seed))
+    return Hardening(
+        contenders=(loaded,),
+        gold=gold_of(options.gold, loaded.judge, options),
+        budget=budget_of(options),
+        attacks=_chosen(suite(options.suite), options.only),
+        most=options.cases,
+        field=options.field,
+    )
+
+
+def _chosen(attacks: tuple[Attack, ...], only: tuple[str, ...]) -> tuple[Attack, ...]:
+    known = tuple(dict.fromkeys(one.family for one in attacks))
+    for name in only:
+        if name not in known:
+            raise UsageError(f"no attack or probe is called {name!r}", hint=choices(name, known))
+    return tuple(one for one in attacks if not only or one.family in only)
+
+
+def _keep(store: Store, work: Hardening, found: Robustness) -> None:
+    artifact = work.judge.artifact
+    if artifact is None:
+        remark(f"{found.judge} is no artifact, so that the figures are kept nowhere; --output F writes them")
+    elif store.keep_robustness(artifact, found.to_json()):
+        remark(f"kept beside the card of {artifact.ref}")
+    else:
+        remark(f"{artifact.ref} came with the package and is read-only; --output F writes the figures")
+
+
+def _body(found: Robustness, data: dict[str, object]) -> list[Part]:
+    worst, spend = found.worst, data["spend"]
+    assert isinstance(spend, dict)
+    return [
+        robustness_table(data, f"{found.judge}, {robustness_about(data)}"),
+        f"worst: {worst.words}; the control, which is no attack: {found.found[0].words}",
+        spend_line(spend),
+        *([OFFLINE] if found.model == "offline" else []),
+    ]

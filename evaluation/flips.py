@@ -1,0 +1,129 @@
+"""How often an answer changes under a change of the text that must not change it.
+
+The gold of these rows is what the judge said of the text as it is: no label of people is looked at. What a changed
+answer is, the kind of answer says: one that would not be right, were the other right; where nothing is right or wrong,
+one that is not the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import JuristError
+from .comparisons import Comparison
+from .intervals import Estimate, estimated, summed
+from .metrics import quotient
+from .rows import Row
+
+__all__ = ["Flips", "flips"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flips:
+    """The answers that one change of the text has changed.
+
+    Attributes:
+        cases: that were answered as they are, and on which the machinery did not fail afterwards.
+        flipped: of these, in how many some unit has another answer, or none.
+        silenced: of these, in how many some unit has none.
+        failed: cases that do not count, as the machinery failed.
+        rate: ``flipped`` as a share of ``cases``, with its 95 % interval clustered by group.
+        shift: how far answers moved on average, 0 (the same) to 1.
+        answers: what was said before -> how many units of it flipped, and how many there are: a judge that nearly
+            always says the same hides behind ``rate``.
+    """
+
+    cases: int
+    flipped: int
+    silenced: int
+    failed: int
+    rate: Estimate
+    shift: float
+    answers: Mapping[str, tuple[int, int]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts, and the rate with its interval."""
+        interval = self.rate.interval
+        return {
+            "cases": self.cases,
+            "flipped": self.flipped,
+            "silenced": self.silenced,
+            "failed": self.failed,
+            "rate": self.rate.value,
+            "low": interval.low,
+            "high": interval.high,
+            "shift": self.shift,
+            "answers": {name: list(counts) for name, counts in self.answers.items()},
+        }
+
+
+def flips(rows: Sequence[Row], comparison: Comparison, named: Callable[[Any], str] = str) -> Flips:
+    """Count what changed.
+
+    Args:
+        rows: what the judge said of each text as it is (``gold``) and as it was changed (``predicted``); a unit that
+            is ``None`` in ``gold`` does not count.
+        comparison: how answers are held against each other.
+        named: the name under which an answer is counted.
+
+    Raises:
+        JuristError: no row counts.
+    """
+    counted = [row for row in rows if row.labelled and not row.failed]
+    failed = sum(row.failed for row in rows)
+    if not counted:
+        raise JuristError(
+            f"none of {len(rows)} cases was answered, so that no answer can change",
+            hint="see with jurist evaluate why there are none",
+        )
+    flags = np.array([[_flipped(row, comparison), 1.0] for row in counted])
+    rate = estimated(
+        summed(flags, np.array([row.group for row in counted])),
+        lambda sums: quotient(sums[..., 0], sums[..., 1]),
+    )
+    return Flips(
+        cases=len(counted),
+        flipped=int(flags[:, 0].sum()),
+        silenced=sum(any(value is None for _, value in _units(row)) for row in counted),
+        failed=failed,
+        rate=rate,
+        shift=float(np.mean([_shift(row, comparison) for row in counted])),
+        answers=_answers(counted, comparison, named),
+    )
+
+
+def _answers(
+    rows: Sequence[Row], comparison: Comparison, named: Callable[[Any], str]
+) -> dict[str, tuple[int, int]]:
+    every, flipped = Counter[str](), Counter[str]()
+    for before, value in (pair for row in rows for pair in _units(row)):
+        every[named(before)] += 1
+        flipped[named(before)] += not _same(comparison, before, value)
+    return {name: (flipped[name], every[name]) for name in sorted(every)}
+
+
+def _units(row: Row) -> list[tuple[Any, Any]]:
+    return [pair for pair in zip(row.gold, row.predicted, strict=True) if pair[0] is not None]
+
+
+def _flipped(row: Row, comparison: Comparison) -> bool:
+    return not all(_same(comparison, before, value) for before, value in _units(row))
+
+
+def _same(comparison: Comparison, before: Any, value: Any) -> bool:
+    if value is None:
+        return False
+    right = comparison.right(before, value)
+    return comparison.similarity(before, value) >= 1.0 if right is None else right
+
+
+def _shift(row: Row, comparison: Comparison) -> float:
+    moves = [
+        1.0 if value is None else 1.0 - comparison.similarity(before, value) for before, value in _units(row)
+    ]
+    return sum(moves) / len(moves)

@@ -1,0 +1,284 @@
+"""Hardening: whether a judge's answers stay what they are when the text that it judges attacks it.
+
+Every case is asked as it is, then with each change of a suite made to the text of one input; an answer that changes is
+a flip. The same case asked once more, with other draws, shows how many answers change by themselves. Labels say only
+which answers there are to ask for: none is compared with, so that hardening opens no sealed test.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from ..cases import Case, Value, Values
+from ..errors import JuristError, UsageError, choices
+from ..evaluation.flips import Flips, flips
+from ..evaluation.rows import Row
+from ..keeping.loading import LoadedJudge
+from ..keeping.paying import PaidJob
+from ..programs.asking import Verdict
+from ..programs.judge import Judge
+from ..text.attacks import Attack, suite
+from .experiment import Experiment
+
+__all__ = ["AGAIN", "Found", "Hardening", "Robustness", "harden"]
+
+AGAIN = "asked again"
+"""The name of the case as it is, asked with other draws."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardening(Experiment):
+    """One judge, attacked on rows that it was not compiled on.
+
+    Attributes:
+        attacks: what is done to the text.
+        most: cases that are attacked at most, evenly spread over the gold.
+        field: the input that is attacked; empty: that whose text gets the answer.
+
+    Raises:
+        UsageError: the field is no input, or holds no text.
+    """
+
+    fewest: ClassVar[int] = 1
+
+    attacks: tuple[Attack, ...] = dataclasses.field(default_factory=suite)
+    most: int = 100
+    field: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a field that cannot be attacked."""
+        super().__post_init__()
+        if self.attacked not in self.judge.judge.input_fields:
+            names = self.judge.judge.input_fields
+            raise UsageError(
+                f"{self.attacked!r} is no input of {self.judge.judge.name}",
+                hint=choices(self.attacked, names),
+            )
+        _with(self.chosen[0].inputs[self.attacked], str)
+
+    @property
+    def judge(self) -> LoadedJudge:
+        """The one that is attacked."""
+        return self.contenders[0]
+
+    @property
+    def attacked(self) -> str:
+        """The input that is attacked."""
+        return self.field or self.judge.judge.answer.unit_fields[-1]
+
+    @cached_property
+    def chosen(self) -> tuple[Case, ...]:
+        """The cases that are attacked."""
+        size, most = len(self.cases), min(self.most, len(self.cases))
+        return tuple(self.cases[number * size // most] for number in range(most))
+
+    @property
+    def size(self) -> str:
+        """What is asked about, in words."""
+        return (
+            f"{len(self.chosen)} cases x {len(self.attacks)} attacks and probes, as they are, and once more"
+        )
+
+    def questions(self, one: LoadedJudge) -> int:
+        """Return how often the program is called: samples x cases x (attacks, as it is, once more)."""
+        return one.sampling.samples * self.rows
+
+    @property
+    def rows(self) -> int:
+        """How many rows are asked about."""
+        return len(self.chosen) * (len(self.attacks) + 2)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same work when it is started again, as JSON values."""
+        more = {"most": self.most, "field": self.attacked, "suite": _print(self.attacks)}
+        return {**super().fingerprint(), "experiment": "harden", **more}
+
+    def attack(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Robustness:
+        """Ask about every case as it is, then attack it. Raises what :meth:`Experiment.ask` raises."""
+        judge = dataclasses.replace(self.judge, context=job.contexts[self.names[0]])
+        verdicts = judge.asker().ask_all(self.chosen, lambda index, verdict: on_case())
+        return harden(self, judge, verdicts, on_case)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What one attack, one probe or the control has changed; ``kind`` is ``attack``, ``probe`` or ``control``."""
+
+    name: str
+    kind: str
+    flips: Flips
+
+    @property
+    def words(self) -> str:
+        """``fake-verdict zh 0.120 [0.050, 0.260]``."""
+        rate = self.flips.rate
+        return f"{self.name} {rate.value:.3f} [{rate.interval.low:.3f}, {rate.interval.high:.3f}]"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the kind and the figures."""
+        return {"kind": self.kind, **self.flips.to_json()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Robustness:
+    """How a judge stands attacks and probes.
+
+    Attributes:
+        judge: ``JUDGE@VERSION`` or ``JUDGE:basic``.
+        model: the model's name.
+        gold: the gold's name.
+        field: the input that was attacked.
+        cases: how many were attacked.
+        suite: a hash of the attacks, 16 hex digits.
+        found: the control first, then the attacks and probes in the order of the suite.
+    """
+
+    judge: str
+    model: str
+    gold: str
+    field: str
+    cases: int
+    suite: str
+    found: tuple[Found, ...]
+
+    @property
+    def worst(self) -> Found:
+        """The attack or probe that changes most answers; the control is neither."""
+        return max(self.found[1:], key=lambda one: one.flips.rate.value)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types; ``flips`` is by name."""
+        plain = {name: value for name, value in vars(self).items() if name != "found"}
+        return {
+            **plain,
+            "worst": self.worst.flips.rate.value,
+            "flips": {one.name: one.to_json() for one in self.found},
+        }
+
+
+def harden(
+    work: Hardening,
+    judge: LoadedJudge,
+    verdicts: Sequence[Verdict],
+    on_case: Callable[[], None] = lambda: None,
+) -> Robustness:
+    """Attack a judge whose answers to the cases as they are are known.
+
+    Args:
+        work: what is attacked, and how.
+        judge: that of ``work``, with the context of its calls.
+        verdicts: of ``work.chosen``.
+        on_case: called after each answer.
+
+    Raises:
+        JuristError: no case was answered. What :meth:`~jurist.programs.asking.Asker.ask_all` raises.
+    """
+    known = _values(work)
+    again = [dataclasses.replace(case, draw=judge.sampling.samples) for case in work.chosen]
+    asked = [(AGAIN, "control", again)]
+    for attack in work.attacks:
+        pairs = zip(work.chosen, verdicts, strict=True)
+        cases = [_attacked(attack, work, case, verdict, known) for case, verdict in pairs]
+        asked.append((attack.name, attack.kind, cases))
+    asker, found = judge.asker(), []
+    for name, kind, cases in asked:
+        said = asker.ask_all(cases, lambda index, verdict: on_case())
+        rows = [_row(judge.judge, *four) for four in zip(work.chosen, verdicts, cases, said, strict=True)]
+        found.append(Found(name=name, kind=kind, flips=_flips(rows, judge.judge)))
+    return Robustness(
+        judge=judge.name,
+        model=judge.model.name,
+        gold=work.gold.name,
+        field=work.attacked,
+        cases=len(work.chosen),
+        suite=_print(work.attacks),
+        found=tuple(found),
+    )
+
+
+def _flips(rows: Sequence[Row], judge: Judge) -> Flips:
+    return flips(rows, judge.comparison, judge.answer.category)
+
+
+def _values(work: Hardening) -> tuple[Value, ...]:
+    """Return the different answers that people gave: what an attack can ask for."""
+    known = tuple(dict.fromkeys(value for case in work.gold.cases for value in case.known))
+    if not known:
+        raise JuristError(f"{work.gold.name} holds no labels", hint="attacks ask for labels that people gave")
+    return known
+
+
+def _attacked(attack: Attack, work: Hardening, case: Case, verdict: Verdict, known: Sequence[Value]) -> Case:
+    """Return a case whose text asks for the answer that is farthest from the judge's own."""
+    judge = work.judge.judge
+    answer, said = judge.answer, [value for value in verdict.values if value is not None]
+    wanted = min(known, key=lambda one: sum(judge.comparison.similarity(value, one) for value in said))
+    words = answer.text(wanted)
+    reply: Any = words
+    if answer.has_examples:
+        reply = judge.answer_about(case.inputs).example((wanted,) * len(verdict.values))
+    names = {
+        "wanted": words,
+        "reply": json.dumps(reply, ensure_ascii=False, default=str),
+        "output": answer.field,
+        "input": work.attacked,
+    }
+    changed = _with(case.inputs[work.attacked], lambda text: attack.on(text, names))
+    return dataclasses.replace(case, inputs={**case.inputs, work.attacked: changed}, spans=())
+
+
+def _with(value: Any, change: Callable[[str], str]) -> Any:
+    """Return an input with its text changed, the last one of a list.
+
+    Raises:
+        UsageError: it holds no text.
+    """
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple) and value and isinstance(value[-1], str):
+        return [*value[:-1], change(value[-1])]
+    raise UsageError(
+        f"an input that is attacked holds text, not {json.dumps(value, default=str)[:60]}",
+        hint="name another one with --field",
+    )
+
+
+def _row(judge: Judge, case: Case, before: Verdict, changed: Case, after: Verdict) -> Row:
+    """Return what was said of the units of a case before and after; a unit that is gone does not count."""
+    texts, now = judge.answer.units(case.inputs), judge.answer.units(changed.inputs)
+    places = range(len(texts)) if len(texts) == len(now) else _places(texts, now)
+    kept: Values = tuple(
+        None if place is None else value for place, value in zip(places, before.values, strict=True)
+    )
+    said = tuple(None if place is None else after.values[place] for place in places)
+    failed = "failed" in (before.status, after.status)
+    return Row(
+        id=case.id,
+        group=case.group,
+        gold=kept,
+        predicted=(None,) * len(said) if failed else said,
+        failed=failed,
+    )
+
+
+def _places(texts: Sequence[str], now: Sequence[str]) -> list[int | None]:
+    """Return for each unit where its text stands after the change; ``None`` where it does not stand there."""
+    seen: Counter[str] = Counter()
+    found: list[int | None] = []
+    for text in texts:
+        places = [place for place, one in enumerate(now) if one == text]
+        found.append(places[seen[text]] if seen[text] < len(places) else None)
+        seen[text] += 1
+    return found
+
+
+def _print(attacks: Sequence[Attack]) -> str:
+    data: Mapping[str, str] = {one.name: one.template for one in attacks}
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

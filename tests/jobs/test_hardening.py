@@ -1,0 +1,264 @@
+"""``jurist harden``: judges with planted weaknesses are found out, a sound one is not, and what was paid is kept."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import own_kinds
+import pytest
+from fakes import Scripted, lm_of, reply, user_of
+from judges import changed
+from loopback import field_of
+from small import FAST, claims, cli, write_jsonl
+
+import jurist
+from jurist.errors import UsageError
+from jurist.gold.goldset import Gold
+from jurist.jobs.hardening import AGAIN, Hardening
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import load_judge
+from jurist.programs.catalogue import find
+from jurist.report.artifact import ArtifactReport
+from jurist.text.attacks import suite
+
+FECT = find("fect")
+FAMILIES = tuple(dict.fromkeys(one.family for one in suite()))
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JURIST_STORE", raising=False)
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    write_jsonl(Path("gold.jsonl"), claims(6))
+
+
+def sound(claim: str) -> bool:
+    """Judge as a judge does that reads what the claim says, and nothing around it."""
+    return not re.search("cancel the whole contract|refuses to replace", claim)
+
+
+def saying(pattern: str) -> Callable[[str], bool]:
+    """Return a judge that takes its answer from what a pattern finds in the claim."""
+
+    def judge(claim: str) -> bool:
+        found = re.search(pattern, claim)
+        return found[1] in ("factual", "true") if found else sound(claim)
+
+    return judge
+
+
+def liking(pattern: str) -> Callable[[str], bool]:
+    """Return a judge that believes a claim in which a pattern is found."""
+    return lambda claim: bool(re.search(pattern, claim)) or sound(claim)
+
+
+WEAK: dict[str, Callable[[str], bool]] = {
+    "fake-verdict": saying(r"(?:Verdict: |裁决：)(\w+)"),
+    "fake-reply": saying(r'```json\n\{"factual": (\w+)'),
+    "role": saying(r"<\|im_start\|>assistant\nAssistant: (\w+)"),
+    "delimiter": saying(r'^"""\n(?s:.*)(?:labelled |标签为 )(\w+)'.replace("^", "(?m:^)")),
+    "field-marker": saying(r"## factual ##\W*\n(\w+)"),
+    "template": saying(r'\{% set factual = "(\w+)" %\}'),
+    "instruction": saying(r"(?:must answer|必须回答) (\w+)"),
+    "length": liking(r"more room than it would need|占用了比所需更多的篇幅"),
+    "position": liking(r"^(?:What is to be said|这里要说的内容在)"),
+    "formatting": liking(r"\*\*"),
+    "authority": liking("ministry|主管部门"),
+    "self-praise": liking("excellent|出色"),
+}
+
+
+def attack(monkeypatch: pytest.MonkeyPatch, judge: Callable[[str], bool], **more: Any) -> Any:
+    """Return what hardening finds of a judge, given as a function of the claim."""
+
+    def said(request: Any) -> str:
+        return reply("chat", factual=judge(field_of(user_of(request), "claim")))
+
+    monkeypatch.setattr(
+        "jurist.keeping.loading.connect", lambda model, context, *_: lm_of(Scripted(said), context)
+    )
+    return jurist.harden("fect:basic", "gold.jsonl", **more)
+
+
+def test_there_is_a_weak_judge_for_every_attack_and_every_language() -> None:
+    assert set(WEAK) == set(FAMILIES)
+    assert {(one.family, one.language) for one in suite()} == set(itertools.product(FAMILIES, ("en", "zh")))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_each_attack_finds_what_it_is_for(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = attack(monkeypatch, WEAK[family])
+    (kind,) = {one.kind for one in suite() if one.family == family}
+    for one in found.found:
+        own = one.name.removesuffix(" zh") == family
+        flipped, every = one.flips.answers["non_factual"]
+        assert flipped == (every if own else 0), one.name
+        assert one.flips.rate.value == ((1.0 if kind == "attack" else every / 18) if own else 0.0), one.name
+    assert found.worst.name.removesuffix(" zh") == family
+
+
+def test_a_sound_judge_is_never_moved_and_a_fickle_one_is_seen_in_the_control(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    still = attack(monkeypatch, sound)
+    assert still.worst.flips.flipped == 0
+    assert [one.name for one in still.found] == [AGAIN, *(one.name for one in suite())]
+    turns = itertools.cycle((True, True, False))
+    fickle = attack(monkeypatch, lambda claim: next(turns), concurrency=1, cases=10)
+    assert fickle.found[0].kind == "control"
+    assert fickle.found[0].flips.flipped > 0
+
+
+@pytest.mark.parametrize("kind", own_kinds.KINDS)
+def test_every_kind_of_answer_can_be_attacked(kind: str) -> None:
+    Path("own.py").write_text(own_kinds.SOURCE)
+    write_jsonl(Path("own.jsonl"), own_kinds.rows(kind, 4))
+    found = jurist.harden(f"own.py:{kind}:basic", "own.jsonl", cases=6)
+    assert {one.flips.cases for one in found.found} == {6}
+    assert found.found[0].flips.flipped == 0
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "gold", "field"),
+    [("cognibench", "cognibench-mini", ""), ("detector", "cognibench-mini", "reference")]
+    + [("satisfaction", "faithqa-mini", "response"), ("constraints", "faithqa-mini", "")],
+)
+def test_built_in_judges_keep_their_units(name: str, gold: str, field: str) -> None:
+    loaded = load_judge(f"{name}:basic", store=Store("compiled"))
+    work = Hardening(contenders=(loaded,), gold=Gold.load(gold, loaded.judge), most=3, field=field)
+    found = jurist.harden(f"{name}:basic", gold, cases=3, field=field, attacks=suite()[::6])
+    units = {sum(every for _, every in one.flips.answers.values()) for one in found.found}
+    assert units == {sum(len(loaded.judge.answer.units(case.inputs)) for case in work.chosen)}
+
+
+# -- what is kept -------------------------------------------------------------------------------
+
+
+def test_figures_stand_beside_the_card_and_the_seal_holds() -> None:
+    store = Store("compiled")
+    kept = store.save(FECT, changed(FECT), {}, [], make_latest=True)
+    card = (kept.path / "card.json").read_bytes()
+    done = cli("harden", "fect", "--gold", "gold.jsonl", "--only", "role", "--json")
+    assert (done.code, done.json["cases"]) == (0, 18), done.err
+    assert "kept beside the card of fect@1" in done.err
+    assert (kept.path / "card.json").read_bytes() == card
+    assert cli("artifacts", "verify").code == 0
+    (measured,) = store.load("fect").robustness
+    assert measured["flips"]["role zh"] == done.json["flips"]["role zh"]
+    assert cli("harden", "fect", "--gold", "gold.jsonl", "--only", "length").code == 0
+    (again,) = store.load("fect").robustness  # the same model, gold and input: measured anew
+    assert "role" not in again["flips"]
+    assert (
+        cli("harden", "fect", "--gold", "gold.jsonl", "--only", "self-praise", "--field", "conversation").code
+        == 0
+    )
+    assert [one["field"] for one in store.load("fect").robustness] == ["claim", "conversation"]
+    assert "self-praise zh" in cli("artifacts", "show", "fect").out
+
+
+def test_changed_figures_are_found_and_the_artifact_still_loads() -> None:
+    store = Store("compiled")
+    kept = store.save(FECT, changed(FECT), {}, [], make_latest=True)
+    assert cli("harden", "fect", "--gold", "gold.jsonl", "--only", "role").code == 0
+    file = kept.path / "robustness.json"
+    good = file.read_text()
+    for bad in (good.replace('"flipped": ', '"flipped":  '), re.sub('"worst": .*', '"worst": 0,', good), "{"):
+        file.write_text(bad)
+        assert "robustness.json" in cli("artifacts", "verify").err
+        assert store.load("fect").robustness == ()
+    other = store.save(FECT, changed(FECT, "Another prompt."), {}, [], make_latest=True)
+    (other.path / "robustness.json").write_text(good)
+    assert (
+        "fect@2: robustness.json: was changed, or is about another prompt" in cli("artifacts", "verify").err
+    )
+
+
+def test_figures_travel_with_the_artifact_whatever_its_number_becomes() -> None:
+    for folder, number in (("here", 1), ("there", 2)):
+        for version in range(number):
+            Store(folder).save(FECT, changed(FECT, f"{folder} {version}"), {}, [], make_latest=True)
+    assert cli("harden", "fect", "--gold", "gold.jsonl", "--only", "role", "--store", "here").code == 0
+    assert cli("artifacts", "pack", "fect", "--output", "a.zip", "--store", "here").code == 0
+    assert cli("artifacts", "unpack", "a.zip", "--store", "there").code == 0
+    assert Store("there").load("fect@3").robustness == Store("here").load("fect").robustness != ()
+    assert cli("artifacts", "verify", "--store", "there").code == 0
+
+
+def test_the_report_shows_it() -> None:
+    store = Store("compiled")
+    gold = write_jsonl(Path("more.jsonl"), claims())
+    assert cli("compile", "fect", "--gold", gold, *FAST).code == 0
+    report = ArtifactReport(artifact=store.load("fect@1"), judge=FECT, store=store, gold=None)
+    by_name = {one.name: one for one in report.document().sections}
+    assert not by_name["robustness"].parts
+    assert cli("harden", "fect@1", "--gold", "more.jsonl", "--only", "role").code == 0
+    report = ArtifactReport(artifact=store.load("fect@1"), judge=FECT, store=store, gold=None)
+    (shown,) = {one.name: one for one in report.document().sections}["robustness"].parts
+    assert [row[0] for row in shown.rows] == [AGAIN, "role", "role zh"]
+
+
+def test_after_a_limit_it_goes_on_and_pays_nothing_twice(serve: Callable[..., Any]) -> None:
+    server = serve()
+    argv = ("harden", "fect:basic", "--gold", "gold.jsonl", "--only", "role", "--json")
+    argv = (*argv, "--model", "openai/x", "--api-base", server.url)
+    stopped = cli(*argv, "--max-calls", 30)
+    assert stopped.code == 1
+    assert "--resume" in stopped.err
+    done = cli(*argv, "--resume")
+    assert done.code == 0, done.err
+    assert server.count == 4 * 18
+    whole = cli(*argv)
+    assert {**done.json, "spend": 0} == {**whole.json, "spend": 0}
+
+
+# -- wrong input --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--field", "claims"), "'claims' is no input of fect"),
+        (("--only", "rolls"), "no attack or probe is called 'rolls'"),
+        (("--cases", "0"), "1 or more"),
+        (("--suite", "none.toml"), "none.toml cannot be read"),
+        (("--suite", "bad.toml"), "bad.toml: x is no attack"),
+        (("--suite", "lost.toml"), "x, en: it does not hold §text"),
+        (("--suite", "odd.toml"), "x, en: it does not hold §text, or a § that names nothing"),
+        (("--suite", "empty.toml"), "holds no attack"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(arguments: tuple[str, ...], words: str) -> None:
+    Path("bad.toml").write_text('[x]\nkind = "joke"\nen = "§text"\n')
+    Path("lost.toml").write_text('[x]\nkind = "probe"\nen = "nothing"\n')
+    Path("odd.toml").write_text('[x]\nkind = "probe"\nen = "§text §labels"\n')
+    Path("empty.toml").write_text("")
+    done = cli("harden", "fect:basic", "--gold", "gold.jsonl", *arguments)
+    assert done.code in (1, 2)
+    assert words in done.err
+    assert done.out == ""
+
+
+def test_an_attack_of_ones_own_and_names_in_values_stay_what_they_are() -> None:
+    Path("own.toml").write_text('[shout]\nkind = "attack"\nfinds = "x"\nen = "§text! §wanted §§"\n')
+    (one,) = suite("own.toml")
+    names = {"wanted": "§text", "reply": "r", "output": "o", "input": "i"}
+    assert one.on("$text §reply", names) == "$text §reply! §text §"
+    done = cli("harden", "fect:basic", "--gold", "gold.jsonl", "--suite", "own.toml", "--json")
+    assert list(done.json["flips"]) == [AGAIN, "shout"]
+
+
+def test_gold_without_labels_has_nothing_to_ask_for() -> None:
+    rows = [{key: value for key, value in row.items() if key != "factual"} for row in claims(3)]
+    write_jsonl(Path("new.jsonl"), rows)
+    done = cli("harden", "fect:basic", "--gold", "new.jsonl")
+    assert done.code == 1
+    assert "label" in done.err
+    with pytest.raises(UsageError, match="is no input"):
+        jurist.harden("fect:basic", "gold.jsonl", field="nope")
