@@ -65,6 +65,13 @@ class RunOptions(
         choices=("settled", "all"),
         help="draw samples until no outcome of the row can change (default), or all; the verdicts are the same",
     )
+    probabilities: Literal["votes", "tokens"] = option(
+        "--probabilities",
+        "votes",
+        choices=("votes", "tokens"),
+        help="tokens: write how probable each label was, read from the log-probabilities of the reply's tokens where "
+        "the endpoint gives them (default: the votes alone)",
+    )
     resume: bool = flag(
         "--resume", exclusive="unfinished", help="continue the output file; failed rows are asked again"
     )

@@ -85,7 +85,7 @@ def _loaded(options: RunOptions) -> LoadedJudge:
         verifier=verifier_model(options, options.timeout, options.seed),
     )
     model = model_of(options, options.model, options.seed)
-    return replace(found.with_model(model), stopping=options.stopping)
+    return replace(found.with_model(model), stopping=options.stopping, probabilities=options.probabilities)
 
 
 def _ask(loaded: LoadedJudge, plan: Plan, budget: Budget, *, yes: bool) -> None:

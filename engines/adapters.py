@@ -1,16 +1,14 @@
 """DSPy's prompt formats, with what was asked travelling beside the messages.
 
 The prompt is what DSPy's adapter writes, byte for byte. Beside it, signature, demonstrations and inputs are kept
-as they are for as long as the call lasts, for an engine that does not read prompts (:data:`typed_request`).
+as they are for as long as the call lasts, for an engine that does not read prompts (:mod:`jurist.engines.typed`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 from xml.etree import ElementTree
@@ -25,29 +23,9 @@ from ..text.replies import chat_fields, json_fields, said_once, without_drafts
 from .failures import redact
 from .quick import Prompts
 from .replies import value_of
+from .typed import TypedRequest, typed_request
 
-__all__ = ["ADAPTERS", "ChatAdapter", "JsonAdapter", "TypedRequest", "XmlAdapter", "adapter", "typed_request"]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TypedRequest:
-    """One request as it was before it became a prompt.
-
-    Attributes:
-        adapter: what writes the prompt, and the form in which a reply is expected.
-        signature: fields, types and instruction.
-        demos: demonstrations, field -> value; fields may be missing.
-        inputs: input field -> value.
-    """
-
-    adapter: dspy.Adapter
-    signature: type[dspy.Signature]
-    demos: Sequence[Mapping[str, Any]]
-    inputs: Mapping[str, Any]
-
-
-typed_request: ContextVar[TypedRequest | None] = ContextVar("jurist_typed_request", default=None)
-"""The request whose prompt is being answered in this context."""
+__all__ = ["ADAPTERS", "ChatAdapter", "JsonAdapter", "XmlAdapter", "adapter"]
 
 
 @contextmanager

@@ -22,11 +22,13 @@ from dspy.utils.exceptions import LMError
 
 from ..errors import BudgetExhausted, CheckpointError
 from .conversion import answer_of, content_of, response_of, text_of
-from .draws import current_draw
+from .draws import Draw, current_draw
 from .failures import Breaker, EmptyReplyError, backoff, brief, fatal, retryable
 from .journal import Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Budget, Estimate, Meter, ReplayWait, Reservation, size_of
+from .probabilities import ALTERNATIVES, closed_labels, label_probabilities
+from .typed import typed_request
 
 __all__ = [
     "AsyncChannel",
@@ -148,7 +150,7 @@ class Channel:
 
     def _steps(self, request: Request, *, may_wait: bool) -> Steps:
         """Go through one call, yielding what is to be sent, and seconds to wait; return the response."""
-        request = _numbered(request)
+        request = _drawn_for(request)
         call, meter = self._begin(request), self.context.meter
         if call.kept:
             return response_of(call.kept, request)
@@ -255,7 +257,7 @@ class Channel:
         response: Response,
         cost: float | None,
     ) -> Response:
-        answer = answer_of(response, cost)
+        answer = answer_of(response, cost, _probabilities(response))
         if answer.text != response.text:
             response = response_of(answer, request)
         self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
@@ -322,17 +324,33 @@ def _looping() -> bool:
     return True
 
 
-def _numbered(request: Request) -> Request:
-    number = current_draw.get().sample
-    if number is None or request.config.seed is not None:
-        return request
-    return replace(request, config=replace(request.config, seed=number))
+def _drawn_for(request: Request) -> Request:
+    """Return a request with what the draw in hand adds to it: the sample's number, and that it wants probabilities."""
+    draw, changes = current_draw.get(), dict[str, Any]()
+    if draw.sample is not None and request.config.seed is None:
+        changes["seed"] = draw.sample
+    if _has_labels(draw):
+        changes["logprobs"] = ALTERNATIVES
+    return replace(request, config=replace(request.config, **changes)) if changes else request
+
+
+def _has_labels(draw: Draw) -> bool:
+    typed = typed_request.get() if draw.labels else None
+    signature: Any = typed and typed.signature  # its metaclass hides from mypy that a class is hashable
+    return signature is not None and closed_labels(signature, draw.labels) is not None
+
+
+def _probabilities(response: Response) -> list[dict[str, float]]:
+    typed = typed_request.get() if response.logprobs else None
+    return label_probabilities(typed.signature, current_draw.get().labels, response.logprobs) if typed else []
 
 
 def _heard(answer: Answer) -> None:
     draw = current_draw.get()
     if draw.replies is not None:
         draw.replies.append(answer.text)
+    if draw.probabilities is not None and _has_labels(draw):
+        draw.probabilities.append(answer.probabilities)
     if draw.cut is not None and answer.finish_reason == "length":
         draw.cut.append(answer.output_tokens)
 

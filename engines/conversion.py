@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dspy.lm15 import DataPart, Message, Request, Response, Usage
@@ -26,10 +27,13 @@ def content_of(request: Request) -> dict[str, Any]:
         "max_tokens": config.max_tokens,
         "seed": config.seed,
         "response_format": config.response_format,
+        **({} if config.logprobs is None else {"logprobs": config.logprobs}),
     }
 
 
-def answer_of(response: Response, cost: float | None) -> Answer:
+def answer_of(
+    response: Response, cost: float | None, probabilities: Sequence[Mapping[str, float]] = ()
+) -> Answer:
     """Return what was answered, without what the model thought before, which is no part of it."""
     usage = response.usage
     return Answer(
@@ -40,6 +44,7 @@ def answer_of(response: Response, cost: float | None) -> Answer:
         output_tokens=usage.output_tokens or 0,
         cost=cost,
         model=response.model,
+        probabilities=probabilities,
     )
 
 

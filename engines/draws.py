@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -20,6 +21,9 @@ class Draw:
         sample: the number of the sample in hand, for requests that do not carry one themselves.
         asked: how often this sample has asked each thing, by request key.
         replies: where the texts that answer this sample are kept, if someone wants to compare samples.
+        labels: the output field of whose labels the probabilities are wanted; empty if nobody wants them.
+        probabilities: where they are kept: for each call whose reply has that field, label -> probability for each
+            label, in the order of the reply.
         cut: where the output tokens of each reply are kept that was cut off at its limit.
         spend: where the calls of the case in hand are counted too, if someone wants them apart.
     """
@@ -27,6 +31,8 @@ class Draw:
     sample: int | None = None
     asked: Counter[str] | None = None
     replies: list[str] | None = None
+    labels: str = ""
+    probabilities: list[Sequence[Mapping[str, float]]] | None = None
     cut: list[int] | None = None
     spend: Spend | None = None
 

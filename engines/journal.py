@@ -25,7 +25,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -42,7 +42,10 @@ Failed = Literal["again", "over", "dropped"]
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What came back for one request: all that a later replay needs."""
+    """What came back for one request: all that a later replay needs.
+
+    ``probabilities`` are those of the labels that were asked for; see :mod:`jurist.engines.probabilities`.
+    """
 
     text: str
     finish_reason: str = "stop"
@@ -50,16 +53,18 @@ class Answer:
     output_tokens: int = 0
     cost: float | None = None
     model: str = ""
+    probabilities: Sequence[Mapping[str, float]] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as a plain mapping."""
-        return dict(self.__dict__)
+        """Return the fields as a plain mapping, without probabilities that nobody asked for."""
+        return {name: value for name, value in vars(self).items() if name != "probabilities" or value}
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Answer:
         """Rebuild the answer that :meth:`to_json` gave. Raises ``TypeError`` on anything else."""
         answer = cls(**data)
-        numbers = (answer.input_tokens, answer.output_tokens, answer.cost or 0.0)
+        shares = (share for one in answer.probabilities for share in one.values())
+        numbers = (answer.input_tokens, answer.output_tokens, answer.cost or 0.0, *shares)
         if not isinstance(answer.text, str) or not all(isinstance(number, int | float) for number in numbers):
             raise TypeError("not an answer")
         return answer

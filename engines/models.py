@@ -246,6 +246,7 @@ class _Endpoint:
             raise LMTimeoutError(f"no answer within {self._timeout:g} s", model=self._lm.model) from error
 
     def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
+        self._terms.heard(request, response)
         requested = request.model.partition("/")[2]
         if response.model not in self._priceless:  # each look-up goes through the whole catalogue
             names = (response.model, requested)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 import pydantic
-from dspy.lm15 import Request
+from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import (
     ContextWindowExceededError,
     LMError,
@@ -20,8 +20,10 @@ from dspy.utils.exceptions import (
     LMUnsupportedModelError,
 )
 
-from .adapters import JsonAdapter, TypedRequest, typed_request
+from .adapters import JsonAdapter
+from .conversion import text_of
 from .failures import RefusedParameterError
+from .typed import TypedRequest, typed_request
 
 __all__ = ["STRUCTURES", "Structure", "Terms", "schema_of"]
 
@@ -41,7 +43,8 @@ _SAID: Final[dict[_Form, str]] = {
     "object": "a JSON object",
     "prompt": "the prompt alone",
 }
-_PARAMETERS: Final = ("temperature",)
+_PARAMETERS: Final = ("temperature", "logprobs")
+_INSTEAD: Final = {"logprobs": "probabilities are shares of votes from now on"}
 _log = logging.getLogger("jurist")
 
 
@@ -98,10 +101,16 @@ class Terms:
             return None
         return RefusedParameterError(error)
 
-    def _leave_out(self, name: str) -> None:
+    def heard(self, sent: Request, response: Response) -> None:
+        """Take note of a reply without the log-probabilities that were asked for."""
+        if sent.config.logprobs is not None and not response.logprobs and text_of(response):
+            self._leave_out("logprobs", "gives no")
+
+    def _leave_out(self, name: str, does: str = "refuses") -> None:
         if name not in self._refused:
             self._refused.add(name)
-            _log.warning("%s refuses %s: left out from now on", self._model, name)
+            left = _INSTEAD.get(name, "left out from now on")
+            _log.warning("%s %s %s: %s", self._model, does, name, left)
 
     def _give_up(self, sent: Request) -> None:
         if self.apply(sent).config != sent.config:

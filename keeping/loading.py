@@ -21,7 +21,7 @@ from ..programs.nli import nli_judge
 from ..programs.records import records
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
-from ..programs.votes import Stopping
+from ..programs.votes import Probabilities, Stopping
 from .artifacts import Artifact, Store
 from .locating import find_judge, locate, parted
 from .resolving import default_temperature, resolve_sampling, verifier_of
@@ -47,6 +47,7 @@ class LoadedJudge:
         contexts: role -> what that role's calls share, where those who write and those who verify have their own.
         verifier: who answers the program's frozen steps, where that is not ``model`` at temperature 0.
         stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
+        probabilities: whether those of the labels are asked for with each reply; see the same.
         standing: why a name stands for the basic prompt, in one line; empty if it does not.
         limit: what model and sampling do not allow together, in one line; empty if nothing.
         wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows; for
@@ -64,6 +65,7 @@ class LoadedJudge:
     contexts: Mapping[str, CallContext] = field(default_factory=dict)
     verifier: Model | None = None
     stopping: Stopping = "settled"
+    probabilities: Probabilities = "votes"
     standing: str = ""
     limit: str = ""
     wanted: Sampling | None = None
@@ -137,6 +139,7 @@ class LoadedJudge:
             adapter=self.adapter,
             concurrency=self.concurrency,
             stopping=self.stopping,
+            probabilities=self.probabilities,
         )
 
     def _context(self, role: str) -> CallContext:

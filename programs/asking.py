@@ -30,7 +30,7 @@ from .frozen import frozen_steps_by
 from .judge import Judge
 from .together import asking_of, collect, together
 from .verdicts import SampleLog, Status, Verdict
-from .votes import Sampling, Stopping
+from .votes import Probabilities, Sampling, Stopping
 
 __all__ = ["Asker", "Sampling", "Status", "Verdict", "room_for"]
 
@@ -58,6 +58,7 @@ class Asker:
         stopping: ``all`` draws every sample; ``settled`` ends as soon as no outcome can change, with the same
             labels and status (unless the machinery would have failed on a sample that was not drawn). Whoever
             fits a threshold on the votes afterwards needs ``all``.
+        probabilities: whether those of the labels are asked for with each reply; else they are shares of votes.
     """
 
     judge: Judge
@@ -69,6 +70,7 @@ class Asker:
     concurrency: int = 8
     first_draw: int = 0
     stopping: Stopping = "all"
+    probabilities: Probabilities = "votes"
 
     def __post_init__(self) -> None:
         """Refuse a concurrency that would wait for ever, and a threshold that changes nothing."""
@@ -144,7 +146,7 @@ class Asker:
                 break
             replies: list[str] = []
             # In this task's own context.
-            drawing(sample=case.draw + draw, asked=Counter(), replies=replies, cut=[])
+            drawing(sample=case.draw + draw, asked=Counter(), replies=replies, cut=[], **self._wanted)
             try:
                 log.take(await self._sample(case, log))
             except AdapterParseError as bad:
@@ -169,7 +171,8 @@ class Asker:
         """
         judge, answer = self.judge, self.judge.answer
         readings = [
-            judge.read(await self._call(judge.values(inputs)), inputs) for inputs in answer.asks(case.inputs)
+            judge.read(await self._call(judge.values(inputs)), inputs, _told())
+            for inputs in answer.asks(case.inputs)
         ]
         reading = answer.join(readings)
         missing = reading.missing
@@ -181,6 +184,12 @@ class Asker:
         except AdapterParseError as bad:
             return replace(reading, problem=reading.problem or _unreadable(bad))
         return reading.completed(judge.read_partial(reply, case.inputs, missing))
+
+    @property
+    def _wanted(self) -> dict[str, Any]:
+        answer = self.judge.answer
+        wanted = self.probabilities == "tokens" and answer.has_probabilities
+        return {"labels": answer.field, "probabilities": []} if wanted else {}
 
     def _is_decided(self, log: SampleLog, units: int) -> bool:
         left = self.sampling.samples - len(log.texts)
@@ -256,7 +265,7 @@ class Asker:
         )
         if log.failed:
             return kept
-        votes = log.votes(units)
+        votes, probabilities = log.votes(units), log.probabilities(units) if answer.has_probabilities else ()
         values = tuple(answer.combine(vote, self.sampling) for vote in votes)
         status: Status = "abstained" if None in values else "verdict"
         return replace(
@@ -264,6 +273,8 @@ class Asker:
             status=status,
             values=values,
             votes=votes,
+            probabilities=probabilities,
+            measured=log.measured,
             agreement=tuple(answer.agreement(*pair) for pair in zip(votes, values, strict=True)),
             error="" if status == "verdict" else log.error or _unusable(values, log),
             saved=self.sampling.samples - drawn,
@@ -289,6 +300,12 @@ def room_for(judge: Judge, cases: int, samples: int) -> int:
     """
     calls = cases * samples * judge.calls
     return calls + (calls // _AGAIN if judge.answer.repeatable else 0)
+
+
+def _told() -> Sequence[Mapping[str, float]]:
+    """Return what the tokens of the answer say; nothing where several calls of the program have its field."""
+    calls = current_draw.get().probabilities or ()
+    return calls[0] if len(calls) == 1 else ()
 
 
 def _unreadable(bad: AdapterParseError) -> str:

@@ -151,10 +151,23 @@ class Judge:
         tasks = [self.signature, *(one.signature for _, one in self.basic().named_predictors())]
         return tuple(dict.fromkeys(name for task in tasks for name in task.fields))
 
-    def read(self, prediction: dspy.Prediction, inputs: Mapping[str, Any]) -> Reading:
-        """Return what a prediction says: values, ``None`` for each unit on which it is unusable, and why."""
-        answer = self.answer_about(inputs)
-        return answer.read(dict(prediction.items()), len(answer.units(inputs)))
+    def read(
+        self,
+        prediction: dspy.Prediction,
+        inputs: Mapping[str, Any],
+        said: Sequence[Mapping[str, float]] = (),
+    ) -> Reading:
+        """Return what a prediction says: values, ``None`` for each unit on which it is unusable, and why.
+
+        Args:
+            prediction: the program's.
+            inputs: of the case.
+            said: label -> probability for each label in the reply's answer field, in its order, where that is known.
+        """
+        answer, reply = self.answer_about(inputs), dict(prediction.items())
+        count = len(answer.units(inputs))
+        reading = answer.read(reply, count)
+        return replace(reading, probabilities=answer.probabilities(reply, said, count)) if said else reading
 
     def values_partial(self, inputs: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
         """Return what the program is called with to ask for the units at these places (from 0) only."""

@@ -8,7 +8,7 @@ machinery failed: network, overload, time-outs).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -31,6 +31,9 @@ class Verdict:
         status: ``verdict``, ``abstained`` or ``failed``.
         values: one value per unit; ``None`` where there is no usable answer.
         votes: value -> votes, per unit.
+        probabilities: label -> probability, per unit: the mean over the samples, of which a sample whose reply's tokens
+            do not tell them counts as its vote. Empty for answers that have none.
+        measured: samples whose tokens told them.
         agreement: how far the votes cast agree with the value, 0 to 1, per unit: of closed labels the share that
             went to the label.
         samples: the values of each sample that answered, for thresholds fitted later.
@@ -52,6 +55,8 @@ class Verdict:
     status: Status
     values: Values
     votes: tuple[Mapping[Any, int], ...] = ()
+    probabilities: tuple[Mapping[Any, float], ...] = ()
+    measured: int = 0
     agreement: tuple[float | None, ...] = ()
     samples: tuple[Values, ...] = ()
     reasoning: str = ""
@@ -82,6 +87,8 @@ class SampleLog:
     """What the samples of one case have said so far."""
 
     answers: list[Values] = field(default_factory=list)
+    shares: list[tuple[Mapping[Any, float], ...]] = field(default_factory=list)
+    measured: int = 0
     texts: list[tuple[str, ...]] = field(default_factory=list)
     reasoning: str = ""
     inconsistent: int = 0
@@ -95,6 +102,9 @@ class SampleLog:
     def take(self, reading: Reading) -> None:
         """Count one sample's answer."""
         self.answers.append(reading.values)
+        told = reading.probabilities or ({},) * len(reading.values)
+        self.shares.append(tuple(map(_shares, reading.values, told)))
+        self.measured += any(reading.probabilities)
         self.reasoning = self.reasoning or reading.reasoning
         self.inconsistent += reading.inconsistent
         self.extra += reading.extra
@@ -106,7 +116,24 @@ class SampleLog:
         """Return value -> votes of each unit."""
         return tuple(tally(self.answers, unit) for unit in range(units))
 
+    def probabilities(self, units: int) -> tuple[dict[Any, float], ...]:
+        """Return label -> probability of each unit: the mean over the samples that have a label for it."""
+        return tuple(_mean([sample[unit] for sample in self.shares if sample[unit]]) for unit in range(units))
+
     @property
     def identical(self) -> bool:
         """Whether several samples were answered with the same texts."""
         return len(self.texts) > 1 and bool(self.texts[0]) and len(set(self.texts)) == 1
+
+
+def _shares(value: Value | None, told: Mapping[Any, float]) -> Mapping[Any, float]:
+    """Return what a sample says of a unit: its probabilities, else its vote; nothing without a usable answer."""
+    return {} if value is None else told or {value: 1.0}
+
+
+def _mean(samples: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
+    """Return the mean of what samples say of a unit, to six digits."""
+    labels = dict.fromkeys(label for sample in samples for label in sample)
+    return {
+        label: round(sum(sample.get(label, 0.0) for sample in samples) / len(samples), 6) for label in labels
+    }

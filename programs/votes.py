@@ -23,6 +23,7 @@ from ..cases import Label, Value, Values
 from ..errors import UsageError
 
 __all__ = [
+    "Probabilities",
     "Sampling",
     "Stopping",
     "agreement",
@@ -35,6 +36,10 @@ __all__ = [
 
 Stopping = Literal["all", "settled"]
 """When drawing ends: after all samples (who fits a threshold later needs every vote), or when all is settled."""
+
+Probabilities = Literal["tokens", "votes"]
+"""What probabilities of labels are read from: the tokens of replies where the endpoint gives their log-probabilities,
+or the votes of several samples alone."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,8 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
     """Return what a line says of a case, whatever row it is about, as JSON values.
 
     ``label`` is the verdict of a judge with one unit that gives closed labels or preferences, ``value`` that of
-    others; ``units`` has one entry per unit with its text, label (with whether it is positive) or value, votes,
+    others; ``units`` has one entry per unit with its text, label (with whether it is positive) or value, the
+    probabilities of all labels where tokens told them, votes,
     agreement (how far the votes cast agree with it: of labels the share that went to it), and what else the label
     says (for CogniBench: verdict, type and tier). ``counts`` is what the kind of answer counts besides.
     ``drawn`` samples were asked and
@@ -48,6 +49,7 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
         unit: dict[str, Any] = {
             "text": text,
             **answer.unit_parts(value),
+            **_probabilities(judge, verdict, index),
             "votes": {answer.text(one): count for one, count in votes.items()},
             "agreement": verdict.agreement[index],
         }
@@ -70,6 +72,14 @@ def said_of(judge: Judge, case: Case, verdict: Verdict) -> dict[str, Any]:
         "error": verdict.error,
         "usage": verdict.usage.to_json(),
     }
+
+
+def _probabilities(judge: Judge, verdict: Verdict, unit: int) -> dict[str, Any]:
+    """Return those of a unit's labels, where tokens told them: without, they are shares of the votes."""
+    if not verdict.measured:
+        return {}
+    shares = verdict.probabilities[unit]
+    return {"probabilities": {judge.answer.text(label): share for label, share in shares.items()}}
 
 
 def values_said(judge: Judge, said: Mapping[str, Any]) -> Values:

@@ -6,7 +6,7 @@ import json
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from html import unescape
 from typing import Any, Final
@@ -68,6 +68,7 @@ class Decision:
             not known, whether its own probability is at least a half.
         quote: the evidence sentence that fits best, or "".
         reasons: names of the features that decided, strongest first.
+        probabilities: label -> probability, where a label of a closed set was chosen.
     """
 
     unit: Unit
@@ -76,6 +77,7 @@ class Decision:
     holds: bool
     quote: str
     reasons: tuple[str, ...]
+    probabilities: Mapping[str, float] = field(default_factory=dict)
 
 
 def scene_of(
@@ -120,6 +122,7 @@ def decide(task: Task, field: Field) -> list[Decision]:
                 holds=meaning.group == "supported" if meaning.known else support >= 0.5,
                 quote=quote,
                 reasons=_reasons(model, x[row], chosen, probabilities[row]),
+                probabilities=dict(zip(labels, probabilities[row].tolist(), strict=True)),
             )
         )
     return decisions

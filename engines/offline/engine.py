@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
 from ...text.terms import count_tokens
-from ..adapters import ADAPTERS, typed_request
+from ..adapters import ADAPTERS
+from ..probabilities import label_tokens
+from ..typed import typed_request
 from .decisions import Manner
 from .features import GROUPS
 from .request import read_request
@@ -75,8 +77,9 @@ class OfflineEngine:
         messages = [(message.role, message.text or "") for message in request.messages]
         rng = random.Random(_digest(self.seed, system, messages, request.config.seed))
         heat = float(request.config.temperature or 0.0)
-        values = answer(read_request(typed), Manner(temperature=heat, rng=rng, without=self.without))
-        text = typed.adapter.format_assistant_message_content(typed.signature, values).strip()
+        reply = answer(read_request(typed), Manner(temperature=heat, rng=rng, without=self.without))
+        text = typed.adapter.format_assistant_message_content(typed.signature, dict(reply.values)).strip()
+        wanted = request.config.logprobs is not None
         asked = count_tokens(system) + sum(count_tokens(body) for _, body in messages)
         return Response(
             id=None,
@@ -84,6 +87,7 @@ class OfflineEngine:
             message=Message.assistant(text),
             finish_reason="stop",
             usage=Usage(input_tokens=asked, output_tokens=count_tokens(text)),
+            logprobs=label_tokens(typed.signature, text, reply.probabilities) if wanted else None,
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from dspy.adapters.utils import format_field_value, serialize_for_json
 
-from ..adapters import TypedRequest
+from ..typed import TypedRequest
 from .shapes import Shape, shape_of
 
 __all__ = ["Ask", "Demo", "Field", "read_request"]

@@ -6,7 +6,7 @@ A skill decides, writes, or both. Fields that decide come first, because what ex
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from ...text.terms import neutralise
@@ -28,7 +28,7 @@ from .several import decide_several
 from .shapes import Kind, Shape
 from .words import explain, text_value
 
-__all__ = ["SKILLS", "Skill", "answer"]
+__all__ = ["SKILLS", "Reply", "Skill", "answer"]
 
 Decisions: TypeAlias = Sequence[Decision]
 
@@ -60,16 +60,30 @@ _ROLES: Final[Sequence[tuple[Callable[[Ask], bool], Callable[[Ask, Manner], dict
 """What answers a request as a whole, by what it asks for."""
 
 
-def answer(ask: Ask, manner: Manner) -> dict[str, Any]:
-    """Return the values of a request's output fields."""
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """The values of a request's output fields, and what was decided for those that decide."""
+
+    values: Mapping[str, Any]
+    decided: Mapping[str, Decisions] = field(default_factory=dict)
+
+    @property
+    def probabilities(self) -> dict[str, list[Mapping[str, float]]]:
+        """Output field -> label -> probability for each decision."""
+        return {name: [one.probabilities for one in made] for name, made in self.decided.items()}
+
+
+def answer(ask: Ask, manner: Manner) -> Reply:
+    """Answer a request."""
     for fits, whole in _ROLES:
         if fits(ask):
-            return whole(ask, manner)
+            return Reply(values=whole(ask, manner))
     task = Task(ask=ask, roles=assign_roles(ask), manner=manner)
     skills = [(field, _skill(task, field)) for field in ask.outputs]
     decided = {field.name: skill.decide(task, field) for field, skill in skills if skill.decide}
     main = next(iter(decided.values()), [])
-    return {field.name: skill.write(task, field, decided.get(field.name, main)) for field, skill in skills}
+    values = {field.name: skill.write(task, field, decided.get(field.name, main)) for field, skill in skills}
+    return Reply(values=values, decided=decided)
 
 
 def _skill(task: Task, field: Field) -> Skill:

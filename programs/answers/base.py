@@ -38,6 +38,7 @@ class BaseAnswer(ABC):
     repeatable: ClassVar[bool] = False
     per_unit: ClassVar[bool] = False
     uses_threshold: ClassVar[bool] = False
+    has_probabilities: ClassVar[bool] = False
 
     @property
     def strictness(self) -> str:
@@ -82,6 +83,16 @@ class BaseAnswer(ABC):
     def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs as they are."""
         return dict(inputs)
+
+    def probabilities(
+        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int
+    ) -> tuple[Mapping[Any, float], ...]:
+        """Return nothing."""
+        return ()
+
+    def probability(self, shares: Mapping[Any, float]) -> float | None:
+        """Return nothing."""
+        return None
 
     def join(self, readings: Sequence[Reading]) -> Reading:
         """Return the one reading."""

@@ -45,6 +45,7 @@ class ClosedLabel(BaseAnswer):
     tiers: Mapping[str, frozenset[Label]] = field(default_factory=dict, repr=False)
 
     uses_threshold: ClassVar[bool] = True
+    has_probabilities: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Let labels be given in any collection."""
@@ -90,6 +91,11 @@ class ClosedLabel(BaseAnswer):
                 f"judge {judge}: positive={sorted(self.positive)} does not split the labels {list(self.labels)}",
                 hint="name at least one of the labels, and not all of them",
             )
+
+    def probability(self, shares: Mapping[Any, float]) -> float | None:
+        """Return the share of the positive labels."""
+        total = sum(shares.values())
+        return sum(shares.get(label, 0.0) for label in self.positive) / total if total > 0 else None
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
         """Return the label that the vote gives; see :func:`~jurist.programs.votes.decide`."""

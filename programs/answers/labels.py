@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
@@ -54,6 +54,14 @@ class OneLabel(ClosedLabel):
     def read(self, reply: Mapping[str, Any], count: int) -> Reading:
         """Return the label whose value was answered."""
         return Reading(values=(self._label(reply),), reasoning=reasoning_of(reply))
+
+    def probabilities(
+        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int
+    ) -> tuple[Mapping[Any, float], ...]:
+        """Return those of the one label."""
+        if len(said) != 1:
+            return ()
+        return ({label: said[0].get(str(value), 0.0) for label, value in self.values.items()},)
 
     def example(self, values: Values) -> Any:
         """Return the value of the one label; nothing for a label that no reply can say."""

@@ -92,6 +92,14 @@ class _Asked(Protocol):
         """Return what a reply (output field -> value) says about ``count`` units."""
         ...
 
+    def probabilities(
+        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int
+    ) -> tuple[Mapping[Any, float], ...]:
+        """Return label -> probability of each of ``count`` units, from what the tokens of :attr:`field` say of each
+        label in a reply, in its order (:mod:`jurist.engines.probabilities`); empty where that says nothing.
+        """
+        ...
+
     def join(self, readings: Sequence[Reading]) -> Reading:
         """Return what the readings of all presentations say together."""
         ...
@@ -115,6 +123,19 @@ class _Combined(Protocol):
     @property
     def uses_threshold(self) -> bool:
         """Whether a vote threshold changes what samples combine to."""
+        ...
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether a unit has a probability of each answer, and of being what is looked for."""
+        ...
+
+    def probability(self, shares: Mapping[Any, float]) -> float | None:
+        """Return how probable it is that a unit is what is looked for, 0 to 1; ``None`` if that is not known.
+
+        Args:
+            shares: value -> probability, or votes.
+        """
         ...
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:

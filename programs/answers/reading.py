@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ...cases import Values
 
@@ -21,6 +22,7 @@ class Reading:
         problem: what in it cannot be used, if that is worth saying.
         extra: answers for something that was not asked: a number that no sentence has, a text that is none.
         duplicated: units that were given two different labels, and so have none.
+        probabilities: label -> probability of each unit, where the reply's tokens say it; empty where they do not.
         counts: what its kind of answer counts besides, by name; added up over samples and rows.
     """
 
@@ -30,6 +32,7 @@ class Reading:
     problem: str = ""
     extra: int = 0
     duplicated: int = 0
+    probabilities: tuple[Mapping[Any, float], ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @property

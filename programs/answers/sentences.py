@@ -50,6 +50,16 @@ class Sentences(PerSentence):
         """Return each sentence's label; ``None`` where its number is missing or was given two labels."""
         return self.read_partial(reply, count, range(count))
 
+    def probabilities(
+        self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int
+    ) -> tuple[Mapping[Any, float], ...]:
+        """Return those of each sentence, by the number of its item."""
+        items = reply.get(self.field)
+        if not isinstance(items, list | tuple) or len(items) != len(said):
+            return ()
+        found = {_pair(item)[0]: shares for item, shares in zip(items, said, strict=True)}
+        return tuple(found.get(number, {}) for number in range(1, count + 1))
+
     def example(self, values: Values) -> Any:
         """Return the items of the labelled sentences."""
         return [{"n": n, "label": label} for n, label in enumerate(values, 1) if label is not None]

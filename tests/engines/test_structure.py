@@ -12,10 +12,11 @@ from asking import CASES, FECT, wait_briefly
 from loopback import Loopback
 from small import cli
 
-from jurist.engines.adapters import TypedRequest, adapter
+from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.engines.structure import STRUCTURES, Structure, schema_of
+from jurist.engines.typed import TypedRequest
 from jurist.errors import UsageError
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import JUDGES, find

@@ -105,6 +105,7 @@ class Loopback:
         delay: seconds before each answer.
         thoughts: what every reply has as its ``reasoning_content``.
         retry_after: the header of 429 and 503 answers; ``None`` leaves it out.
+        logprobs: body -> what a reply says of its tokens, ``None`` for nothing.
         refuses: body -> why such a request is refused with 400, empty if it is not.
     """
 
@@ -116,9 +117,10 @@ class Loopback:
         delay: float = 0.0,
         retry_after: str | None = "0",
         thoughts: str | None = None,
+        logprobs: Callable[[dict[str, Any]], Any] = lambda body: None,
         refuses: Callable[[dict[str, Any]], str] = lambda body: "",
     ) -> None:
-        self.refuses = refuses
+        self.refuses, self.logprobs = refuses, logprobs
         self.thoughts = thoughts
         self.answers, self.faults, self.delay, self.retry_after = answers, faults or {}, delay, retry_after
         self.hits: list[Hit] = []
@@ -253,6 +255,7 @@ class _Handler(BaseHTTPRequestHandler):
             "message": {"role": "assistant", "content": content}
             | ({"reasoning_content": thoughts} if thoughts else {}),
             "finish_reason": "length" if hit.fault == "cut" else "stop",
+            "logprobs": loop.logprobs(hit.body),
         }
         data = json.dumps(
             {

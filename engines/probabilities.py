@@ -1,0 +1,196 @@
+"""How probable each label of a reply was, read from the log-probabilities of the tokens that say it.
+
+A label may be several tokens, and several labels may begin alike: from its first token on, what the model might have
+said instead is divided among the labels that it could still have become, until one label is left. What would have
+been none of the labels is left out, so that the probabilities of a label's place add up to 1.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, Literal, get_args, get_origin
+
+import pydantic
+from dspy.lm15 import TokenLogprob, TopLogprob
+
+__all__ = ["ALTERNATIVES", "closed_labels", "label_probabilities", "label_tokens"]
+
+ALTERNATIVES: Final = 5
+"""Alternatives that are asked for with each token: the most that every provider gives."""
+_LEAST: Final = 1e-9
+_BEFORE: Final = " \t\r\n\"'`*:([{>"  # what a token may hold before its label
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ClosedLabels:
+    """How an output field says labels of a closed set: the labels, where the field begins, and each of its labels."""
+
+    labels: tuple[str, ...]
+    opening: re.Pattern[str]
+    label: re.Pattern[str]
+    several: bool
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Return begin and end of each label that a reply gives in the field, as its last section says it."""
+        openings = list(self.opening.finditer(text))
+        if not openings:
+            return []
+        start = openings[-1].end()
+        end = text.find("\n[[ ## ", start)
+        found = self.label.finditer(text, start, len(text) if end < 0 else end)
+        places = [one.span(one.lastindex or 0) for one in found]
+        return places if self.several else places[:1]
+
+    def same(self, one: str, two: str) -> bool:
+        """Whether ``one`` could be the beginning of ``two``, or all of it and more."""
+        if len(one) > len(two):
+            one, rest = one[: len(two)], one[len(two)]
+            return one.casefold() == two.casefold() and not (rest.isalnum() or rest == "_")
+        return two.casefold().startswith(one.casefold())
+
+
+@lru_cache(maxsize=256)
+def closed_labels(signature: Any, field: str) -> _ClosedLabels | None:
+    """Return how an output field says its labels; ``None`` if it has no closed set, or says it in another way.
+
+    A ``bool``, a ``Literal`` of texts, a list of such, and a list of objects with one such property do.
+    """
+    info = signature.output_fields.get(field)
+    if info is None:
+        return None
+    kind, key = info.annotation, ""
+    if several := get_origin(kind) is list:
+        (kind,) = get_args(kind)
+        if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel):
+            named = {name: _labels(one.annotation) for name, one in kind.model_fields.items()}
+            key, *others = [name for name, labels in named.items() if labels] or [""]
+            kind = kind.model_fields[key].annotation if key and not others else None
+    labels = _labels(kind)
+    if len({label.casefold() for label in labels}) < max(2, len(labels)):
+        return None
+    return _ClosedLabels(
+        labels=labels, opening=_opening(field), label=_pattern(labels, key, several), several=several
+    )
+
+
+def _labels(kind: Any) -> tuple[str, ...]:
+    if kind is bool:
+        return ("True", "False")
+    values = get_args(kind) if get_origin(kind) is Literal else ()
+    return values if all(isinstance(value, str) and value for value in values) else ()
+
+
+def _opening(name: str) -> re.Pattern[str]:
+    """Return what begins a field in the prompt formats: chat, JSON and XML."""
+    return re.compile(rf"\[\[ ## {name} ## \]\]|[\"']{name}[\"']\s*:|<{name}>")
+
+
+def _pattern(labels: Sequence[str], key: str, several: bool) -> re.Pattern[str]:
+    one = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
+    if key:
+        return re.compile(rf"[\"']{key}[\"']\s*:\s*[\"']?({one})(?!\w)|<{key}>\s*({one})\s*<", re.IGNORECASE)
+    return re.compile(rf"[\"']({one})[\"']" if several else rf"(?<!\w)({one})(?!\w)", re.IGNORECASE)
+
+
+def label_probabilities(signature: Any, field: str, tokens: Sequence[TokenLogprob]) -> list[dict[str, float]]:
+    """Return label -> probability for each label that a reply gives in a field, in its order.
+
+    Args:
+        signature: of the request.
+        field: the output field.
+        tokens: all of the reply, with alternatives.
+
+    Returns:
+        Nothing where that cannot be read: a field without a closed set, or tokens without alternatives.
+    """
+    closed = closed_labels(signature, field)
+    if closed is None:
+        return []
+    found = [
+        _shares(closed, _said(tokens, *place))
+        for place in closed.places("".join(token.token for token in tokens))
+    ]
+    return [one for one in found if one] if all(found) else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    """One token of a label: what of it belongs to the label, its probability, and what else might have been said."""
+
+    text: str
+    probability: float
+    others: Mapping[str, float]
+
+
+def _said(tokens: Sequence[TokenLogprob], start: int, end: int) -> Iterator[_Step]:
+    """Yield the tokens that say what stands from ``start`` to ``end``."""
+    place = 0
+    for token in tokens:
+        begin, place = place, place + len(token.token)
+        if place <= start or begin >= end:
+            continue
+        lead = token.token[: max(0, start - begin)]
+        others: dict[str, float] = {}
+        for one in token.top:
+            if one.token != token.token:
+                text = one.token.removeprefix(lead)
+                text = text.lstrip(_BEFORE) if begin <= start else text
+                others[text] = others.get(text, 0.0) + math.exp(one.logprob)
+        yield _Step(text=token.token[len(lead) :], probability=math.exp(token.logprob), others=others)
+
+
+def _shares(closed: _ClosedLabels, steps: Iterator[_Step]) -> dict[str, float]:
+    """Return label -> probability; nothing without a single alternative."""
+    found, open_ones = dict.fromkeys(closed.labels, 0.0), closed.labels
+    mass, said, alternatives = 1.0, "", 0
+    for step in steps:
+        if len(open_ones) == 1:
+            break
+        alternatives += len(step.others)
+        for text, probability in step.others.items():
+            meant = [label for label in open_ones if text and closed.same(said + text, label)]
+            for label in meant:
+                found[label] += mass * probability / len(meant)
+        mass, said = mass * step.probability, said + step.text
+        open_ones = tuple(label for label in open_ones if closed.same(said, label))
+    for label in open_ones:
+        found[label] += mass / len(open_ones)
+    total = sum(found.values())
+    if not alternatives or not total > 0:
+        return {}
+    return {label: round(share / total, 6) for label, share in found.items()}
+
+
+def label_tokens(
+    signature: Any, text: str, decided: Mapping[str, Sequence[Mapping[str, float]]]
+) -> tuple[TokenLogprob, ...]:
+    """Return a reply as tokens from which :func:`label_probabilities` reads what was decided.
+
+    Args:
+        signature: of the request.
+        text: the reply.
+        decided: output field -> label -> probability for each of its labels, in their order.
+    """
+    places: dict[tuple[int, int], Mapping[str, float]] = {}
+    for field, made in decided.items():
+        closed = closed_labels(signature, field)
+        found = closed.places(text) if closed else []
+        if len(found) == len(made):
+            places.update(zip(found, made, strict=True))
+    tokens, end = [], 0
+    for (start, stop), shares in sorted(places.items()):
+        tokens.append(TokenLogprob(token=text[end:start], logprob=0.0))
+        logs = {label: math.log(max(share, _LEAST)) for label, share in shares.items()}
+        said, end = text[start:stop], stop
+        chosen = next(log for label, log in logs.items() if label.casefold() == said.casefold())
+        top = tuple(
+            TopLogprob(token=label, logprob=log)
+            for label, log in logs.items()
+            if label.casefold() != said.casefold()
+        )
+        tokens.append(TokenLogprob(token=said, logprob=chosen, top=top))
+    return (*tokens, TokenLogprob(token=text[end:], logprob=0.0))

@@ -1,0 +1,33 @@
+"""What was asked, beside the prompt that says it: signature, demonstrations and inputs as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+
+__all__ = ["TypedRequest", "typed_request"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TypedRequest:
+    """One request as it was before it became a prompt.
+
+    Attributes:
+        adapter: what writes the prompt, and the form in which a reply is expected.
+        signature: fields, types and instruction.
+        demos: demonstrations, field -> value; fields may be missing.
+        inputs: input field -> value.
+    """
+
+    adapter: dspy.Adapter
+    signature: type[dspy.Signature]
+    demos: Sequence[Mapping[str, Any]]
+    inputs: Mapping[str, Any]
+
+
+typed_request: ContextVar[TypedRequest | None] = ContextVar("jurist_typed_request", default=None)
+"""The request whose prompt is being answered in this context."""

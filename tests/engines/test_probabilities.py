@@ -1,0 +1,199 @@
+"""The probability of labels, read from the tokens of a reply: by any prompt format, however the tokens are cut."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import dspy
+import pytest
+from asking import CASES, FECT
+from dspy.lm15 import TokenLogprob, TopLogprob
+from hypothesis import given
+from hypothesis import strategies as st
+from loopback import Loopback
+from small import cli
+
+from jurist.engines.adapters import ADAPTERS, adapter
+from jurist.engines.channel import CallContext
+from jurist.engines.journal import Journal
+from jurist.engines.ledger import Ledger
+from jurist.engines.meter import Meter
+from jurist.engines.models import Model, connect
+from jurist.engines.probabilities import label_probabilities, label_tokens
+from jurist.programs.asking import Asker
+from jurist.programs.catalogue import find
+
+Serve = Callable[..., Loopback]
+TIERS = ("irrelevant", "irrefutable", "reliable", "invented")
+
+
+class One(dspy.Signature):
+    """Judge."""
+
+    text: str = dspy.InputField()
+    reasoning: str = dspy.OutputField()
+    tier: Literal["irrelevant", "irrefutable", "reliable", "invented"] = dspy.OutputField()
+
+
+class Yes(dspy.Signature):
+    """Judge."""
+
+    text: str = dspy.InputField()
+    factual: bool = dspy.OutputField()
+
+
+def token(text: str, share: float = 1.0, others: Mapping[str, float] | None = None) -> TokenLogprob:
+    top = tuple(TopLogprob(token=name, logprob=math.log(one)) for name, one in (others or {}).items())
+    return TokenLogprob(token=text, logprob=math.log(share), top=top)
+
+
+LEAD = {"chat": "[[ ## factual ## ]]\n", "json": '{"factual": ', "xml": "<factual>"}
+
+
+@pytest.mark.parametrize("lead", LEAD.values(), ids=LEAD)
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ([token("True", 0.6, {"False_": 0.4})], 1.0),  # False_ is no label
+        ([token("True", 0.6, {"False": 0.4})], 0.6),
+        ([token("true", 0.5, {"true_": 0.1, "false": 0.3, " True": 0.2})], 0.7),
+        ([token("Tr", 0.6, {"Fal": 0.2, "None": 0.2}), token("ue", 0.9, {"uth": 0.1})], 0.75),
+        ([token("False", 0.9, {"True_": 0.05, "true": 0.1})], 0.1),
+        ([token("True")], None),  # no alternatives: nothing is known
+    ],
+)
+def test_a_yes_or_no(lead: str, said: list[TokenLogprob], found: float | None) -> None:
+    read = label_probabilities(Yes, "factual", [token(lead), *said, token("\n")])
+    assert ([one["True"] for one in read] or [None])[0] == pytest.approx(found, abs=1e-6)
+
+
+def test_labels_that_begin_alike_share_until_they_part() -> None:
+    reply = [
+        token('{"reasoning": "irrelevant it is not", "tier": "'),
+        token("ir", 0.8, {"re": 0.15, "in": 0.05}),
+        token("ref", 0.75, {"rel": 0.25}),
+        token('utable"}', 1.0),
+    ]
+    (read,) = label_probabilities(One, "tier", reply)
+    assert read == {
+        label: pytest.approx(share, abs=1e-6)
+        for label, share in zip(TIERS, (0.2, 0.6, 0.15, 0.05), strict=True)
+    }
+
+
+def test_the_last_section_counts_and_not_a_draft() -> None:
+    reply = [
+        token("<think>[[ ## factual ## ]] "),
+        token("True", 0.9, {"False": 0.1}),
+        token("</think>\n[[ ## factual ## ]]\n"),
+        token("False", 0.7, {"True": 0.3}),
+    ]
+    assert label_probabilities(Yes, "factual", reply) == [{"True": 0.3, "False": 0.7}]
+
+
+@given(
+    shares=st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4),
+    chosen=st.sampled_from(TIERS),
+    form=st.sampled_from(ADAPTERS),
+)
+def test_what_is_written_is_read(shares: list[float], chosen: str, form: str) -> None:
+    wanted = {label: share / sum(shares) for label, share in zip(TIERS, shares, strict=True)}
+    values = {"reasoning": 'not reliable: "tier"', "tier": chosen}
+    text = adapter(form).format_assistant_message_content(One, values)
+    tokens = label_tokens(One, text, {"tier": [wanted]})
+    assert "".join(one.token for one in tokens) == text
+    (read,) = label_probabilities(One, "tier", tokens)
+    assert read == pytest.approx(wanted, abs=1e-5)
+
+
+@pytest.mark.parametrize("form", ADAPTERS)
+@pytest.mark.parametrize("name", ["fect", "cognibench", "statement-type", "fect-3d-reasoning"])
+def test_the_offline_engine_tells_its_own(form: str, name: str) -> None:
+    judge = find(name)
+    row = {
+        "conversation": "Agent: we ship on Monday.",
+        "claim": "It ships on Monday.",
+        "reference": "It ships on Monday.",
+        "before": "",
+        "dialogue": "",
+        "sentence": "It ships on Friday.",
+        "sentences": ["It ships on Monday.", "You will love it."],
+        "response": "It ships on Friday.",
+    }
+    lm = connect(Model(), CallContext.fresh())
+    verdict = Asker(judge=judge, program=judge.basic(), lm=lm, adapter=form, probabilities="tokens").ask(
+        judge.case(row)
+    )
+    assert verdict.measured == 1
+    for shares, value in zip(verdict.probabilities, verdict.values, strict=True):
+        assert sum(shares.values()) == pytest.approx(1.0, abs=1e-4)
+        assert 0.0 < shares[value] < 1.0
+
+
+def with_tokens(body: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what a server tells about the tokens of the answer True, as OpenAI's clients know it."""
+    if not body.get("logprobs"):
+        return None
+    tops = [{"token": "True", "logprob": math.log(0.8)}, {"token": "False", "logprob": math.log(0.2)}]
+    said = {"token": "True", "logprob": math.log(0.8), "bytes": None, "top_logprobs": tops}
+    lead = {"token": "[[ ## factual ## ]]\n", "logprob": 0.0, "bytes": None, "top_logprobs": []}
+    return {"content": [lead, said, {**lead, "token": "\n\n[[ ## completed ## ]]"}]}
+
+
+def asked(server: Loopback, context: CallContext | None = None, **settings: Any) -> Asker:
+    lm = connect(Model(name="openai/some-model", api_base=server.url), context or CallContext.fresh())
+    return Asker(judge=FECT, program=FECT.basic(), lm=lm, probabilities="tokens", **settings)
+
+
+def yes(messages: list[dict[str, Any]]) -> str:
+    return "[[ ## factual ## ]]\nTrue\n\n[[ ## completed ## ]]"
+
+
+def test_an_endpoint_tells_them_and_the_journal_keeps_them(serve: Serve, tmp_path: Path) -> None:
+    server = serve(yes, logprobs=with_tokens)
+    found = []
+    for _ in range(2):
+        journal = Journal(tmp_path / "journal.jsonl")
+        found.append(
+            asked(server, CallContext(ledger=Ledger(), meter=Meter(), journal=journal)).ask(CASES[0])
+        )
+        journal.close()
+    assert found[0] == found[1]
+    assert found[0].probabilities == ({"factual": 0.8, "non_factual": 0.2},)
+    assert (found[0].measured, server.count, server.hits[0].body["top_logprobs"]) == (1, 1, 5)
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_votes_stand_in_for_an_endpoint_that_tells_none(
+    serve: Serve, caplog: pytest.LogCaptureFixture, refuses: bool
+) -> None:
+    said = "This model does not support logprobs."
+    server = serve(yes, refuses=lambda body: said if refuses and body.get("logprobs") else "")
+    judge = asked(server)
+    with caplog.at_level(logging.WARNING, "jurist"):
+        verdicts = [judge.ask(case) for case in CASES[:3]]
+    assert [one.probabilities for one in verdicts] == [({"factual": 1.0},)] * 3
+    assert [one.measured for one in verdicts] == [0] * 3
+    assert [bool(hit.body.get("logprobs")) for hit in server.hits] == [True, *[False] * (3 if refuses else 2)]
+    assert len(caplog.messages) == 1
+    assert "shares of votes" in caplog.messages[0]
+
+
+def test_a_run_writes_them_where_it_is_asked_to(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"conversation": "Agent: on Monday.", "claim": "on Friday"}) + "\n")
+    units = {}
+    for source in ("votes", "tokens"):
+        output = tmp_path / f"{source}.jsonl"
+        done = cli("run", "fect:basic", "--input", rows, "--output", output, "--probabilities", source)
+        assert done.code == 0
+        (units[source],) = json.loads(output.read_text())["units"]
+    told = units["tokens"].pop("probabilities")
+    assert units["tokens"] == units["votes"]
+    assert told["non_factual"] > 0.5
+    assert sum(told.values()) == pytest.approx(1.0, abs=1e-5)
