@@ -331,6 +331,7 @@ def gate(
     margin: float | None = None,
     sure: bool = False,
     max_unusable: float = 0.05,
+    max_flip: float | None = None,
     model: str | Model = "offline",
     budget: Budget | None = None,
     seed: int = 0,
@@ -350,6 +351,7 @@ def gate(
         margin: fails unless the interval shows that it is worse by this much at most.
         sure: hold the worse end of the 95 % interval against the limits.
         max_unusable: the largest share of labelled units without an answer.
+        max_flip: the largest flip rate of any attack or probe of :func:`harden`; by default it is not attacked.
         model: who answers.
         budget: hard limits.
         seed: of the permutation test.
@@ -360,7 +362,9 @@ def gate(
     """
     limits = [Limit(metric=name, value=value, lowest=True) for name, value in minimum.items()]
     limits += [Limit(metric=name, value=value, lowest=False) for name, value in maximum.items()]
-    criteria = Criteria(limits=tuple(limits), sure=sure, max_unusable=max_unusable, margin=margin)
+    criteria = Criteria(
+        limits=tuple(limits), sure=sure, max_unusable=max_unusable, margin=margin, max_flip=max_flip
+    )
     place = _store(store)
     judges = [judge, *([] if not_worse_than is None else [not_worse_than])]
     contenders = tuple(load_judge(one, store=place, **options).with_model(_model(model)) for one in judges)
@@ -368,7 +372,8 @@ def gate(
     work = Gating(contenders=contenders, gold=given, budget=budget or Budget(), criteria=criteria)
     with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
         answers = work.ask(job)
-    return gate_of(work, answers, seed=seed)
+        robustness = work.attack(answers)
+    return gate_of(work, answers, robustness, seed=seed)
 
 
 def _gold(gold: GoldLike, judge: Judge) -> Gold:

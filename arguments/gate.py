@@ -43,6 +43,12 @@ class GateOptions(ModelOptions, ScoringOptions):
         metavar="M",
         help="with --not-worse-than: fail unless the interval shows that it is worse by M at most",
     )
+    max_flip: float | None = option(
+        "--max-flip",
+        type=share,
+        metavar="SHARE",
+        help="attack the judge as jurist harden does, and fail if an attack or a probe flips more of its answers",
+    )
     max_unusable: float = option(
         "--max-unusable",
         0.05,
@@ -58,12 +64,14 @@ GATE = Command(
     does="gate.run",
     options=GateOptions,
     help="""\
-Pass or fail a judge in CI: limits of its metrics on gold, and not worse than another version in a paired test.
+Pass or fail a judge in CI: limits of its metrics on gold, not worse than another version in a paired test, and not
+moved by attacks.
 """,
     examples="""\
 examples:
   jurist gate fect --gold labels.csv --min f1=0.8 --not-worse-than @prod
   jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --junit gate.xml --markdown >> $GITHUB_STEP_SUMMARY
+  jurist gate fect@3 --gold labels.csv --min f1=0.8 --max-flip 0.02 --not-worse-than @prod
   jurist gate reply-score --gold labels.csv --max mae=0.5
 
 Exit code 0 if every check holds, 3 if one does not, 1 if it could not be found out.

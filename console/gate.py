@@ -14,7 +14,7 @@ from ..keeping.paying import Start, paying
 from ..report.junit import junit
 from ..report.scores import OFFLINE
 from ..report.table import table
-from .common import budget_of, gold_of, judge_of, model_of, store_of, verifier_model, write_text
+from .common import budget_of, gold_of, judge_of, model_of, progress, store_of, verifier_model, write_text
 from .compare import asked
 from .printing import Part, Result
 
@@ -32,7 +32,9 @@ def run(options: GateOptions) -> Result:
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
     with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
         answers = asked(work, job, foresee(work), yes=options.yes)
-        found = gate_of(work, answers, seed=options.seed)
+        with progress(work.attacked_rows, "attacking") as bar:
+            robustness = work.attack(answers, lambda: bar.advance(bar.task_ids[0]))
+        found = gate_of(work, answers, robustness, seed=options.seed)
         if options.output:
             write_text(json.dumps(found.to_json(), ensure_ascii=False, indent=2), options.output)
         if options.junit:
@@ -53,14 +55,19 @@ def _criteria(options: GateOptions) -> Criteria:
         for given, lowest in ((options.minimum, True), (options.maximum, False))
         for metric, value in given
     ]
-    if not limits and not options.not_worse_than:
+    if not limits and not options.not_worse_than and options.max_flip is None:
         raise UsageError(
-            "there is nothing to pass", hint="give --min METRIC=VALUE, --max METRIC=VALUE or --not-worse-than"
+            "there is nothing to pass",
+            hint="give --min METRIC=VALUE, --max METRIC=VALUE, --not-worse-than or --max-flip",
         )
     if options.margin is not None and not options.not_worse_than:
         raise UsageError("--margin says how much worse than what", hint="give --not-worse-than too")
     return Criteria(
-        limits=tuple(limits), sure=options.sure, max_unusable=options.max_unusable, margin=options.margin
+        limits=tuple(limits),
+        sure=options.sure,
+        max_unusable=options.max_unusable,
+        margin=options.margin,
+        max_flip=options.max_flip,
     )
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from ..errors import UsageError, choices
 from ..evaluation.comparisons import shown_metrics
 from ..evaluation.contrasts import Contrast
 from ..evaluation.measured import Score
+from ..keeping.loading import LoadedJudge
 from .comparing import Comparison, Contender, compare
 from .experiment import Answers, Experiment
+from .hardening import Hardening, Robustness, harden
 
 __all__ = ["Check", "Criteria", "Gate", "Gating", "Limit", "gate_of"]
 
@@ -59,20 +62,27 @@ class Criteria:
         max_unusable: the largest share of labelled units without an answer, 0 to 1.
         margin: by how much the judge may be worse than the other one: its interval must show that it is no more. By
             default it fails if it is shown to be worse.
+        max_flip: the largest flip rate of any attack or probe, 0 to 1; ``None`` does not attack it.
 
     Raises:
-        UsageError: a limit, the share or the margin is no number that can be met.
+        UsageError: a limit, a share or the margin is no number that can be met.
     """
 
     limits: tuple[Limit, ...] = ()
     sure: bool = False
     max_unusable: float = 0.05
     margin: float | None = None
+    max_flip: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing."""
-        numbers = (*(one.value for one in self.limits), self.max_unusable, self.margin or 0.0)
-        if not all(map(math.isfinite, numbers)) or not 0 <= self.max_unusable <= 1 or (self.margin or 0) < 0:
+        numbers = (*(one.value for one in self.limits), self.margin or 0.0)
+        shares = (self.max_unusable, self.max_flip or 0.0)
+        if (
+            not all(map(math.isfinite, numbers))
+            or not all(0 <= one <= 1 for one in shares)
+            or (self.margin or 0) < 0
+        ):
             raise UsageError(
                 "a limit is not a number that can be met",
                 hint="give finite limits, a share from 0 to 1 and a margin of 0 or more",
@@ -118,6 +128,39 @@ class Gating(Experiment):
         """Return what makes this the same gate when it is started again, as JSON values."""
         return {**super().fingerprint(), "experiment": "gate"}
 
+    @cached_property
+    def hardening(self) -> Hardening | None:
+        """The attacks on the first judge, if a flip rate is limited, on rows that all judges are asked about."""
+        if self.criteria.max_flip is None:
+            return None
+        gold = replace(self.gold, cases=self.cases)
+        return Hardening(contenders=self.contenders[:1], gold=gold, budget=self.budget)
+
+    @property
+    def size(self) -> str:
+        """What is asked about, in words."""
+        return "; ".join([super().size, *([self.hardening.size] if self.hardening else [])])
+
+    def questions(self, one: LoadedJudge) -> int:
+        """Return how often the program of one contender is called, to be judged and to be attacked."""
+        attacked = one.sampling.samples * self.attacked_rows if one is self.contenders[0] else 0
+        return super().questions(one) + attacked
+
+    @property
+    def attacked_rows(self) -> int:
+        """How many rows are asked about to attack the judge: those as they are have been asked before."""
+        return self.hardening.rows - len(self.hardening.chosen) if self.hardening else 0
+
+    def attack(
+        self, answers: Sequence[Answers], on_case: Callable[[], None] = lambda: None
+    ) -> Robustness | None:
+        """Attack the first judge, if a flip rate is limited. Raises what :func:`~.hardening.harden` raises."""
+        if self.hardening is None:
+            return None
+        said = {case.id: verdict for case, verdict in zip(self.cases, answers[0].verdicts, strict=True)}
+        known = [said[case.id] for case in self.hardening.chosen]
+        return harden(self.hardening, answers[0].judge, known, on_case)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
@@ -129,6 +172,7 @@ class Gate:
         cases: rows judged.
         checks: each with its numbers.
         comparison: all scores, and the paired test if there is another judge.
+        robustness: what attacks did, if a flip rate is limited.
     """
 
     judge: str
@@ -136,6 +180,7 @@ class Gate:
     cases: int
     checks: tuple[Check, ...]
     comparison: Comparison
+    robustness: Robustness | None = None
 
     @property
     def passed(self) -> bool:
@@ -160,15 +205,19 @@ class Gate:
             "words": self.words,
             "checks": [dict(vars(one)) for one in self.checks],
             "comparison": self.comparison.to_json(),
+            "robustness": self.robustness.to_json() if self.robustness else None,
         }
 
 
-def gate_of(work: Gating, answers: Sequence[Answers], *, seed: int = 0) -> Gate:
+def gate_of(
+    work: Gating, answers: Sequence[Answers], robustness: Robustness | None = None, *, seed: int = 0
+) -> Gate:
     """Hold what the first judge said against the criteria, and against what the second said if there is one.
 
     Args:
         work: what was asked.
         answers: of every contender.
+        robustness: what :meth:`Gating.attack` found.
         seed: of the permutation test.
 
     Raises:
@@ -183,10 +232,27 @@ def gate_of(work: Gating, answers: Sequence[Answers], *, seed: int = 0) -> Gate:
         checks=(
             *(limit.check(one, sure=criteria.sure) for limit in criteria.limits),
             *_not_worse(comparison.tests, criteria.margin),
+            *_unmoved(robustness, criteria),
             _answered(one, criteria.max_unusable),
         ),
         comparison=comparison,
+        robustness=robustness,
     )
+
+
+def _unmoved(robustness: Robustness | None, criteria: Criteria) -> list[Check]:
+    if robustness is None or criteria.max_flip is None:
+        return []
+    control, *attacks = robustness.found
+    limit = criteria.max_flip
+    above = [
+        one
+        for one in attacks
+        if (one.flips.rate.interval.high if criteria.sure else one.flips.rate.value) > limit
+    ]
+    words = f"{len(above)} of {len(attacks)} attacks and probes above it, worst {robustness.worst.words}"
+    name = f"flip rate <= {limit:g}{', for sure' if criteria.sure else ''}"
+    return [Check(name=name, passed=not above, words=f"{words}; {control.words}")]
 
 
 def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:

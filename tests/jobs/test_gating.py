@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -92,6 +93,7 @@ def test_a_worse_judge_does_not_pass_and_the_better_one_does() -> None:
         (("--min", "f1=much"), "no number"),
         (("--min", "f1=nan"), "can be met"),
         (("--min", "f1=0", "--margin", "0.1"), "--not-worse-than"),
+        (("--max-flip", "2"), "no share"),
         (("--not-worse-than", "@prod"), "no compiled artifact"),
     ],
 )
@@ -103,6 +105,34 @@ def test_what_cannot_be_asked_is_one_line_before_anything_is_asked(
     assert words in done.err
     assert "contender" not in done.err
     assert done.out == ""
+
+
+def test_a_judge_that_attacks_move_does_not_pass() -> None:
+    write_jsonl(
+        Path("gold.jsonl"), hard()[:-1]
+    )  # groups that differ, so that the interval is wider than a point
+    moved = run("--max-flip", "0.02", code=3)
+    (check, _) = moved["checks"]
+    worst = moved["robustness"]["worst"]
+    assert (check["name"], check["passed"]) == ("flip rate <= 0.02", False)
+    assert worst > 0.02
+    assert "asked again 0.000" in check["words"]
+    assert run("--max-flip", worst)["passed"]
+    assert not run("--max-flip", worst, "--sure", code=3)["passed"]
+    assert moved["robustness"]["flips"] == jurist.harden("fect:basic", "gold.jsonl").to_json()["flips"]
+    with pytest.raises(AssertionError, match=r"flip rate <= 0 .*24 attacks and probes above it, worst"):
+        assert_judge("fect:basic", "gold.jsonl", max_flip=0.0)
+
+
+def test_being_attacked_is_estimated_with_the_rest_and_paid_once(serve: Callable[..., Any]) -> None:
+    server = serve()
+    argv = ("gate", "fect:basic", "--gold", "gold.jsonl", "--max-flip", "1", "--model", "openai/x")
+    done = cli(*argv, "--api-base", server.url, "--max-calls", 100)
+    assert done.code == 1
+    assert f"{42 * 26} calls" in done.err
+    done = cli(*argv, "--api-base", server.url, "--resume", "--yes", "--json")
+    assert done.code == 0, done.err
+    assert server.count == 42 * 26
 
 
 def test_junit_and_markdown() -> None:
