@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .command import Command
 from .groups import Limits, Printed, Resume, Transport, name
-from .options import flag, option, positional
+from .options import Options, flag, option, positional
 
 __all__ = [
     "ARTIFACTS",
@@ -19,6 +19,8 @@ __all__ = [
     "PushOptions",
     "RollbackOptions",
     "ShowOptions",
+    "SignOptions",
+    "SignerOptions",
     "TagOptions",
     "UnpackOptions",
     "VerifyOptions",
@@ -80,7 +82,24 @@ class PackOptions(Printed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnpackOptions(Printed):
+class SignOptions(Printed):
+    """Of ``jurist artifacts sign``."""
+
+    artifact: str = positional("JUDGE[@VERSION]")
+    key: str = option("--key", required=True, metavar="FILE", help="a secret key of ssh-keygen -t ed25519")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignerOptions(Options):
+    """Who must have signed."""
+
+    signed_by: str | None = option(
+        "--signed-by", metavar="FILE.pub", help="refuse what this public key has not signed"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnpackOptions(SignerOptions, Printed):
     """Of ``jurist artifacts unpack``."""
 
     file: str = positional("FILE")
@@ -95,7 +114,7 @@ class PushOptions(Printed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PullOptions(Printed):
+class PullOptions(SignerOptions, Printed):
     """Of ``jurist artifacts pull``."""
 
     artifact: str = positional("JUDGE[@VERSION]")
@@ -103,7 +122,7 @@ class PullOptions(Printed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyOptions(Printed):
+class VerifyOptions(SignerOptions, Printed):
     """Of ``jurist artifacts verify``."""
 
     artifact: str | None = positional("JUDGE[@VERSION]", nargs="?", help="default: all of them")
@@ -150,7 +169,26 @@ examples:
     ),
     Command(name="artifacts tag", does="artifacts.tag", options=TagOptions, help="Give a version a name."),
     Command(
-        name="artifacts verify", does="artifacts.verify", options=VerifyOptions, help="Find any changed byte."
+        name="artifacts verify",
+        does="artifacts.verify",
+        options=VerifyOptions,
+        help="Find any changed byte, and say who signed.",
+    ),
+    Command(
+        name="artifacts sign",
+        does="moving.sign",
+        options=SignOptions,
+        help="""\
+Sign one artifact with a key of yours, for those who get it from you (needs the extra signing).
+The signature stands beside the sealed files and travels with them; who gets it names your public key by --signed-by.
+""",
+        examples="""\
+examples:
+  ssh-keygen -t ed25519 -f judges-key                       # once
+  jurist artifacts sign fect@3 --key judges-key
+  jurist artifacts verify fect@3 --signed-by judges-key.pub
+  jurist artifacts pull fect@3 hf://acme/judges --signed-by judges-key.pub
+""",
     ),
     Command(
         name="artifacts rollback",

@@ -7,13 +7,21 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..arguments.artifacts import DiffOptions, ListOptions, ShowOptions, TagOptions, VerifyOptions
+from ..arguments.artifacts import (
+    DiffOptions,
+    ListOptions,
+    ShowOptions,
+    SignerOptions,
+    TagOptions,
+    VerifyOptions,
+)
 from ..arguments.groups import StoreOptions
 from ..errors import ArtifactError
 from ..exports import export
 from ..keeping.artifacts import Artifact, Store, Summary, prompt_text
 from ..keeping.loading import load_judge
 from ..keeping.locating import judge_of
+from ..keeping.signing import PublicKey, public_key
 from ..report.history import chosen_candidate, curve
 from ..report.robustness import robustness_about, robustness_table
 from ..report.scores import metric_cell
@@ -22,7 +30,7 @@ from .common import store_of
 from .history import chart, history_json, history_table, pareto_parts, plot, prompt_diff
 from .printing import Part, Result, Verbatim
 
-__all__ = ["diff", "list_", "scored", "show", "store_named", "tag", "verify"]
+__all__ = ["diff", "list_", "scored", "show", "signer", "store_named", "tag", "verify"]
 
 
 def store_named(options: StoreOptions) -> Store:
@@ -120,12 +128,21 @@ def tag(options: TagOptions) -> Result:
 def verify(options: VerifyOptions) -> Result:
     """Check every byte; exit code 1 if anything is wrong."""
     store = store_named(options)
-    problems = store.verify(options.artifact)
+    problems = store.verify(options.artifact, signer(options))
     data = {"problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems]}
     if problems:
         return Result(data=data, notes=[f"error: {problem}" for problem in problems], code=1)
-    count = 1 if options.artifact else len(store.list())
-    return Result(data=data, body=[f"{count} artifact{'s' if count != 1 else ''} verified, no byte changed"])
+    found = store.signatures(options.artifact)
+    signed = [(ref, one) for ref, one in found if one is not None]
+    data["signed"] = [{"artifact": ref, "as": one.signed, "key": str(one.key)} for ref, one in signed]
+    plural = "s" if len(found) != 1 else ""
+    lines = [f"{ref}: signed as {one.signed} by {one.key}" for ref, one in signed]
+    return Result(data=data, body=[f"{len(found)} artifact{plural} verified, no byte changed", *lines])
+
+
+def signer(options: SignerOptions) -> PublicKey | None:
+    """Return who must have signed what is used, if anybody."""
+    return None if options.signed_by is None else public_key(options.signed_by)
 
 
 def _entry(one: Summary) -> dict[str, object]:

@@ -1,7 +1,8 @@
-"""``jurist artifacts pack | unpack | push | pull | rollback | lineage``."""
+"""``jurist artifacts pack | unpack | push | pull | sign | rollback | lineage``."""
 
 from __future__ import annotations
 
+from getpass import getpass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from ..arguments.artifacts import (
     PullOptions,
     PushOptions,
     RollbackOptions,
+    SignOptions,
     UnpackOptions,
 )
 from ..errors import ArtifactError
@@ -19,11 +21,11 @@ from ..keeping.artifacts import Summary
 from ..keeping.moving import Received, pack, unpack
 from ..keeping.places import pull, push
 from ..report.table import table
-from .artifacts import scored, store_named
+from .artifacts import scored, signer, store_named
 from .common import store_of
 from .printing import Result
 
-__all__ = ["lineage", "pack_", "pull_", "push_", "rollback", "unpack_"]
+__all__ = ["lineage", "pack_", "pull_", "push_", "rollback", "sign", "unpack_"]
 
 
 def pack_(options: PackOptions) -> Result:
@@ -44,7 +46,7 @@ def unpack_(options: UnpackOptions) -> Result:
         data = Path(options.file).read_bytes()
     except OSError as error:
         raise ArtifactError(f"{options.file}: {error.strerror}", hint="name a packed artifact") from error
-    return _arrived(unpack(data, store_of(options)), "the store")
+    return _arrived(unpack(data, store_of(options), signer(options)), "the store")
 
 
 def push_(options: PushOptions) -> Result:
@@ -55,7 +57,22 @@ def push_(options: PushOptions) -> Result:
 
 def pull_(options: PullOptions) -> Result:
     """Copy one artifact from a place."""
-    return _arrived(pull(options.artifact, options.place, store_of(options)), "the store")
+    return _arrived(pull(options.artifact, options.place, store_of(options), signer(options)), "the store")
+
+
+def sign(options: SignOptions) -> Result:
+    """Sign one artifact."""
+    store = store_named(options)
+    artifact = store.load(options.artifact)
+    store.sign(artifact.ref, options.key, lambda: getpass(f"passphrase of {options.key}: "))
+    found = next(one for _, one in store.signatures(artifact.ref) if one is not None)
+    about = {
+        "artifact": artifact.ref,
+        "sha256": artifact.sha256,
+        "key": str(found.key),
+        "public_key": found.key.text,
+    }
+    return Result(data=about, body=[f"{artifact.ref} is signed by {found.key}"])
 
 
 def rollback(options: RollbackOptions) -> Result:

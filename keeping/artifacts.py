@@ -11,8 +11,7 @@ optimizers, models or commands, and imports DSPy only when a prompt is read.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -28,16 +27,19 @@ from .sealing import (
     HISTORY,
     PROGRAM,
     ROBUSTNESS,
-    Sealed,
+    SIGNATURE,
     added,
     canonical,
+    files_in,
     inspect,
     lines,
     pretty,
     seal,
 )
 from .shelves import Shelf, check_tag, parse_ref, store_root
+from .signing import PublicKey, Signature, sign, signature_of
 from .trust import Trust
+from .verifying import Problem, faults_of, problems_of
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -71,18 +73,6 @@ class Summary:
     shipped: bool
     card: Mapping[str, Any]
     problem: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """Something that is wrong in the store: in which artifact or judge, where on disk, and what."""
-
-    ref: str
-    path: Path
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.ref}: {self.message}"
 
 
 class Store:
@@ -213,7 +203,7 @@ class Store:
             latest, tags = shelf.pointers()
             for version in shelf.versions():
                 sealed = inspect(shelf.path / str(version))
-                faults = _faults(sealed, shelf.judge, version)
+                faults = faults_of(sealed, shelf.judge, version)
                 found.append(
                     Summary(
                         judge=shelf.judge,
@@ -228,27 +218,56 @@ class Store:
                 )
         return sorted(found, key=lambda one: (one.judge, one.shipped, one.version))
 
-    def verify(self, ref: str | None = None) -> Sequence[Problem]:
+    def sign(self, ref: str, key: Path | str, passphrase: Callable[[], str]) -> None:
+        """Sign an artifact of the user's store in place of whoever signed it before; see :func:`.signing.sign`.
+
+        Raises:
+            ArtifactError: there is no such artifact, it is a shipped, read-only one, or it cannot be written.
+            UsageError: the key cannot be used.
+        """
+        shelf, version = self._own(ref)
+        files = files_in(shelf.path / str(version), self.load(f"{shelf.judge}@{version}").card)
+        shelf.put(version, SIGNATURE, sign(files, key, passphrase))
+
+    def verify(self, ref: str | None = None, by: PublicKey | None = None) -> Sequence[Problem]:
         """Return all that is wrong: with everything, with one judge's (``JUDGE``), or with ``JUDGE@V``.
 
-        Changed, missing and foreign files, and pointers that lead nowhere.
+        Changed, missing and foreign files, signatures that do not hold, and pointers that lead nowhere.
+
+        Args:
+            ref: which.
+            by: who must have signed them, if anybody.
 
         Raises:
             ArtifactError: there is no such judge or version.
             UsageError: ``ref`` is not a reference.
         """
+        problems = []
+        if ref is None or "@" not in ref:
+            faults = [(shelf, text) for shelf in self._shelves(ref) for text in shelf.faults()]
+            problems = [Problem(ref=shelf.judge, path=shelf.path, message=text) for shelf, text in faults]
+        versions = self._versions(ref)
+        return problems + [problem for one in versions for problem in problems_of(*one, by)]
+
+    def signatures(self, ref: str | None = None) -> Sequence[tuple[str, Signature | None]]:
+        """Return ``JUDGE@VERSION`` and who signed it, of all that :meth:`verify` has found nothing wrong with.
+
+        Raises:
+            What :meth:`verify` raises.
+        """
+        found = [
+            (shelf.path / str(version), f"{shelf.judge}@{version}") for shelf, version in self._versions(ref)
+        ]
+        return [(name, signature_of(files_in(path, inspect(path).card))) for path, name in found]
+
+    def _versions(self, ref: str | None) -> Sequence[tuple[Shelf, int]]:
         if ref is not None and "@" in ref:
-            shelf, version = self._find(ref)
-            return _problems(shelf, version)
+            return [self._find(ref)]
         name = None if ref is None else parse_ref(ref)[0]
         shelves = self._shelves(name)
         if name is not None and not shelves:
             raise self._missing(name, "latest")
-        problems: list[Problem] = []
-        for shelf in shelves:
-            problems += [Problem(ref=shelf.judge, path=shelf.path, message=text) for text in shelf.faults()]
-            problems += [problem for version in shelf.versions() for problem in _problems(shelf, version)]
-        return problems
+        return [(shelf, version) for shelf in shelves for version in shelf.versions()]
 
     def keep_robustness(self, artifact: Artifact, measured: Mapping[str, Any]) -> bool:
         """Write how an artifact stood attacks beside its card, whose seal stays as it is.
@@ -280,12 +299,7 @@ class Store:
             UsageError: ``ref`` or ``tag`` cannot be used.
         """
         check_tag(tag)
-        shelf, version = self._find(ref)
-        if shelf.root != self.root:
-            raise ArtifactError(
-                f"{shelf.judge}@{version} came with the package and is read-only",
-                hint=f"compile {shelf.judge} into your own store first",
-            )
+        shelf, version = self._own(ref)
         shelf.point(tag, version)
 
     def rollback(self, judge: str, tag: str) -> int:
@@ -298,18 +312,6 @@ class Store:
         check_tag(tag)
         parse_ref(judge)
         return Shelf(self.root, judge).back(tag)
-
-    def diff(self, a: str, b: str) -> str:
-        """Return the unified diff of two artifacts' prompts; empty if equal. Raises what ``load`` raises."""
-        one, two = self.load(a), self.load(b)
-        parts = difflib.unified_diff(
-            prompt_text(one.state).split("\n"),
-            prompt_text(two.state).split("\n"),
-            one.ref,
-            two.ref,
-            lineterm="",
-        )
-        return "".join(part + "\n" for part in parts)
 
     def _shelves(self, judge: str | None = None) -> Sequence[Shelf]:
         roots = [self.root]
@@ -324,6 +326,15 @@ class Store:
             if version is not None:
                 return shelf, version
         raise self._missing(judge, selector)
+
+    def _own(self, ref: str) -> tuple[Shelf, int]:
+        shelf, version = self._find(ref)
+        if shelf.root != self.root:
+            raise ArtifactError(
+                f"{shelf.judge}@{version} came with the package and is read-only",
+                hint=f"compile {shelf.judge} into your own store first",
+            )
+        return shelf, version
 
     def _missing(self, judge: str, selector: str) -> ArtifactError:
         shelves = self._shelves(judge)
@@ -344,7 +355,7 @@ class Store:
 
     def _open(self, path: Path, judge: str, version: int) -> Artifact:
         sealed = inspect(path)
-        faults = _faults(sealed, judge, version, extra=False)
+        faults = faults_of(sealed, judge, version, extra=False)
         if faults:
             raise ArtifactError(
                 f"{judge}@{version} in {path.parent.parent} is damaged: {faults[0]}", hint=_RESTORE
@@ -368,28 +379,3 @@ def _encoded(judge: Judge, data: Mapping[str, Any]) -> bytes:
         raise ArtifactError(
             f"the prompt of judge {judge.name} cannot be written: {error}", hint="correct the instruction"
         ) from error
-
-
-def _faults(sealed: Sealed, judge: str, version: int, *, extra: bool = True) -> Sequence[str]:
-    """The seal's faults, and a sealed folder that was moved to another place."""
-    faults = [str(fault) for fault in sealed.faults if extra or not fault.extra]
-    if not faults and (sealed.card.get("judge"), sealed.card.get("version")) != (judge, version):
-        moved = f"{sealed.card.get('judge')}@{sealed.card.get('version')}"
-        faults.append(f"card.json: says {moved}, but lies in the folder of {judge}@{version}")
-    if not faults and (fault := card_fault(sealed.card)):
-        faults.append(f"card.json: {fault}")
-    return faults
-
-
-def _problems(shelf: Shelf, version: int) -> Sequence[Problem]:
-    path = shelf.path / str(version)
-    sealed = inspect(path)
-    texts = list(_faults(sealed, shelf.judge, version))
-    if not texts:
-        from .dspy_state import state_of
-
-        try:
-            state_of(sealed.program)
-        except ArtifactError as error:
-            texts.append(error.message)
-    return [Problem(ref=f"{shelf.judge}@{version}", path=path, message=text) for text in texts]

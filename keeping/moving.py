@@ -18,8 +18,21 @@ from typing import Any
 from ..errors import ArtifactError
 from .artifacts import Artifact, Store
 from .card_schema import card_fault
-from .sealing import ADDED, CARD, FILES, HISTORY, OPTIONAL, PROGRAM, canonical, inspect, seal
+from .sealing import (
+    ADDED,
+    CARD,
+    FILES,
+    HISTORY,
+    OPTIONAL,
+    PROGRAM,
+    SIGNATURE,
+    canonical,
+    files_in,
+    inspect,
+    seal,
+)
 from .shelves import Shelf, parse_ref
+from .signing import PublicKey, require_signer
 
 __all__ = ["Received", "files_of", "pack", "receive", "unpack"]
 
@@ -35,7 +48,7 @@ class Received:
 
     Attributes:
         artifact: as it is in the store now.
-        new: whether it was not there before.
+        new: whether it, or its signature, was not there before.
     """
 
     artifact: Artifact
@@ -44,8 +57,7 @@ class Received:
 
 def files_of(artifact: Artifact) -> dict[str, bytes]:
     """Return the content of an artifact's files, by name: those that are sealed, and what was added later."""
-    names = [*FILES, *(name for name in OPTIONAL if name in artifact.card["files"]), *artifact.added]
-    return {name: (artifact.path / name).read_bytes() for name in names}
+    return files_in(artifact.path, artifact.card, artifact.added)
 
 
 def pack(artifact: Artifact) -> bytes:
@@ -59,25 +71,33 @@ def pack(artifact: Artifact) -> bytes:
     return packed.getvalue()
 
 
-def unpack(data: bytes, store: Store) -> Received:
+def unpack(data: bytes, store: Store, by: PublicKey | None = None) -> Received:
     """Put a packed artifact into a store.
 
+    Args:
+        data: the file.
+        store: where to.
+        by: who must have signed it, if anybody.
+
     Raises:
-        ArtifactError: it is no packed artifact, it is damaged, or the store cannot be written.
+        ArtifactError: it is no packed artifact, it is damaged, not signed so, or the store cannot be written.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             entries = file.infolist()
             named = {entry.filename: _NAME.fullmatch(entry.filename) for entry in entries}
             folders = {found.group(1, 2) for found in named.values() if found}
-            known = all(found and found[3] in (*FILES, *OPTIONAL, *ADDED) for found in named.values())
+            known = all(
+                found and found[3] in (*FILES, *OPTIONAL, *ADDED, SIGNATURE) for found in named.values()
+            )
             if not known or len(folders) != 1 or len(named) != len(entries):
                 raise ArtifactError(
                     "the file is not one packed artifact", hint="pack one with: jurist artifacts pack"
                 )
             if sum(entry.file_size for entry in entries) > _LARGEST:
                 raise ArtifactError(f"the file holds more than {_LARGEST >> 20} MiB", hint=_DAMAGED)
-            return receive({entry.filename.rpartition("/")[2]: file.read(entry) for entry in entries}, store)
+            files = {entry.filename.rpartition("/")[2]: file.read(entry) for entry in entries}
+            return receive(files, store, by)
     except (
         zipfile.BadZipFile,
         zipfile.LargeZipFile,
@@ -89,21 +109,26 @@ def unpack(data: bytes, store: Store) -> Received:
         raise ArtifactError(f"the file cannot be unpacked: {error}", hint=_DAMAGED) from error
 
 
-def receive(files: Mapping[str, bytes], store: Store) -> Received:
-    """Put an artifact's files into a store; one whose content is there already is returned as it is.
+def receive(files: Mapping[str, bytes], store: Store, by: PublicKey | None = None) -> Received:
+    """Put an artifact's files into a store; of one whose content is there already, at most the signature is added.
 
     A judge that had no version there has this one as its latest.
 
     Raises:
-        ArtifactError: a file is damaged, or the store cannot be written.
+        ArtifactError: a file is damaged, it is not signed ``by`` whom it should be, or the store cannot be written.
     """
     card = _checked(files)
+    if by is not None:
+        require_signer(files, by)
     name, wanted = parse_ref(f"{card['judge']}@{card['version']}")
     shelf = Shelf(store.root, name)
     for one in store.list(name):
         origin = one.card.get("origin") or {}
         if not one.shipped and card["sha256"] in (one.card.get("sha256"), origin.get("sha256")):
-            return Received(artifact=store.load(f"{name}@{one.version}"), new=False)
+            new = SIGNATURE in files and not (one.path / SIGNATURE).exists()
+            if new:
+                shelf.put(one.version, SIGNATURE, files[SIGNATURE])
+            return Received(artifact=store.load(f"{name}@{one.version}"), new=new)
 
     def written(version: int) -> Mapping[str, bytes]:
         if version == card["version"]:

@@ -15,6 +15,7 @@ from ..errors import ArtifactError, UsageError
 from .artifacts import Artifact, Store
 from .moving import Received, files_of, receive
 from .shelves import parse_ref
+from .signing import PublicKey
 
 __all__ = ["HUB", "pull", "push"]
 
@@ -47,21 +48,21 @@ def push(artifact: Artifact, place: str) -> Received:
         return sent
 
 
-def pull(ref: str, place: str, store: Store) -> Received:
+def pull(ref: str, place: str, store: Store, by: PublicKey | None = None) -> Received:
     """Get ``JUDGE[@VERSION|@TAG]`` from a place into a store.
 
     Raises:
-        ArtifactError: it is not there, it is damaged, or the place cannot be read.
+        ArtifactError: it is not there, damaged, or not signed ``by`` whom it should be; the place cannot be read.
         UsageError: it is no place, or ``ref`` is no reference.
     """
     judge, _ = parse_ref(ref)
     if not place.startswith(HUB):
         if not Path(place).is_dir():
             raise ArtifactError(f"there is no folder {place}", hint="name a folder, or hf://OWNER/NAME")
-        return receive(files_of(_store(Path(place)).load(ref)), store)
+        return receive(files_of(_store(Path(place)).load(ref)), store, by)
     with _reached(place), tempfile.TemporaryDirectory() as folder:
         _fetch(_repository(place), judge, folder)
-        return receive(files_of(_store(Path(folder)).load(ref)), store)
+        return receive(files_of(_store(Path(folder)).load(ref)), store, by)
 
 
 def _store(folder: Path) -> Store:

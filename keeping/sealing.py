@@ -26,10 +26,13 @@ __all__ = [
     "PROOF",
     "ROBUSTNESS",
     "SEEN",
+    "SIGNATURE",
     "Fault",
     "Sealed",
     "added",
     "canonical",
+    "content_hash",
+    "files_in",
     "inspect",
     "lines",
     "pretty",
@@ -46,6 +49,8 @@ ROBUSTNESS = "robustness.json"
 ADDED = (ROBUSTNESS,)
 """Files that may be added later, when something more was measured: the seal does not name them, so that it holds as
 before. Each has a seal of its own, which binds it to the prompt, whichever version that becomes in another store."""
+SIGNATURE = "signature.json"
+"""Stands beside what is sealed, if somebody signed it; see :mod:`.signing`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +122,20 @@ def added(data: Mapping[str, Any], program: bytes) -> bytes:
     return canonical({**whole, "sha256": _sha256(canonical(whole))})
 
 
+def files_in(folder: Path, card: Mapping[str, Any], more: Iterable[str] = ()) -> dict[str, bytes]:
+    """Return files of an artifact whose seal holds, by name: the sealed ones, its signature if it has one, ``more``."""
+    names = [*FILES, *(name for name in OPTIONAL if name in card["files"]), *more]
+    signed = [SIGNATURE] if (folder / SIGNATURE).exists() else []
+    return {name: (folder / name).read_bytes() for name in [*names, *signed]}
+
+
+def content_hash(files: Mapping[str, bytes]) -> str:
+    """Return the hash of all that is sealed but the version's number, which a store may change."""
+    card = json.loads(files[CARD])
+    rest = {key: value for key, value in card.items() if key not in ("version", "origin", "sha256")}
+    return _digest({name: files[name] for name in (PROGRAM, HISTORY, *OPTIONAL) if name in files}, rest)
+
+
 def inspect(folder: Path) -> Sealed:
     """Read a folder and check its seal. Never raises: what cannot be read is a fault."""
     faults: list[Fault] = []
@@ -126,7 +145,7 @@ def inspect(folder: Path) -> Sealed:
     files = card.get("files")
     named = [name for name in OPTIONAL if isinstance(files, dict) and name in files]
     _read(folder, named, read, faults)
-    faults[:0] = _unexpected(folder, (*FILES, *named, *ADDED))
+    faults[:0] = _unexpected(folder, (*FILES, *named, *ADDED, SIGNATURE))
     program = _json(PROGRAM, read.get(PROGRAM), faults)
     history = _records(read.get(HISTORY), faults)
     if len(read) == len(FILES) + len(named) and card:

@@ -300,16 +300,3 @@ def test_the_descriptions_that_were_proved_come_back(store: Store) -> None:
     assert content == dspy.ChatAdapter().format(
         original.signature, original.demos, {"message": "m", "reply": "r"}
     )
-
-
-def test_diff_is_of_the_prompts(store: Store) -> None:
-    store.save(
-        POLITE, basic(POLITE).with_instruction("self", "one\nsame\u2028line"), {}, [], make_latest=True
-    )
-    store.save(
-        POLITE, basic(POLITE).with_instruction("self", "two\nsame\u2028line"), {}, [], make_latest=True
-    )
-    lines = store.diff("polite@1", "polite@2").split("\n")
-    assert lines[:2] == ["--- polite@1", "+++ polite@2"]
-    assert [line for line in lines[3:] if line[:1] in "+-" and line] == ["-one", "+two"]
-    assert store.diff("polite@1", "polite@1") == ""
