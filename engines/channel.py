@@ -21,7 +21,7 @@ from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError
 
 from ..errors import BudgetExhausted, CheckpointError
-from .conversion import answer_of, content_of, response_of, text_of
+from .conversion import answer_of, content_of, response_of, settled, text_of
 from .draws import Draw, current_draw
 from .failures import Breaker, EmptyReplyError, backoff, brief, fatal, retryable
 from .journal import Answer, Failed, Journal, Mark, Past, request_key
@@ -35,7 +35,6 @@ __all__ = [
     "CallContext",
     "Channel",
     "Inner",
-    "without_seed",
 ]
 
 
@@ -326,12 +325,10 @@ def _looping() -> bool:
 
 def _drawn_for(request: Request) -> Request:
     """Return a request with what the draw in hand adds to it: the sample's number, and that it wants probabilities."""
-    draw, changes = current_draw.get(), dict[str, Any]()
-    if draw.sample is not None and request.config.seed is None:
-        changes["seed"] = draw.sample
-    if _has_labels(draw):
-        changes["logprobs"] = ALTERNATIVES
-    return replace(request, config=replace(request.config, **changes)) if changes else request
+    draw, config = current_draw.get(), request.config
+    seed = draw.sample if config.seed is None else config.seed
+    config = settled(config, seed, ALTERNATIVES if _has_labels(draw) else config.logprobs)
+    return request if config == request.config else replace(request, config=config)
 
 
 def _has_labels(draw: Draw) -> bool:
@@ -389,9 +386,4 @@ def _drawn(request: Request, draw: int) -> Request:
     if draw == 1:
         return request
     seed = (request.config.seed or 0) + _STRIDE * (draw - 1)
-    return replace(request, config=replace(request.config, seed=seed))
-
-
-def without_seed(request: Request) -> Request:
-    """Return the request as an endpoint gets it: the sample number is ours."""
-    return replace(request, config=replace(request.config, seed=None))
+    return replace(request, config=settled(request.config, seed, request.config.logprobs))

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
-from dspy.lm15 import DataPart, Message, Request, Response, Usage
+from dspy.lm15 import Config, DataPart, Message, Request, Response, Usage
 
 from .journal import Answer
+from .kept import Kept
 
-__all__ = ["answer_of", "content_of", "response_of", "text_of"]
+__all__ = ["answer_of", "content_of", "response_of", "settled", "text_of"]
+
+settled: Final[Kept[Config]] = Kept(
+    lambda config, seed, logprobs: replace(config, seed=seed, logprobs=logprobs)
+)
+"""Settings, a seed and a number of log-probabilities -> the settings with these, the same object each time."""
 
 
 def content_of(request: Request) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from dspy.utils.exceptions import (
 
 from ..errors import UsageError
 from .adapters import ADAPTERS, adapter
-from .channel import AsyncChannel, CallContext, Channel, Inner, without_seed
+from .channel import AsyncChannel, CallContext, Channel, Inner
 from .direct import Direct
 from .failures import brief, timed_out
 from .ledger import Purpose
@@ -207,13 +207,13 @@ class _Endpoint:
         self._priceless: dict[str, bool] = {}
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
-        sent = self._terms.apply(without_seed(request))
+        sent = self._terms.apply(request)
         with self._in_time(sent):
             response = self._lm(sent)
         return self._priced(sent, response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
-        sent = self._terms.apply(without_seed(request))
+        sent = self._terms.apply(request)
         with self._in_time(sent):
             # A client's own limit is between two bytes; a server that trickles would never end.
             async with asyncio.timeout(self._timeout):

@@ -38,15 +38,19 @@ class _Prompt:
         request: for some case.
         pieces: the text of its last message around the inputs: one more than there are inputs.
         names: the inputs, in the order in which they stand there; each may stand there several times.
+        fields: the inputs' fields.
     """
 
     request: Request
     pieces: tuple[str, ...]
     names: tuple[str, ...]
+    fields: Mapping[str, Any]
 
-    def filled(self, signature: Any, inputs: Mapping[str, Any]) -> Request | None:
+    def filled(self, inputs: Mapping[str, Any]) -> Request | None:
         """Return the request for a case; ``None`` if DSPy would make something else of it."""
-        texts = {name: _text(signature.input_fields[name], inputs[name]) for name in set(self.names)}
+        if inputs.keys() != self.fields.keys():
+            return None
+        texts = {name: _text(field, inputs[name]) for name, field in self.fields.items()}
         text = self.pieces[0] + "".join(
             texts[name] + piece for name, piece in zip(self.names, self.pieces[1:], strict=True)
         )
@@ -78,9 +82,7 @@ class Prompts:
             if len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         prompt = kept[1]
-        if prompt is None or inputs.keys() != signature.input_fields.keys():
-            return None
-        request = prompt.filled(signature, inputs)
+        request = prompt and prompt.filled(inputs)
         return None if request is None else (channel, request)
 
     @staticmethod
@@ -149,7 +151,8 @@ def _rendered(
         text = text[found[0] + len(marks[found[1]]) :]
     if set(names) != set(marks):
         return None
-    return _Prompt(request=request, pieces=(*pieces, text), names=tuple(names))
+    fields = dict(signature.input_fields)
+    return _Prompt(request=request, pieces=(*pieces, text), names=tuple(names), fields=fields)
 
 
 def _special(signature: Any) -> bool:

@@ -8,15 +8,18 @@ from __future__ import annotations
 import enum
 import types
 from collections.abc import Mapping
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, Union, get_args, get_origin
 
 import dspy
 import pydantic
 from dspy.adapters.utils import parse_value
 
 from ..text.replies import choice, data
+from .kept import Kept
 
 __all__ = ["value_of"]
+
+_reader: Final[Kept[pydantic.TypeAdapter[Any]]] = Kept(pydantic.TypeAdapter)
 
 
 def value_of(given: Any, annotation: Any) -> Any:
@@ -34,7 +37,7 @@ def value_of(given: Any, annotation: Any) -> Any:
     if annotation is str or _by_dspy(annotation):
         return parse_value(given, annotation)
     raw = data(given) if isinstance(given, str) and not _may_be_text(annotation) else given
-    value = pydantic.TypeAdapter(annotation).validate_python(raw)
+    value = _reader(annotation).validate_python(raw)
     _check_booleans(raw, value)
     return value
 

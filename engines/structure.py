@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 import pydantic
-from dspy.lm15 import Request, Response
+from dspy.lm15 import Config, Request, Response
 from dspy.utils.exceptions import (
     ContextWindowExceededError,
     LMError,
@@ -23,7 +23,8 @@ from dspy.utils.exceptions import (
 from .adapters import JsonAdapter
 from .conversion import text_of
 from .failures import RefusedParameterError
-from .typed import TypedRequest, typed_request
+from .kept import Kept
+from .typed import typed_request
 
 __all__ = ["STRUCTURES", "Structure", "Terms", "schema_of"]
 
@@ -48,12 +49,12 @@ _INSTEAD: Final = {"logprobs": "probabilities are shares of votes from now on"}
 _log = logging.getLogger("jurist")
 
 
-def schema_of(typed: TypedRequest) -> dict[str, Any]:
+def schema_of(signature: Any) -> dict[str, Any]:
     """Return the strict JSON schema of an answer: fields in their order, reasoning before the label, labels as enum."""
     fields: dict[str, Any] = {
-        name: (field.annotation, ...) for name, field in typed.signature.output_fields.items()
+        name: (field.annotation, ...) for name, field in signature.output_fields.items()
     }
-    model = pydantic.create_model(typed.signature.__name__, **fields)
+    model = pydantic.create_model(signature.__name__, **fields)
     schema: dict[str, Any] = _strict(model.model_json_schema())
     return schema
 
@@ -70,20 +71,28 @@ class Terms:
     def __init__(self, model: str, structure: Structure, *, foreign: bool) -> None:
         self._model, self._forms, self._refused = model, _FORMS[structure], set[str]()
         self._both_limits = foreign
+        self._config = Kept(self._changed)
 
     def apply(self, request: Request) -> Request:
-        """Return a request as this endpoint takes it; the one in hand decides whether its answer is JSON."""
-        changes: dict[str, Any] = dict.fromkeys(self._refused)
+        """Return a request as this endpoint takes it, without the seed, which is the number of a sample and ours.
+
+        The typed request in hand decides whether its answer is JSON.
+        """
         typed = typed_request.get()
+        held = typed.signature if typed is not None and isinstance(typed.adapter, JsonAdapter) else None
+        return replace(request, config=self._config(request.config, held))
+
+    def _changed(self, config: Config, held: Any) -> Config:
+        changes: dict[str, Any] = {"seed": None, **dict.fromkeys(self._refused)}
         extensions: dict[str, Any] = {}
-        if typed is not None and isinstance(typed.adapter, JsonAdapter):
-            held, extensions = _held_to(typed, self._forms[0])
-            changes |= held
-        if self._both_limits and request.config.max_tokens is not None:
-            extensions["max_tokens"] = request.config.max_tokens
+        if held is not None:
+            form, extensions = _held_to(held, self._forms[0])
+            changes |= form
+        if self._both_limits and config.max_tokens is not None:
+            extensions["max_tokens"] = config.max_tokens
         if extensions:
-            changes["extensions"] = {**(request.config.extensions or {}), **extensions}
-        return replace(request, config=replace(request.config, **changes)) if changes else request
+            changes["extensions"] = {**(config.extensions or {}), **extensions}
+        return replace(config, **changes)
 
     def learn(self, sent: Request, error: LMError) -> RefusedParameterError | None:
         """Take note of a refusal; return the error that asks for another try, if there is anything to leave out."""
@@ -94,7 +103,7 @@ class Terms:
         if named and _refusal(error):
             self._leave_out(named[0])
         elif "max_tokens" in (sent.config.extensions or {}) and "max_tokens" in text and _refusal(error):
-            self._both_limits = False
+            self._both_limits, self._config = False, Kept(self._changed)
         elif len(self._forms) > 1 and _is_held(sent) and _about_form(text, _refusal(error)):
             self._give_up(sent)
         else:
@@ -109,6 +118,7 @@ class Terms:
     def _leave_out(self, name: str, does: str = "refuses") -> None:
         if name not in self._refused:
             self._refused.add(name)
+            self._config = Kept(self._changed)
             left = _INSTEAD.get(name, "left out from now on")
             _log.warning("%s %s %s: %s", self._model, does, name, left)
 
@@ -116,7 +126,7 @@ class Terms:
         if self.apply(sent).config != sent.config:
             return  # another request has learned it in between
         refused, *left = self._forms
-        self._forms = tuple(left)
+        self._forms, self._config = tuple(left), Kept(self._changed)
         _log.warning("%s refuses %s: asked by %s from now on", self._model, _SAID[refused], _SAID[left[0]])
 
 
@@ -134,13 +144,13 @@ def _is_held(sent: Request) -> bool:
     return bool(sent.config.response_format or (sent.config.extensions or {}).get("response_format"))
 
 
-def _held_to(typed: TypedRequest, form: _Form) -> tuple[dict[str, Any], dict[str, Any]]:
+def _held_to(signature: Any, form: _Form) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what of a request's settings holds its answer to a form: settings that DSPy knows, and others."""
     if form == "schema":
-        named = {"name": typed.signature.__name__, "schema": schema_of(typed), "strict": True}
+        named = {"name": signature.__name__, "schema": schema_of(signature), "strict": True}
         return {"response_format": {"type": "json_schema", **named}}, {}
     if form == "object_schema":
-        return {}, {"response_format": {"type": "json_object", "schema": schema_of(typed)}}
+        return {}, {"response_format": {"type": "json_object", "schema": schema_of(signature)}}
     return ({"response_format": {"type": "json_object"}} if form == "object" else {}), {}
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["defuse", "one_line", "well_formed"]
@@ -33,8 +34,7 @@ def defuse(value: Any, fields: Iterable[str]) -> Any:
     broken, and lone surrogates, which no endpoint can receive, become U+FFFD.
     Applying it twice changes nothing more.
     """
-    names = "|".join(sorted((re.escape(name) for name in fields), key=len, reverse=True))
-    tags = re.compile(rf"<(?=\s*/?\s*(?:{names}|completed|dspy_root|think|thinking)\b)", re.IGNORECASE)
+    tags = _tags(tuple(fields))
 
     def walk(item: Any) -> Any:
         if isinstance(item, str):
@@ -48,8 +48,16 @@ def defuse(value: Any, fields: Iterable[str]) -> Any:
     return walk(value)
 
 
+@lru_cache(maxsize=64)
+def _tags(fields: tuple[str, ...]) -> re.Pattern[str]:
+    names = "|".join(sorted((re.escape(name) for name in fields), key=len, reverse=True))
+    return re.compile(rf"<(?=\s*/?\s*(?:{names}|completed|dspy_root|think|thinking)\b)", re.IGNORECASE)
+
+
 def _defuse_text(text: str, tags: re.Pattern[str]) -> str:
     text = well_formed(text)
+    if not ("[" in text or "]" in text or "<" in text):
+        return text
     text = _HEADER.sub(r"(\1(", text)
     text = _HEADER_END.sub(r"\1)\2)", text)
     text = _CUSTOM_TYPE.sub("‹‹", text)
@@ -58,6 +66,8 @@ def _defuse_text(text: str, tags: re.Pattern[str]) -> str:
 
 def well_formed(text: str) -> str:
     """Return ``text`` with U+FFFD for each lone surrogate, which neither a file nor an endpoint can receive."""
+    if text.isascii():
+        return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -142,7 +142,7 @@ def test_the_schema_of_every_judge_is_strict_and_of_its_answer(name: str) -> Non
     judge = find(name)
     for predictor in judge.basic().predictors():
         typed = TypedRequest(adapter=adapter("json"), signature=predictor.signature, demos=(), inputs={})
-        schema = schema_of(typed)
+        schema = schema_of(typed.signature)
         assert list(schema["properties"]) == list(predictor.signature.output_fields)
         for part in (schema, *schema.get("$defs", {}).values()):
             if "properties" in part:

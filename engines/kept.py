@@ -1,0 +1,35 @@
+"""What was made of things once, so that it is not made again for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+__all__ = ["Kept"]
+
+Made = TypeVar("Made")
+_MOST = 256
+
+
+class Kept(Generic[Made]):
+    """A function whose results are kept. Arguments are told apart by identity, as things that differ may be equal.
+
+    Args:
+        make: gives a result for its arguments, which nobody changes afterwards.
+    """
+
+    def __init__(self, make: Callable[..., Made]) -> None:
+        self._make, self._known = make, dict[tuple[int, ...], tuple[tuple[Any, ...], Made]]()
+
+    def __call__(self, *things: Any) -> Made:
+        """Return what ``make`` gives for these things."""
+        place = tuple(map(id, things))
+        kept = self._known.get(place)
+        if kept is None:
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            kept = self._known[place] = (
+                things,
+                self._make(*things),
+            )  # the things keep their ids for themselves
+        return kept[1]
