@@ -79,7 +79,7 @@ def _words(options: ExportOptions, found: Parity) -> list[Part]:
     lines = [f"parity {share} {what} are sent by {options.target} as the judge sends them"]
     if found.guarded:
         lines.append(
-            f"{found.guarded} rows hold what {options.target} would obey: that is taken out of them first"
+            f"{found.guarded} rows are sent without what {options.target} would obey or cuts by design, as remarked"
         )
     if found.raw < found.equal:
         lines.append(

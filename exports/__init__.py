@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 from ..errors import ArtifactError, UsageError, choices
 from ..keeping.artifacts import Artifact
 from ..programs.plugins import Registry
+from .autoevals import Autoevals
+from .deepeval import DeepEval
+from .dotprompt import Dotprompt
 from .dspy_module import DSPyModule
+from .inspect_ai import Inspect
 from .jinja import Jinja
 from .langchain import LangChain
 from .langfuse import Langfuse
@@ -19,9 +23,14 @@ from .markdown import MarkdownExporter
 from .messages import MessagesExporter
 from .mlflow import MLflow
 from .openai_batch import OpenAIBatch
+from .openai_grader import OpenAIGrader
+from .opik import Opik
 from .parity import variables
+from .phoenix import Phoenix
 from .prompt import Prompt, prompt_of
 from .promptfoo import Promptfoo
+from .prompty import Prompty
+from .pydantic_evals import PydanticEvals
 from .python_file import PythonFile
 from .target import Exporter, Row, Subject, Target
 
@@ -55,6 +64,15 @@ _ALL: tuple[Exporter, ...] = (
     Jinja(),
     PythonFile(),
     DSPyModule(),
+    Inspect(),
+    PydanticEvals(),
+    Autoevals(),
+    DeepEval(),
+    Phoenix(),
+    Opik(),
+    OpenAIGrader(),
+    Prompty(),
+    Dotprompt(),
 )
 
 EXPORTERS: Registry[Exporter] = Registry(

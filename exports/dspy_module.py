@@ -8,8 +8,9 @@ from typing import Any
 
 from ..keeping.dspy_state import plain_state
 from .bundle import portable_source
+from .portable_file import executed
+from .portable_spec import portable_spec
 from .prompt import only_predictor
-from .python_file import executed, portable_spec
 from .signature_source import signature_source
 from .target import Messages, Row, Subject, Target
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import UsageError
 from .contents import limits_of
-from .prompt import prompt_of
+from .prompt import prompt_of, without_braces
 from .target import Messages, Row, Subject, Target, loader
 
 __all__ = ["Langfuse"]
@@ -39,7 +39,7 @@ class Langfuse(Target):
             "name": subject.judge.name,
             "description": f"{subject.judge.description} jurist: {stamp}".strip(),
             "type": "llm_as_judge",
-            "prompt": prompt.written(_literal, "{{{{{}}}}}".format),
+            "prompt": prompt.written(without_braces("Langfuse"), "{{{{{}}}}}".format),
             "outputDefinition": _output(subject),
         }
         return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
@@ -61,15 +61,6 @@ class Langfuse(Target):
             [{"role": one["role"], "content": one["content"]} for one in client.compile(**row.variables)]
             for row in rows
         ]
-
-
-def _literal(text: str) -> str:
-    if "{{" in text or "}}" in text:
-        raise UsageError(
-            "the prompt itself holds double braces, which Langfuse would take for a variable",
-            hint="compile a prompt without them, or export it to another target",
-        )
-    return text
 
 
 def _output(subject: Subject) -> dict[str, Any]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..cases import Case
-from ..errors import UsageError
+from ..errors import ArtifactError, JuristError, UsageError
 from ..programs.judge import Judge
 from ..text.attacks import suite
 from .prompt import prompt_of
-from .target import Row, Subject, Target
+from .target import Messages, Row, Subject, Target
 
 __all__ = ["NASTY", "Parity", "nasty_cases", "parity", "rows_of", "variables"]
 
@@ -38,7 +38,8 @@ class Parity:
     Attributes:
         rows: compared.
         equal: the same messages.
-        guarded: equal but for what the target would obey in a value, which was taken out of it.
+        guarded: equal but for what the target would obey in a value, which was taken out of it, and what it cuts
+            from a message by design.
         different: ids of the others.
         raw: rows that are the same too when the row's own values are given to it as they are.
     """
@@ -56,17 +57,19 @@ class Parity:
         return {**counts, "parity": share, "different": list(self.different)}
 
 
-def variables(judge: Judge, inputs: Mapping[str, Any]) -> dict[str, str]:
+def variables(judge: Judge, inputs: Mapping[str, Any], target: Target | None = None) -> dict[str, str]:
     """Return what goes into an export's variables for one row: each input as it stands in the judge's prompt.
 
     Args:
         judge: the judge that was exported.
         inputs: the row's inputs, as in gold.
+        target: takes out what it would obey, as ``EXPORTERS["prompty"]`` does.
 
     Raises:
         GoldError: an input is missing or ill-typed.
     """
-    return _texts(judge, judge.case(inputs).inputs)
+    texts = _texts(judge, judge.case(inputs).inputs)
+    return {name: target.guard(text) for name, text in texts.items()} if target else texts
 
 
 def nasty_cases(judge: Judge) -> list[Case]:
@@ -122,6 +125,7 @@ def parity(target: Target, subject: Subject) -> Parity:
 
     Raises:
         UsageError: the target cannot hold the judge, its loader is not installed, or there are no rows.
+        ArtifactError: its loader failed.
     """
     if not subject.rows:
         raise UsageError("there are no rows to check the export with", hint="give some with --input")
@@ -130,15 +134,32 @@ def parity(target: Target, subject: Subject) -> Parity:
     text = target.render(replace(subject, rows=guarded))
     equal = safe = raw = 0
     different = []
-    for row, mild, got in zip(rows, guarded, target.replay(text, guarded), strict=True):
+    for row, mild, got in zip(rows, guarded, _replayed(target, text, guarded), strict=True):
         if list(got) == list(row.messages):
             equal += 1
             raw += target.prepares or _is_raw(row)
-        elif list(got) == prompt.sent(mild.variables):
+        elif list(got) == _trimmed(target, prompt.sent(mild.variables)):
             safe += 1
         else:
             different.append(row.id)
     return Parity(rows=len(rows), equal=equal, guarded=safe, different=tuple(different), raw=raw)
+
+
+def _trimmed(target: Target, messages: Messages) -> list[dict[str, str]]:
+    return [{**one, "content": target.trimmed(one["content"])} for one in messages]
+
+
+def _replayed(target: Target, text: str, rows: Sequence[Row]) -> Sequence[Messages]:
+    try:
+        return target.replay(text, rows)
+    except JuristError:
+        raise
+    except Exception as error:  # a loader is somebody else's code, which may raise anything
+        said = (str(error).strip().splitlines() or [""])[0][:300]
+        raise ArtifactError(
+            f"the loader of {target.name} failed: {type(error).__name__}: {said}",
+            hint="look whether its package is whole (jurist[targets]), or take another target",
+        ) from error
 
 
 def _is_raw(row: Row) -> bool:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from statistics import mean
 from typing import Any
 
-from ..programs.answers.portable import COMBINERS, READERS
+from ..programs.answers.portable import COMBINERS, READERS, SCORES
 from ..programs.answers.sentences import numbered
 from ..text.escaping import defuse
 from ..text.replies import chat_fields, json_fields, said_once, without_drafts
@@ -24,7 +25,8 @@ class PortableJudge:
 
     Args:
         spec: the export, as :func:`jurist.exports.contents.contents` makes it, with ``messages``, ``outputs`` (the
-            names of all output fields), ``samples``, ``threshold`` and ``settings`` (for the request).
+            names of all output fields), ``samples``, ``threshold``, ``settings`` (for the request) and ``judged`` (the
+            input that a framework's output is, or empty).
     """
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
@@ -78,16 +80,46 @@ class PortableJudge:
         listed = [one["name"] for one in self.spec["inputs"] if one["render"] == "numbered"]
         return len(inputs[listed[0]]) if listed else 1
 
-    def ask(
-        self, client: Any, model: str, inputs: Mapping[str, Any], settings: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Ask an OpenAI-compatible client as often as the judge does, and return the verdict."""
-        messages, samples, errors, kept = self.messages(inputs), [], [], {**self.spec["settings"], **settings}
+    def inputs_of(self, given: Mapping[str, Any], output: Any = None) -> dict[str, Any]:
+        """Return the judge's inputs from what a framework has of a row: by name, and its output as what is judged.
+
+        Raises:
+            KeyError: an input is missing.
+        """
+        found = {one["name"]: given[one["name"]] for one in self.spec["inputs"] if one["name"] in given}
+        if output is not None and self.spec["judged"]:
+            found.setdefault(self.spec["judged"], output)
+        missing = [one["name"] for one in self.spec["inputs"] if one["name"] not in found]
+        if missing:
+            raise KeyError(f"the row has no {', '.join(missing)}")
+        return found
+
+    def through(
+        self, client: Any, model: str, settings: Mapping[str, Any]
+    ) -> Callable[[list[dict[str, str]]], str]:
+        """Return what asks an OpenAI-compatible client for one reply to messages."""
+        kept = {**self.spec["settings"], **settings}
         request = {name: value for name, value in kept.items() if value is not None}
-        for _ in range(self.spec["samples"]):
+
+        def complete(messages: list[dict[str, str]]) -> str:
             reply = client.chat.completions.create(model=model, messages=messages, **request)
+            return reply.choices[0].message.content or ""
+
+        return complete
+
+    def ask(
+        self, complete: Callable[[list[dict[str, str]]], str], inputs: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Ask for a reply as often as the judge does, and return the verdict."""
+        messages = self.messages(inputs)
+        return self.judged([complete(messages) for _ in range(self.spec["samples"])], inputs)
+
+    def judged(self, replies: Sequence[str], inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the verdict that replies give together."""
+        samples, errors = [], []
+        for reply in replies:
             try:
-                samples.append(self.read(reply.choices[0].message.content or "", inputs))
+                samples.append(self.read(reply, inputs))
             except ValueError as error:
                 errors.append(str(error))
         return self.verdict(samples, errors, self.units(inputs))
@@ -97,8 +129,12 @@ class PortableJudge:
         combine = COMBINERS[self.spec["parser"]["answer"]["reader"]]
         votes = [Counter(one[unit] for one in samples if one[unit] is not None) for unit in range(units)]
         values = [combine(vote, self.spec, self.spec["samples"], self.spec["threshold"]) for vote in votes]
+        score = SCORES.get(self.spec["parser"]["answer"]["reader"])
         return {
             "status": "abstained" if None in values else "verdict",
+            "score": mean(score(value, self.spec) for value in values)
+            if score and None not in values
+            else None,
             "value": values[0] if units == 1 else values,
             "votes": [dict(vote) for vote in votes],
             "errors": list(errors),

@@ -13,7 +13,7 @@ from .target import Subject
 if TYPE_CHECKING:
     import dspy
 
-__all__ = ["Prompt", "only_predictor", "prompt_of"]
+__all__ = ["Prompt", "only_predictor", "prompt_of", "without_braces"]
 
 _ENDINGS = ("", *(f"_{number}" for number in range(1, 100)))
 
@@ -129,3 +129,20 @@ def only_predictor(subject: Subject) -> dspy.Predict:
         f"{judge.name} {what}; this target holds one prompt",
         hint="export it to markdown, or run it with jurist",
     )
+
+
+def without_braces(system: str) -> Callable[[str], str]:
+    """Return what writes literal text for a system that has ``{{name}}`` and no way to write braces.
+
+    What it returns raises UsageError for text with double braces.
+    """
+
+    def literal(text: str) -> str:
+        if "{{" in text or "}}" in text:
+            raise UsageError(
+                f"the prompt itself holds double braces, which {system} would take for a variable",
+                hint="compile a prompt without them, or export it to another target",
+            )
+        return text
+
+    return literal

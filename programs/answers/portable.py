@@ -14,7 +14,7 @@ from typing import Any, Final
 from ...text.replies import choice, data
 from ..votes import decide, majority
 
-__all__ = ["COMBINERS", "READERS", "median_vote", "named_vote"]
+__all__ = ["COMBINERS", "READERS", "SCORES", "median_vote", "named_vote"]
 
 _LISTED = 20  # values of a scale that are tried one by one
 
@@ -114,3 +114,21 @@ COMBINERS: Final[Mapping[str, Callable[[Mapping[Any, int], Mapping[str, Any], in
     ),
 }
 """Reader -> (votes of a unit, the export, samples, threshold) -> its value, ``None`` if they leave it open."""
+
+
+def _kept_off(value: Any, spec: Mapping[str, Any]) -> float:
+    return float(value not in spec["positive"])
+
+
+def _place(value: Any, spec: Mapping[str, Any]) -> float:
+    low, high = (spec["parser"]["answer"]["score"][key] for key in ("low", "high"))
+    return (value - low) / (high - low)
+
+
+SCORES: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], float]]] = {
+    "label": _kept_off,
+    "numbered": _kept_off,
+    "score": _place,
+}
+"""Reader -> (a unit's value, the export) -> a number from 0 to 1: 1 for a label that is not positive (nothing was
+found), the place on the scale for a score. Several labels are no number."""

@@ -1,0 +1,84 @@
+"""One Python file with a whole judge, that needs no jurist: the prompt, the reader of replies and the vote.
+
+What such a file adds to :class:`~jurist.exports.portable_judge.PortableJudge` is a few lines for who calls it: a plain
+function, or a scorer of an evaluation framework (:mod:`jurist.exports.scorer_file`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from string import Template
+from types import ModuleType
+from typing import Any, ClassVar
+
+from .bundle import portable_source
+from .portable_spec import portable_spec, unreadable
+from .target import Subject, Target
+
+__all__ = ["PortableFile", "executed"]
+
+_FILE = '''"""$ref: a compiled judge, made by jurist. $about
+"""
+
+from __future__ import annotations
+
+$imports
+
+$source
+
+
+_SPEC = json.loads($spec)
+_JUDGE = PortableJudge(_SPEC)
+
+
+$code'''
+
+
+class PortableFile(Target):
+    """A file of Python source.
+
+    Attributes:
+        about: its docstring from the second sentence on; ``$call`` stands for the inputs as keyword arguments.
+        imports: what its code needs.
+        code: what stands last; ``$inputs`` is their names, and ``$settings`` those of the request.
+    """
+
+    suffix = ".py"
+    prepares = True
+    about: ClassVar[str]
+    imports: ClassVar[str] = ""
+    code: ClassVar[str]
+
+    def render(self, subject: Subject) -> str:
+        """Return the source.
+
+        Raises:
+            UsageError: the judge's answers cannot be read by the standard library.
+        """
+        spec = portable_spec(subject)
+        if spec["adapter"] == "xml":
+            raise unreadable(subject)
+        names = [one["name"] for one in spec["inputs"]]
+        words = {
+            "inputs": ", ".join(names),
+            "call": ", ".join(f"{name}=..." for name in names),
+            "settings": spec["settings"],
+        }
+        return Template(_FILE).substitute(
+            ref=subject.ref,
+            about=Template(self.about).substitute(words),
+            imports=self.imports,
+            source=portable_source(),
+            spec=repr(json.dumps(spec)),
+            code=Template(self.code).substitute(words),
+        )
+
+
+def executed(text: str) -> dict[str, Any]:
+    """Return the names of an exported file that jurist has just written."""
+    module = ModuleType(f"jurist_exported_{hashlib.sha256(text.encode()).hexdigest()[:12]}")
+    sys.modules[module.__name__] = module  # as an import does: types are looked up there
+    exec(compile(text, "exported.py", "exec", dont_inherit=True), module.__dict__)  # noqa: S102
+    return module.__dict__
