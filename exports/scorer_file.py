@@ -30,7 +30,7 @@ class ScorerFile(PortableFile):
         quiet: environment variables under which a check sends no telemetry and writes nothing where it runs.
     """
 
-    limits = (
+    limits: ClassVar[tuple[str, ...]] = (
         "1 is a label that does not count as found, or the top of the scale; units of a row are averaged",
         "a row's inputs go by their own names; the framework's output is what is judged if that has no name",
     )

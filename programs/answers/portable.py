@@ -122,7 +122,7 @@ def _kept_off(value: Any, spec: Mapping[str, Any]) -> float:
 
 def _place(value: Any, spec: Mapping[str, Any]) -> float:
     low, high = (spec["parser"]["answer"]["score"][key] for key in ("low", "high"))
-    return (value - low) / (high - low)
+    return float((value - low) / (high - low))
 
 
 SCORES: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], float]]] = {
