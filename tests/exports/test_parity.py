@@ -276,8 +276,8 @@ def test_a_loader_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(done.err.strip().splitlines()) == 1
 
 
-LARGER = ("messages", "markdown", "promptfoo")
-"""Which say how a prompt is filled, draw a page, or hold a program in another language."""
+LARGER = ("messages", "markdown", "promptfoo", "openai-batch")
+"""Which say how a prompt is filled, draw a page, or hold a program in another language, or a file of rows."""
 
 
 @pytest.mark.parametrize("target", [one for one in EXPORTERS if one not in LARGER])
