@@ -22,7 +22,7 @@ from ..report.table import Table, table
 from . import faithqa, haluagent_assess
 from .assessed import assess_models, assessed
 from .common import budget_of, target_of
-from .generate import below, labeller, total_line
+from .generate import below, labeller
 from .printing import Part, Result
 
 __all__ = ["run"]
@@ -40,7 +40,7 @@ def run(options: AssessOptions) -> Result:
     work = _assessment(options)
     done = assess_models(options, work)
     found = done.found
-    return assessed(options, done, _json(work, found), _answer_rows(found), _body(work, found, done.spend))
+    return assessed(options, done, _json(work, found), _answer_rows(found), _body(work, found))
 
 
 def _assessment(options: AssessOptions) -> Assessment:
@@ -64,7 +64,6 @@ def _json(work: Assessment, found: Sequence[Assessed]) -> dict[str, Any]:
     return {
         "benchmark": work.benchmark,
         "prompts": len(work.prompts),
-        "judge": work.judge.stamp(),
         "calibration": {
             "gold": work.calibration.name,
             "rows": len(work.held_out),
@@ -81,9 +80,8 @@ def _answer_rows(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
             yield {"model": model.model, **row, "response": one.answer.text}
 
 
-def _body(work: Assessment, found: Sequence[Assessed], spend: Any) -> list[Part]:
+def _body(work: Assessment, found: Sequence[Assessed]) -> list[Part]:
     left_out = len(work.calibration.cases) - len(work.held_out)
-    offline = work.judge.model.offline or any(model.offline for model in work.targets)
     return [
         _measures("shares of statement types: raw; corrected [95 % interval]", _TYPES, found),
         _measures(
@@ -94,8 +92,6 @@ def _body(work: Assessment, found: Sequence[Assessed], spend: Any) -> list[Part]
         f"{work.calibration.name} ({left_out} left out because it was compiled on them or on near copies of them)"
         f"{below(work.judge.judge.answer.strictness)}",
         *(note for one in found for note in _notes(one)),
-        f"spent: {total_line(spend)}",
-        *(["engine: offline, an evidence reader and not a language model"] if offline else []),
     ]
 
 

@@ -11,6 +11,7 @@ from ..arguments.generate import AssessOptions
 from ..gold.writing import write_jsonl
 from ..jobs.assessing import AssessedModels, assess, foresee_assessment
 from .common import write_text
+from .generate import total_line
 from .printing import Part, Result, remark
 from .started import Started
 
@@ -41,8 +42,9 @@ Found = TypeVar("Found", bound=OneModel)
 
 @dataclass(frozen=True)
 class Assessments(Generic[Found]):
-    """What is found of each model, what was spent by purpose, and what was foreseen, as JSON values."""
+    """Who was assessed, what is found of each model, and as JSON values what was spent by purpose and foreseen."""
 
+    work: AssessedModels[Found]
     found: list[Found]
     spend: dict[str, Any]
     forecast: dict[str, Any] | None
@@ -58,7 +60,7 @@ def assess_models(options: AssessOptions, work: AssessedModels[Found]) -> Assess
             steps, "answering, judging" if not work.held_out else "calibrating, answering, judging"
         )
         found, spend = assess(work, start, on_step=begun.step)
-    return Assessments(found, spend, begun.estimate.to_json() if begun.estimate else None)
+    return Assessments(work, found, spend, begun.estimate.to_json() if begun.estimate else None)
 
 
 def assessed(
@@ -73,11 +75,17 @@ def assessed(
     Args:
         options: of the command.
         done: the assessment.
-        data: the JSON object; what was spent and foreseen is added.
+        data: the JSON object; who judged, and what was spent and foreseen, is added.
         answers: rows for ``--answers``.
-        body: what is printed.
+        body: what is printed; what was spent is added.
     """
-    shown = {**data, "spend": done.spend, "forecast": done.forecast}
+    judge = done.work.judge
+    offline = judge.model.offline or any(model.offline for model in done.work.targets)
+    ending = [
+        f"spent: {total_line(done.spend)}",
+        *(["engine: offline, an evidence reader and not a language model"] if offline else []),
+    ]
+    shown = {**data, "judge": judge.stamp(), "spend": done.spend, "forecast": done.forecast}
     if options.answers:
         write_jsonl(answers, options.answers)
     if options.output:
@@ -90,4 +98,4 @@ def assessed(
         notes.append(
             f"{worst.model}: {share} of the questions have no usable answer; {allowed} are allowed (--max-unusable)"
         )
-    return Result(data=shown, body=body, notes=notes, code=3 if over else 0)
+    return Result(data=shown, body=[*body, *ending], notes=notes, code=3 if over else 0)

@@ -20,7 +20,6 @@ from ..report.table import Table, table
 from ..signatures.haluagent import TYPES
 from .assessed import assess_models, assessed
 from .common import budget_of, labelling, target_of
-from .generate import total_line
 from .printing import Part, Result
 
 __all__ = ["items_of_benchmark", "run"]
@@ -59,12 +58,11 @@ def run(options: AssessOptions, items: tuple[Item, ...]) -> Result:
     data = {
         "benchmark": work.benchmark,
         "items": len(work.items),
-        "judge": judge.stamp(),
         "calibration": {"gold": work.calibration.name, "rows": len(work.held_out)},
         "models": [one.to_json() for one in found],
         "paired": _pairs(found),
     }
-    return assessed(options, done, data, _answers(found), _body(work, found, done.spend))
+    return assessed(options, done, data, _answers(found), _body(work, found))
 
 
 def _answers(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
@@ -98,8 +96,7 @@ def _pairs(found: Sequence[Assessed]) -> list[dict[str, Any]]:
 _COUNTED = ("first", "second", "only_first", "only_second")
 
 
-def _body(work: ItemAssessment, found: Sequence[Assessed], spend: Any) -> list[Part]:
-    offline = work.judge.model.offline or any(model.offline for model in work.targets)
+def _body(work: ItemAssessment, found: Sequence[Assessed]) -> list[Part]:
     pairs = [
         [*(str(one[name]) for name in _COUNTED), f"{one['p']:.3g}", f"{one['p_holm']:.3g}"]
         for one in _pairs(found)
@@ -127,8 +124,6 @@ def _body(work: ItemAssessment, found: Sequence[Assessed], spend: Any) -> list[P
         ),
         f"judge: {work.judge.name} with {work.judge.model.name}, measured on {len(work.held_out)} rows of "
         f"{work.calibration.name}",
-        f"spent: {total_line(spend)}",
-        *(["engine: offline, an evidence reader and not a language model"] if offline else []),
     ]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from .generation import job_id
 from .measuring import some
 from .seen import seen_by
 
-__all__ = ["AssessedModels", "Calibrated", "Replies", "assess", "foresee_assessment", "unseen"]
+__all__ = ["AssessedModels", "Calibrated", "Replies", "assess", "foresee_assessment", "unseen", "verdicts"]
 
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
 """Rows of gold with what the judge says of them."""
@@ -146,6 +146,14 @@ def unseen(judge: LoadedJudge, calibration: Gold) -> tuple[Case, ...]:
     """Return the rows of the calibration that the judge was not compiled on, nor on near copies of."""
     seen = seen_by(judge, calibration.cases)
     return tuple(case for case in calibration.cases if case.id not in seen)
+
+
+def verdicts(
+    judge: LoadedJudge, cases: Sequence[Case | None], on_step: Callable[[], None] = lambda: None
+) -> list[Verdict | None]:
+    """Return what a judge says of each case; ``None`` where there is none to be judged."""
+    said = iter(judge.asker().ask_all([one for one in cases if one], lambda index, verdict: on_step()))
+    return [next(said) if one else None for one in cases]
 
 
 def foresee_assessment(work: AssessedModels[Found]) -> Estimate:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import dspy
 
 from .answers.checks import Check
 from .generator import Generator
-from .stepwise import Steps, Stepwise
+from .stepwise import Making, Steps, Stepwise
 
 __all__ = ["Answering", "answering"]
 
@@ -31,22 +30,12 @@ class Answering(Stepwise):
         return dspy.Prediction(items=[text], checks=[{"answered": Check(verdict="yes" if text else "no")}])
 
 
-@dataclass(frozen=True)
-class _Asks:
-    """Makes the program of a signature; a frozen value, so that equal generators are equal."""
-
-    signature: type[dspy.Signature]
-
-    def __call__(self) -> Answering:
-        return Answering(self.signature)
-
-
 def answering(name: str, signature: type[dspy.Signature]) -> Generator:
     """Return the generator of one answer; what it is worth is for others to judge."""
     return Generator(
         name=name,
         signature=signature,
-        program=_Asks(signature),
+        program=Making(Answering, (signature,)),
         checks=("answered",),
         description="a reply, as a model that is assessed gives it",
     )

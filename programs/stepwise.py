@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import dspy
 
-__all__ = ["Step", "Steps", "Stepwise"]
+__all__ = ["Making", "Step", "Steps", "Stepwise"]
 
 Step: TypeAlias = tuple[dspy.Module, Mapping[str, Any]]
 """What is asked, and with which inputs."""
@@ -41,3 +42,20 @@ class Stepwise(dspy.Module):
             except StopIteration as done:
                 return done.value
             said = await module.acall(**given)
+
+
+@dataclass(frozen=True)
+class Making:
+    """Makes a program of some arguments; equal where they are, so that equal judges are equal.
+
+    Attributes:
+        program: its class.
+        given: what it takes.
+    """
+
+    program: type[dspy.Module]
+    given: tuple[Any, ...]
+
+    def __call__(self) -> dspy.Module:
+        """Return a fresh program."""
+        return self.program(*self.given)

@@ -79,7 +79,13 @@ _CONSTRAINTS = (
 )
 
 
-class MissingInputs(dspy.Signature):
+class OfQuery(dspy.Signature):
+    """Look at a query."""
+
+    query: str = dspy.InputField(desc="the query with all that was sent with it")
+
+
+class MissingInputs(OfQuery):
     """Find out whether a query brings everything that is needed to answer it.
 
     Look at the query alone. It may speak of material that should stand beside it: an article or several, a
@@ -87,38 +93,35 @@ class MissingInputs(dspy.Signature):
     empty. What is there is not missing, however short it is; what the query does not speak of is not needed.
     """
 
-    query: str = dspy.InputField(desc="the query with all that was sent with it")
     missing: list[str] = dspy.OutputField(desc=_MISSING)
 
 
-class CoreElements(dspy.Signature):
+class CoreElements(OfQuery):
     """Name the core elements of a query: whom or what it is about, what is to be done, and in which context.
 
     Take what the user wants to have in the end, not the mere act of answering. Keep elements apart that are
     different things, and add none that the query does not name.
     """
 
-    query: str = dspy.InputField(desc="the query with all that was sent with it")
     subject: list[str] = dspy.OutputField(desc="whom or what it is about, one thing each")
     action: list[str] = dspy.OutputField(desc="what is to be done, one act each")
     context: list[str] = dspy.OutputField(desc="conditions under which this holds, one each")
 
 
-class ExtractConstraints(dspy.Signature):
+class ExtractConstraints(OfQuery):
     """List every explicit condition that a query sets, one constraint each.
 
     List only what the query says, and split conditions that can be met apart. That an answer be true, polite or
     well written is no condition.
     """
 
-    query: str = dspy.InputField(desc="the query with all that was sent with it")
     subject: list[str] = dspy.InputField(desc="whom or what it is about")
     action: list[str] = dspy.InputField(desc="what is to be done")
     context: list[str] = dspy.InputField(desc="conditions under which this holds")
     constraints: list[Constraint] = dspy.OutputField(desc=_CONSTRAINTS)
 
 
-class MapConstraints(dspy.Signature):
+class MapConstraints(OfQuery):
     """Map a query to the conditions that a response has to meet.
 
     1. Is everything there? The query may speak of material that should stand beside it: an article or several, a
@@ -129,12 +132,11 @@ class MapConstraints(dspy.Signature):
     met apart. Articles, responses and queries that were sent along set none.
     """
 
-    query: str = dspy.InputField(desc="the query with all that was sent with it")
     missing: list[str] = dspy.OutputField(desc=_MISSING)
     constraints: list[Constraint] = dspy.OutputField(desc=_CONSTRAINTS)
 
 
-class SatisfiedConstraints(dspy.Signature):
+class SatisfiedConstraints(OfQuery):
     """Judge which constraints of a query a response satisfies, each by itself.
 
     satisfied: the response does what the constraint asks. Numbers, letters and forms are met exactly or not at
@@ -146,7 +148,6 @@ class SatisfiedConstraints(dspy.Signature):
     respects does not count, and neither do the other constraints.
     """
 
-    query: str = dspy.InputField(desc="the query with all that was sent with it")
     constraints: str = dspy.InputField(desc="what a response has to do, one condition to a line, numbered")
     response: str = dspy.InputField(desc="the response that is judged")
     marks: list[Judgement] = dspy.OutputField(
@@ -155,15 +156,14 @@ class SatisfiedConstraints(dspy.Signature):
     )
 
 
-class ScoreResponse(dspy.Signature):
+class ScoreResponse(OfQuery):
     """Score how far a response does what its query asks, from 0 to 10."""
 
-    query: str = dspy.InputField(desc="the query with all that was sent with it")
     response: str = dspy.InputField(desc="the response that is scored")
     score: float = dspy.OutputField(desc="a number from 0 to 10")
 
 
-class IntentRating(dspy.Signature):
+class IntentRating(OfQuery):
     """Rate how far a response does what its query asks, from 1 to 10.
 
     Find the conditions that the query sets, and how important each is. Look whether the response meets them,
@@ -171,7 +171,6 @@ class IntentRating(dspy.Signature):
     condition, 1 one that meets none.
     """
 
-    query: str = dspy.InputField(desc="the query with all that was sent with it")
     response: str = dspy.InputField(desc="the response that is rated")
     score: Annotated[int, pydantic.Field(ge=1, le=10)] = dspy.OutputField(desc="a whole number from 1 to 10")
 
@@ -201,10 +200,9 @@ class CheckByEvidence(CheckFacts):
     passages: list[str] = dspy.InputField(desc="passages that may bear on it, the nearest first")
 
 
-class AnswerQuery(dspy.Signature):
+class AnswerQuery(OfQuery):
     """Answer the query."""
 
-    query: str = dspy.InputField(desc="the query with all that was sent with it")
     response: str = dspy.OutputField(desc="the response, nothing else")
 
 
@@ -281,7 +279,7 @@ class WriteAnalysisQuery(dspy.Signature):
     instruction: str = dspy.OutputField(desc="the instruction, nothing else")
 
 
-class Answerable(dspy.Signature):
+class Answerable(OfQuery):
     """Decide whether a query can be answered as it stands.
 
     It can if all that it speaks of is there (articles, a response, a question), it is clear what is wanted, its
@@ -289,6 +287,5 @@ class Answerable(dspy.Signature):
     matter.
     """
 
-    query: str = dspy.InputField(desc="the query with all that was sent with it")
     answerable: bool = dspy.OutputField(desc="True if it can be answered as it stands")
     reason: str = dspy.OutputField(desc="if it cannot: what is missing, unclear or impossible; else empty")

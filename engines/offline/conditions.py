@@ -7,6 +7,7 @@ Rules, not understanding: patterns of commands, numbers, places, times, negation
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -19,13 +20,15 @@ __all__ = ["Condition", "conditions", "instruction_of", "missing_parts"]
 
 _DATA: Final = table(__package__, "conditions")
 _HEAD: Final = "@head"
-_LONGEST: Final = 6  # words of a subject
 _GIVEN: Final = re.compile(r"\b(?:given|provided|following|attached|below|above|the)\b", re.IGNORECASE)
 _COUNTED: Final = re.compile(
     r"(?P<number>two|three|four|five|[两二三四五2345])\s*(?:given |following )?篇?(?P<what>[^\W\d_]+)"
 )
 _CHUNK: Final = re.compile(r"[^\x00,.;:?!()\n，。；：？！]+")
-_EDGE_WORDS: Final = frozenset(_DATA["english"]["edges"].split())
+_EDGES: Final[Mapping[str, Collection[str]]] = {
+    "english": frozenset(_DATA["english"]["edges"].split()),
+    "chinese": CJK_STOP | {*_DATA["chinese"]["edges"]},
+}
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def conditions(query: str) -> list[Condition]:
     """Return the conditions that the words of a query set, in its order; none that only its material holds."""
     asked = instruction_of(query)
     left, found = asked, list[Condition]()
-    for category, patterns in _rules("chinese" if is_cjk(asked) else "english"):
+    for category, patterns in _rules(_language(asked)):
         for pattern in patterns:
             spans = [one.span() for one in pattern.finditer(left)] if pattern else _chunks(left, asked)
             for start, end in spans:
@@ -83,28 +86,22 @@ def conditions(query: str) -> list[Condition]:
 
 def _chunks(left: str, asked: str) -> list[tuple[int, int]]:
     """Return what no rule has taken, without the words at its edges that set no condition: at most two."""
-    trimmed = _trim_chinese if is_cjk(asked) else _trim_english
-    return [span for chunk in _CHUNK.finditer(left) if (span := trimmed(left, *chunk.span()))][:2]
+    language = _language(asked)
+    return [span for chunk in _CHUNK.finditer(left) if (span := _trimmed(left, *chunk.span(), language))][:2]
 
 
-def _trim_chinese(text: str, start: int, end: int) -> tuple[int, int] | None:
-    edges = CJK_STOP | {*_DATA["chinese"]["edges"]}
-    while start < end and text[start] in edges:
-        start += 1
-    while end > start and text[end - 1] in edges:
-        end -= 1
-    return (start, end) if end - start >= 2 else None
-
-
-def _trim_english(text: str, start: int, end: int) -> tuple[int, int] | None:
-    words = list(re.finditer(r"\S+", text[start:end]))
-    while words and words[0][0].lower() in _EDGE_WORDS:
+def _trimmed(text: str, start: int, end: int, language: str) -> tuple[int, int] | None:
+    least, most = _DATA[language]["subject"]
+    words = list(re.finditer(_DATA[language]["word"], text[start:end]))
+    while words and words[0][0].lower() in _EDGES[language]:
         words.pop(0)
-    while words and words[-1][0].lower() in _EDGE_WORDS:
+    while words and words[-1][0].lower() in _EDGES[language]:
         words.pop()
-    if not 1 <= len(words) <= _LONGEST:
-        return None
-    return start + words[0].start(), start + words[-1].end()
+    return (start + words[0].start(), start + words[-1].end()) if least <= len(words) <= most else None
+
+
+def _language(text: str) -> str:
+    return "chinese" if is_cjk(text) else "english"
 
 
 @cache

@@ -6,7 +6,7 @@ against the same ones. Hallucinated responses to fact queries are checked for fa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,16 +15,16 @@ import pydantic
 from ...cases import Case
 from ...gold.readers import read
 from ...gold.typed_rows import read_typed
-from ...jobs.assessing import AssessedModels, Calibrated, Replies
+from ...jobs.assessing import AssessedModels, Calibrated, Replies, verdicts
 from ...jobs.estimate import Part, Span
 from ...jobs.foresee import judging
-from ...jobs.generation import job_id
 from ...jobs.measuring import some
 from ...keeping.loading import LoadedJudge
 from ...programs.answering import answering
-from ...programs.asking import Verdict
 from ...programs.faithqa.constraints import Item, constraints_of, line_of
-from ...programs.faithqa.scoring import DEFAULT_WEIGHTS, Category, Weights, constraint_score
+from ...programs.faithqa.rows import QueryRow
+from ...programs.faithqa.scoring import TOP, Category, constraint_score
+from ...programs.faithqa.writing import Task
 from ...signatures.faithqa import AnswerQuery
 
 __all__ = [
@@ -36,22 +36,19 @@ __all__ = [
     "read_questions",
 ]
 
-
 ANSWERING: Final = answering("faithqa-answer", AnswerQuery)
 """Responses of the models."""
 
 
-class Question(pydantic.BaseModel, extra="ignore", frozen=True):
+class Question(QueryRow):
     """One query of a benchmark, as ``jurist generate faithqa`` writes it."""
 
     id: str
-    task: str
-    query: str
-    constraints: tuple[Item, ...] = pydantic.Field(min_length=1)
+    task: Task
+    constraints: list[Item] = pydantic.Field(min_length=1)
     topic: str = ""
     difficulty: str = ""
     missing: str = ""
-    group: str = ""
 
     @property
     def lines(self) -> list[str]:
@@ -75,7 +72,6 @@ class Response:
         question: what was asked.
         text: the response; empty if there is none.
         marks: one for each constraint, ``None`` where the judge gave none that is usable.
-        score: the Constraint Score, 0 to 10; ``None`` unless every constraint is marked.
         facts: what the fact check says of a hallucinated response to a fact query.
         failed: whether the machinery failed to get the text or the marks.
     """
@@ -83,9 +79,15 @@ class Response:
     question: Question
     text: str = ""
     marks: tuple[str | None, ...] = ()
-    score: float | None = None
     facts: str | None = None
     failed: bool = False
+
+    @property
+    def score(self) -> float | None:
+        """The Constraint Score, 0 to 10; ``None`` unless every constraint is marked."""
+        if not self.marks or None in self.marks:
+            return None
+        return constraint_score(self.question.categories, [mark == "satisfied" for mark in self.marks])
 
     def to_json(self) -> dict[str, Any]:
         """Return what was answered and how it was marked, as JSON values."""
@@ -119,13 +121,11 @@ class Assessment(AssessedModels[Assessed]):
     Attributes:
         questions: of the benchmark; at least one.
         facts: the judge ``fact-check``.
-        weights: of the priorities.
     """
 
     answering = ANSWERING
     questions: tuple[Question, ...]
     facts: LoadedJudge
-    weights: Weights = DEFAULT_WEIGHTS
 
     @property
     def asked(self) -> list[Case]:
@@ -141,18 +141,15 @@ class Assessment(AssessedModels[Assessed]):
     def settings(self) -> dict[str, Any]:
         """What else makes this the same job when it is started again, as JSON values."""
         return {
-            "questions": job_id({"questions": [one.model_dump() for one in self.questions]}),
+            "questions": [one.model_dump() for one in self.questions],
             "facts": self.facts.fingerprint(),
-            "weights": [self.weights.mandatory, self.weights.important, self.weights.optional],
         }
 
     def judge_part(self, said: Replies) -> Part:
         """Return what marking takes: what code can check is not asked, and some responses' facts are."""
-        answered = _responses(some(self.questions), said)
+        cases = [self._case(one, text) for one, (text, _) in zip(some(self.questions), said, strict=True)]
         models = len(self.targets)
-        marking = judging(
-            self.judge, len(self.questions) * models, [_mark_case(self, one) for one in answered]
-        )
+        marking = judging(self.judge, len(self.questions) * models, cases)
         checked = sum(one.task == "fact" for one in self.questions) * models * self.facts.judge.calls
         most = None if marking.calls.most is None else marking.calls.most + checked
         return replace(marking, calls=Span(least=0, most=most))
@@ -160,10 +157,29 @@ class Assessment(AssessedModels[Assessed]):
     def judged(
         self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
     ) -> Assessed:
-        """Return one model's responses with their marks, scores and facts."""
-        marked = _marked(self, judge, _responses(self.questions, said), on_step)
+        """Return one model's responses with their marks and facts; one without a text has neither."""
+        pairs = list(zip(self.questions, said, strict=True))
+        cases = [self._case(one, text) if text else None for one, (text, _) in pairs]
+        given = [
+            Response(
+                question=one,
+                text=text,
+                marks=marked.values if marked else (),
+                failed=failed or (marked is not None and marked.status == "failed"),
+            )
+            for (one, (text, failed)), marked in zip(pairs, verdicts(judge, cases, on_step), strict=True)
+        ]
         facts = replace(self.facts, context=judge.context)
-        return Assessed(model=model, responses=tuple(_checked(facts, marked)))
+        checks = verdicts(facts, [_fact_case(facts, one) for one in given])
+        found = (
+            replace(one, facts=check.value) if check else one
+            for one, check in zip(given, checks, strict=True)
+        )
+        return Assessed(model=model, responses=tuple(found))
+
+    def _case(self, one: Question, text: str) -> Case:
+        row = {"query": one.query, "constraints": one.lines, "response": text}
+        return self.judge.judge.case({**row, "group": one.id})
 
 
 def is_benchmark(source: str) -> bool:
@@ -183,48 +199,8 @@ def read_questions(source: str) -> tuple[Question, ...]:
     )
 
 
-def _responses(questions: Sequence[Question], said: Sequence[tuple[str, bool]]) -> list[Response]:
-    return [
-        Response(question=one, text=text, failed=failed)
-        for one, (text, failed) in zip(questions, said, strict=True)
-    ]
-
-
-def _mark_case(work: Assessment, one: Response) -> Case:
-    row = {"query": one.question.query, "constraints": one.question.lines, "response": one.text}
-    return work.judge.judge.case({**row, "group": one.question.id})
-
-
-def _marked(
-    work: Assessment, judge: LoadedJudge, given: Sequence[Response], on_step: Callable[[], None]
-) -> list[Response]:
-    """Return the responses with their marks and scores; one without a text gets neither."""
-    asked = [one for one in given if one.text]
-    cases = [_mark_case(work, one) for one in asked]
-    verdicts = judge.asker().ask_all(cases, lambda index, verdict: on_step())
-    found = {one.question.id: verdict for one, verdict in zip(asked, verdicts, strict=True)}
-    return [_scored(work, one, found.get(one.question.id)) for one in given]
-
-
-def _scored(work: Assessment, one: Response, verdict: Verdict | None) -> Response:
-    if verdict is None:
-        return one
-    marks = tuple(verdict.values)
-    score = None
-    if marks and None not in marks:
-        satisfied = [mark == "satisfied" for mark in marks]
-        score = constraint_score(one.question.categories, satisfied, work.weights)
-    return replace(one, marks=marks, score=score, failed=verdict.status == "failed")
-
-
-def _checked(facts: LoadedJudge, given: Sequence[Response]) -> list[Response]:
-    """Return the responses with the facts of the hallucinated ones among those to fact queries."""
-    asked = [one for one in given if one.question.task == "fact" and one.score is not None and one.score < 10]
-    rows = [{"query": one.question.query, "response": one.text, "group": one.question.id} for one in asked]
-    verdicts = facts.asker().ask_all([facts.judge.case(row) for row in rows])
-    found = {one.question.id: verdict.value for one, verdict in zip(asked, verdicts, strict=True)}
-    return [replace(one, facts=_text(found.get(one.question.id))) for one in given]
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+def _fact_case(facts: LoadedJudge, one: Response) -> Case | None:
+    """Return what is asked about the facts of a hallucinated response to a fact query; nothing of others."""
+    if one.question.task != "fact" or one.score is None or one.score == TOP:
+        return None
+    return facts.judge.case({"query": one.question.query, "response": one.text, "group": one.question.id})

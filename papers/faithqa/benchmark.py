@@ -1,41 +1,118 @@
-"""What a finished benchmark holds (Tables 1 and 8)."""
+"""Which queries a benchmark is to hold (section 5, Table 1), and which a finished one holds.
+
+Every choice follows from the seed and the query's number, so that a longer benchmark begins like a shorter one.
+"""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from ...programs.faithqa.writing import OMISSION
-from .plans import TASKS
+from ...errors import UsageError
+from ...gold.documents import Document
+from ...programs.faithqa.writing import ANALYSIS, ARTICLES, EVALUATED, LIMIT, TASKS
+from ...text.tables import table
 
-__all__ = ["statistics"]
+__all__ = ["SHARES", "plan_rows", "statistics"]
+
+SHARES: Final[Mapping[str, float]] = {
+    "fact": 3000,
+    "story": 1000,
+    "poem": 1000,
+    "evaluation": 3210,
+    "relationship": 5929,
+    "summary": 5929,
+}
+"""How the queries of Table 1 are spread over the tasks."""
+_CONDITIONS: Final = {"easy": (2, LIMIT), "hard": (LIMIT + 1, LIMIT + 3)}
+_FIXED: Final = 1  # what a creative query sets besides its requirements: that a story or poem be written
+
+
+def plan_rows(
+    documents: Sequence[Document], *, size: int, tasks: Sequence[str] = TASKS, seed: int = 0
+) -> Iterator[dict[str, Any]]:
+    """Yield what is to be written, one query each.
+
+    Args:
+        documents: concepts and articles, with their topics.
+        size: how many queries.
+        tasks: those of them that are wanted, in the proportions of :data:`SHARES`.
+        seed: of all choices.
+
+    Raises:
+        UsageError: there are too few documents for a task, no such task, or no query is wanted.
+    """
+    if size < 1 or not tasks or not documents:
+        raise UsageError("a benchmark of no queries", hint="give documents, a task and a size of 1 or more")
+    if unknown := [task for task in tasks if task not in TASKS]:
+        raise UsageError(f"there is no task {unknown[0]!r}", hint=f"use some of {', '.join(TASKS)}")
+    groups: dict[str, list[Document]] = defaultdict(list)
+    for document in documents:
+        groups[f"{document.topic} {document.language}"].append(document)
+    wide = [groups[name] for name in sorted(groups) if len(groups[name]) >= ARTICLES]
+    if not wide and {*ANALYSIS} & {*tasks}:
+        raise UsageError(
+            f"content analysis needs {ARTICLES} documents of one topic and language",
+            hint=f"give more documents with the same topic, or leave {' and '.join(ANALYSIS)} out of --tasks",
+        )
+    for number in range(size):
+        draw = random.Random(f"{seed}|{number}")
+        task = draw.choices(tasks, [SHARES[one] for one in tasks])[0]
+        if task in ("story", "poem"):
+            row = _creative(draw, sorted({one.language for one in documents}), task)
+        elif task in ANALYSIS:
+            row = _about(draw, draw.sample(draw.choice(wide), ARTICLES), task)
+        else:
+            row = _about(draw, [draw.choice(documents)], task)
+        yield {"id": f"{task}-{number:05}", "task": task, **row}
+
+
+def _about(draw: random.Random, chosen: Sequence[Document], task: str) -> dict[str, Any]:
+    first = chosen[0]
+    about = {name: getattr(first, name) for name in ("title", "topic", "language", "source")}
+    shared = {**about, "texts": [one.text for one in chosen]}
+    if task == "fact":
+        difficulty = draw.choice(tuple(_CONDITIONS))
+        return {**shared, "difficulty": difficulty, "conditions": draw.randint(*_CONDITIONS[difficulty])}
+    parts = EVALUATED if task == "evaluation" else tuple(f"article {n}" for n in range(1, ARTICLES + 1))
+    return {**shared, "removed": draw.choice(parts)}
+
+
+def _creative(draw: random.Random, languages: Sequence[str], task: str) -> dict[str, Any]:
+    language = draw.choice(languages)
+    difficulty = draw.choice(tuple(_CONDITIONS))
+    wanted = draw.randint(*_CONDITIONS[difficulty]) - _FIXED
+    pool = [
+        one for one in table(__package__, "requirements")["requirements"] if one.get("form", task) == task
+    ]
+    chosen: dict[str, str] = {}
+    for one in draw.sample(pool, len(pool)):
+        if len(chosen) < wanted:
+            chosen.setdefault(one["group"], one[language])
+    about = {"language": language, "difficulty": difficulty, "conditions": wanted + _FIXED}
+    return {**about, "texts": [], "requirements": list(chosen.values())}
 
 
 def statistics(path: Path) -> dict[str, Any]:
-    """Return how many queries a benchmark holds, read line by line.
+    """Return how many queries a benchmark holds (Tables 1 and 8), read line by line.
 
     Returns:
-        ``tasks``: task -> ``easy``, ``hard`` and ``total``, with ``topics``; tasks of missing material have no
-        difficulty and ``missing`` instead: part -> queries. ``total`` counts all queries.
+        ``total`` and ``tasks``: task -> ``total``, and value -> queries for ``difficulty``, ``missing`` and ``topic``.
     """
-    counts: Counter[tuple[str, str, str]] = Counter()
+    names = ("difficulty", "missing", "topic")
+    counts = {task: {name: Counter[str]() for name in names} for task in TASKS}
+    totals: Counter[str] = Counter()
     with path.open(encoding="utf-8") as lines:
         for row in map(json.loads, lines):
-            counts.update((row["task"], name, row[name]) for name in ("difficulty", "topic", "missing"))
-
-    def of(task: str, name: str) -> dict[str, int]:
-        return {
-            said: counts[found]
-            for found in sorted(counts)
-            if found[:2] == (task, name) and (said := found[2])
-        }
-
-    tasks: dict[str, Any] = {}
-    for task in TASKS:
-        own = {"easy": 0, "hard": 0, **of(task, "difficulty")} if task in OMISSION else {}
-        lacking = {} if task in OMISSION else {"missing": of(task, "missing")}
-        total = sum(counts[found] for found in counts if found[:2] == (task, "difficulty"))
-        tasks[task] = {**own, "total": total, "topics": of(task, "topic"), **lacking}
-    return {"tasks": tasks, "total": sum(one["total"] for one in tasks.values())}
+            totals[row["task"]] += 1
+            for name, found in counts[row["task"]].items():
+                found.update([row[name]] if row[name] else [])
+    tasks = {
+        task: {"total": totals[task], **{name: dict(sorted(found.items())) for name, found in one.items()}}
+        for task, one in counts.items()
+    }
+    return {"tasks": tasks, "total": totals.total()}

@@ -7,7 +7,8 @@ depends on a missing query, response or article is response evaluation.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, TypeAlias
 
@@ -16,94 +17,158 @@ from ...evaluation.metrics import Metric, mean, pair_sums
 from ...evaluation.rows import Row
 from ...evaluation.scores import Scores
 from ...evaluation.shares import Share, shares
-from ...programs.faithqa.scoring import MARKS, Category, Mark, failure_shares
+from ...programs.faithqa.scoring import MARKS, TOP
+from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
+from ...report.table import Table, table
 from .assess import Assessed, Response
 
-__all__ = ["Cell", "cells", "compare", "missing_rates", "violations"]
+__all__ = ["BREAKDOWNS", "Breakdown", "compare"]
 
-Key: TypeAlias = Callable[[Response], tuple[str, ...] | None]
-"""The cell of a table that a response belongs to; ``None`` for none."""
-Cell: TypeAlias = dict[str, Share]
-"""``perfect``, the share of responses without a violated constraint; ``score``, their mean Constraint Score; and
-``factual``: of hallucinated responses that were checked, the share whose facts are accurate."""
+Count: TypeAlias = tuple[Response, Sequence[str], str, float, float]
+"""A response, the row of its task and the column that it is counted in, and the part and whole that it adds."""
 
-_ANALYSIS: Final = ("relationship", "summary")
-_SCALE: Final = Scores(0, 10)
+_SCALE: Final = Scores(0, TOP)
 _MEAN: Final = Metric(
-    name="Constraint Score", statistics=pair_sums(lambda most, score: (score, 1.0), mean, 2), high=10.0
+    name="Constraint Score", statistics=pair_sums(lambda most, score: (score, 1.0), mean, 2), high=TOP
 )
 
 
-def cells(model: Assessed, key: Key) -> dict[tuple[str, ...], Cell]:
-    """Return a model's cells of a table, in order; responses without a score are in none."""
-    groups: dict[tuple[str, ...], list[Response]] = defaultdict(list)
-    for one in model.responses:
-        name = key(one)
-        if name is not None and one.score is not None:
-            groups[name].append(one)
-    return {name: _cell(groups[name]) for name in sorted(groups)}
+@dataclass(frozen=True)
+class Breakdown:
+    """One table of the paper: shares by row and column, with clustered 95 % intervals.
 
+    Attributes:
+        title: what is shown of what.
+        tasks: of the responses that it is about; those without a score are left out.
+        columns: in their order; ``score`` is a mean on the scale of the Constraint Score.
+        counts: what is counted of such responses.
+    """
 
-def _cell(given: Sequence[Response]) -> Cell:
-    found = shares(
-        {
-            "perfect": [(_group(one), float(one.score == 10), 1.0) for one in given],
-            "score": [(_group(one), one.score or 0.0, 10.0) for one in given],
-            "factual": [(_group(one), float(one.facts == "accurate"), 1.0) for one in given if one.facts],
+    title: str
+    tasks: Sequence[Task]
+    columns: Sequence[str]
+    counts: Callable[[Sequence[Response]], Iterable[Count]]
+
+    def of(self, model: Assessed) -> dict[str, dict[str, Share]]:
+        """Return a model's shares: row -> column -> share, rows in the order of the tasks."""
+        given = [one for one in model.responses if one.question.task in self.tasks and one.score is not None]
+        counted: dict[tuple[int, str, str], list[tuple[str, float, float]]] = defaultdict(list)
+        for one, row, column, part, whole in self.counts(given):
+            key = self.tasks.index(one.question.task), " ".join((one.question.task, *row)), column
+            counted[key].append((_group(one), part, whole))
+        found: dict[str, dict[str, Share]] = defaultdict(dict)
+        for (_, row, column), share in shares({key: counted[key] for key in sorted(counted)}).items():
+            found[row][column] = share.of_scale(TOP) if column == "score" else share
+        return dict(found)
+
+    def to_json(self, model: Assessed) -> dict[str, Any]:
+        """Return a model's shares as JSON values."""
+        return {
+            row: {column: share.to_json() for column, share in shown.items()}
+            for row, shown in self.of(model).items()
         }
-    )
-    return {**found, "score": found["score"].of_scale(10.0)}
+
+    def table(self, models: Sequence[Assessed]) -> Table:
+        """Return the shares of several models, each with how many it is of."""
+        rows = [
+            [one.model, row, *(_cell(shown.get(name)) for name in self.columns)]
+            for one in models
+            for row, shown in self.of(one).items()
+        ]
+        return table(f"{self.title}: share [95 %] (of)", ("model", "what", *self.columns), rows)
+
+
+def _cell(share: Share | None) -> str:
+    return f"{share} ({share.of:.0f})" if share else "-"
 
 
 def _group(one: Response) -> str:
     return one.question.group or one.question.id
 
 
-def missing_rates(model: Assessed) -> dict[str, dict[str, Share]]:
-    """Return how models fail on missing material, as shares of responses with a score.
+def _scores(*names: str) -> Callable[[Sequence[Response]], Iterator[Count]]:
+    """Count by these properties of the query: Perfect, the score and, where they were checked, accurate facts."""
 
-    Returns:
-        Row -> column -> share. Of response evaluation, a row ``evaluation TOPIC`` with the rate of hallucinated
-        responses by missing part (``query``, ``response``, ``article``). Of content analysis, a row
-        ``TASK TOPIC`` with what kind of failure the hallucinated ones are: ``T1``, the missing article is not
-        mentioned; ``T2``, it is invented; ``other``.
-    """
-    tables: dict[tuple[str, str], list[tuple[str, float, float]]] = defaultdict(list)
-    for one in model.responses:
-        task, row = one.question.task, f"{one.question.task} {one.question.topic or '-'}"
-        if one.score is None:
-            continue
-        if task == "evaluation":
-            tables[row, one.question.missing].append((_group(one), float(one.score < 10), 1.0))
-        if task in _ANALYSIS and one.score < 10:
-            for name in ("T1", "T2", "other"):
-                tables[row, name].append((_group(one), float(_kind(one) == name), 1.0))
-    found: dict[str, dict[str, Share]] = defaultdict(dict)
-    for (row, column), share in shares({key: tables[key] for key in sorted(tables)}).items():
-        found[row][column] = share
-    return dict(found)
+    def counts(given: Sequence[Response]) -> Iterator[Count]:
+        for one in given:
+            row = [getattr(one.question, name) for name in names]
+            yield one, row, "perfect", float(one.score == TOP), 1.0
+            yield one, row, "score", one.score or 0.0, TOP
+            if one.facts:
+                yield one, row, "factual", float(one.facts == "accurate"), 1.0
+
+    return counts
 
 
-def _kind(one: Response) -> str:
-    """Return how a response to incomplete material fails: its marks are notice, request and no invention."""
-    notice, _, invention = (*one.marks, "", "", "")[:3]
-    if invention != "satisfied":
-        return "T2"
-    return "T1" if notice != "satisfied" else "other"
+def _hallucinated(given: Sequence[Response]) -> Iterator[Count]:
+    for one in given:
+        yield one, [one.question.topic], one.question.missing, float(one.score != TOP), 1.0
 
 
-def violations(model: Assessed) -> dict[str, Mapping[Category, Mapping[Mark, float]]]:
-    """Return what was violated (Figure 4): task -> category -> mark -> share of the task's violated constraints."""
-    found: dict[str, list[Any]] = defaultdict(list)
-    for one in model.responses:
-        found[one.question.task] += [
-            pair for pair in zip(one.question.categories, one.marks, strict=False) if pair[1] in MARKS
-        ]
-    return {
-        task: failure_shares(found[task])
-        for task in sorted(found)
-        if any(mark != "satisfied" for _, mark in found[task])
-    }
+def _failures(given: Sequence[Response]) -> Iterator[Count]:
+    """Count how hallucinated responses fail: their marks are notice, request and no invention."""
+    for one in given:
+        if one.score != TOP:
+            notice, _, invention = (mark == "satisfied" for mark in one.marks)
+            kind = "other" if notice and invention else "T1" if invention else "T2"
+            for name in _FAILURES:
+                yield one, [one.question.topic], name, float(name == kind), 1.0
+
+
+def _violations(given: Sequence[Response]) -> Iterator[Count]:
+    """Count each violated constraint in all rows of its task, so that the shares of a task sum to 1."""
+    found = [
+        (one, category, mark)
+        for one in given
+        for category, mark in zip(one.question.categories, one.marks, strict=True)
+        if mark in _VIOLATED
+    ]
+    rows = {(one.question.task, category) for one, category, _ in found}
+    for one, category, mark in found:
+        for row in (name for task, name in rows if task == one.question.task):
+            for column in _VIOLATED:
+                yield one, [row], column, float((row, column) == (category, mark)), 1.0
+
+
+_FAILURES: Final = ("T1", "T2", "other")
+_VIOLATED: Final = MARKS[1:]
+_SCORED: Final = ("perfect", "score")
+BREAKDOWNS: Final[Mapping[str, Breakdown]] = {
+    "overview": Breakdown(
+        "by task: perfect (no constraint violated) and Constraint Score (as Table 3)",
+        TASKS,
+        _SCORED,
+        _scores(),
+    ),
+    "facts": Breakdown(
+        "facts by topic and difficulty (as Table 4; factual: hallucinated responses with accurate facts)",
+        ("fact",),
+        (*_SCORED, "factual"),
+        _scores("topic", "difficulty"),
+    ),
+    "creative": Breakdown(
+        "creative writing by form and difficulty (as Table 9)",
+        ("story", "poem"),
+        _SCORED,
+        _scores("difficulty"),
+    ),
+    "missing": Breakdown(
+        "hallucinated evaluations by topic and missing part (as Table 10)",
+        ("evaluation",),
+        EVALUATED,
+        _hallucinated,
+    ),
+    "failures": Breakdown(
+        "hallucinated analyses by topic (as Table 11; T1: the missing article is not mentioned, T2: it is made up)",
+        ANALYSIS,
+        _FAILURES,
+        _failures,
+    ),
+    "violations": Breakdown(
+        "violated constraints of a task by category (as Figure 4)", TASKS, _VIOLATED, _violations
+    ),
+}
+"""Name in JSON -> table."""
 
 
 def compare(found: Sequence[Assessed], seed: int = 0) -> tuple[Contrast, ...]:
@@ -113,4 +178,4 @@ def compare(found: Sequence[Assessed], seed: int = 0) -> tuple[Contrast, ...]:
 
 
 def _row(one: Response) -> Row:
-    return Row(id=one.question.id, group=_group(one), gold=(10.0,), predicted=(one.score,), failed=one.failed)
+    return Row(id=one.question.id, group=_group(one), gold=(TOP,), predicted=(one.score,), failed=one.failed)

@@ -19,6 +19,7 @@ from ...gold.documents import read_documents
 from ...gold.readers import read
 from ...programs.faithqa.facts import DRAWS, FACT_CHECK, CheckThenRetrieve
 from ...programs.judge import Judge
+from ...programs.stepwise import Making
 from ...text.passages import passages
 from ...text.terms import content_terms
 
@@ -93,10 +94,6 @@ class Corpus:
         """Return the nearest passages."""
         return passages_of(self.path).search(query)
 
-    def program(self) -> CheckThenRetrieve:
-        """Return a fact check that looks there."""
-        return CheckThenRetrieve(self)
-
 
 def fact_check(corpus: str) -> Judge:
     """Return ``fact-check-retrieval``: with a second verification against passages of a corpus.
@@ -115,6 +112,6 @@ def fact_check(corpus: str) -> Judge:
         name="fact-check-retrieval",
         variant="retrieval",
         description="FAITHQA: the same; errors found are checked again against passages of a corpus",
-        program=Corpus(corpus).program,
+        program=Making(CheckThenRetrieve, (Corpus(corpus),)),
         most_calls=DRAWS + 1,
     )

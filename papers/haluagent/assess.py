@@ -15,7 +15,7 @@ from ...cases import Case
 from ...errors import UsageError
 from ...evaluation.prevalence import Tallies, tallies
 from ...gold.goldset import Gold
-from ...jobs.assessing import AssessedModels, Calibrated, Replies, unseen
+from ...jobs.assessing import AssessedModels, Calibrated, Replies, unseen, verdicts
 from ...keeping.loading import LoadedJudge
 from ...programs.answering import answering
 from ...programs.haluagent.judges import QA_CONFLICT
@@ -123,17 +123,15 @@ class ItemAssessment(AssessedModels[Assessed]):
         self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]
     ) -> Assessed:
         """Return one model's rates; that of generative items is corrected by the judge's errors on gold."""
-        free = [
-            (place, item, text)
+        cases = [
+            _case(item, text, place) if isinstance(item, Generative) and text and not failed else None
             for place, (item, (text, failed)) in enumerate(zip(self.items, said, strict=True))
-            if isinstance(item, Generative) and text and not failed
         ]
-        cases = [_case(item, text, place) for place, item, text in free]
-        verdicts = judge.asker().ask_all(cases, lambda index, verdict: on_step())
-        judged = {place: verdict for (place, _, _), verdict in zip(free, verdicts, strict=True)}
         found = tuple(
-            _found(item, text, failed, judged.get(place))
-            for place, (item, (text, failed)) in enumerate(zip(self.items, said, strict=True))
+            _found(item, text, failed, verdict)
+            for item, (text, failed), verdict in zip(
+                self.items, said, verdicts(judge, cases, on_step), strict=True
+            )
         )
         return Assessed(
             model=model,

@@ -177,17 +177,18 @@ class ObjectSet(BaseAnswer):
         )
 
     def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
-        """Count objects, and rows with one."""
-        return {"objects": len(values[0] or ()), "with_object": bool(values[0])}
+        """Count objects, rows with one, and whatever else was counted in reading them."""
+        return {"objects": len(values[0] or ()), "with_object": bool(values[0]), **counts}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        """Return the objects, and the rows with one."""
-        return {name: int(sums.get(name, 0)) for name in ("objects", "with_object")}
+        """Return the same over all rows."""
+        return {name: int(value) for name, value in {"objects": 0, "with_object": 0, **sums}.items()}
 
     def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
         """Return the same for people."""
         found = self.totals(sums)
-        return (f"{found['objects']} objects in {found['with_object']} rows",)
+        words = f"{found.pop('objects')} objects in {found.pop('with_object')} rows"
+        return ("; ".join([words, *(f"{count} {name}" for name, count in found.items())]),)
 
     def parser_rule(self) -> dict[str, Any]:
         """Return that the list holds the objects."""

@@ -36,7 +36,8 @@ class Sentences(PerSentence):
     """One label for each sentence of a response, given by number.
 
     Attributes:
-        field: the output field, a list of items with ``n`` (1-based) and ``label``.
+        field: the output field, a list of items with ``n`` (1-based) and ``label``; ``evidence`` of theirs is kept
+            as the reasoning.
         unit: the input field with the list of sentences; rendered one to a line, numbered.
     """
 
@@ -84,7 +85,7 @@ class Sentences(PerSentence):
         sure = {number: next(iter(said)) for number, said in found.items() if len(said) == 1}
         return Reading(
             values=tuple(sure.get(number) for number in range(1, count + 1)),
-            reasoning=reasoning_of(reply),
+            reasoning=reasoning_of(reply) or _evidence(items),
             extra=extra,
             duplicated=len(found) - len(sure),
         )
@@ -131,6 +132,14 @@ def numbered(sentences: Sequence[str], places: Sequence[int] | None = None) -> s
 def shown(sentence: str) -> str:
     """Return a sentence as a prompt shows it: on one line, and ``(blank)`` for nothing."""
     return one_line(sentence) or "(blank)"
+
+
+def _evidence(items: Any) -> str:
+    """Return a line for each item that gives its evidence."""
+    given = [item for item in items if member(item, "evidence")] if isinstance(items, list | tuple) else []
+    return "\n".join(
+        f"{member(one, 'n')}. {member(one, 'label')}: {member(one, 'evidence')}" for one in given
+    )
 
 
 def _pair(item: Any) -> tuple[int | None, Any]:

@@ -30,6 +30,8 @@ __all__ = [
     "Written",
 ]
 
+_DATA: Final = table(__package__, "forms")
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -81,22 +83,19 @@ class Edge:
 
     def verify(self, text: str) -> Finding:
         """Look at the first or the last letter, words or mark; punctuation and case do not count for the first two."""
-        found = self._found(text)
-        return Finding(found in {self._plain(option) for option in self.options}, f"{self.at}: {found!r}")
+        wanted = [self._units(option) for option in self.options]
+        units, length = self._units(text), max(map(len, wanted))
+        found = units[:length] if self.at == "start" else units[-length:]
+        return Finding(found in wanted, f"{self.at}: {' '.join(found)!r}")
 
-    def _plain(self, option: str) -> str:
-        return option if self.kind == "mark" else letters(option)
-
-    def _found(self, text: str) -> str:
-        if self.kind == "mark":
-            bare = text.strip().strip("\"'”’」』)*_")
-            return bare[-1:] if self.at == "end" else bare[:1]
-        if self.kind == "letter":
-            bare = letters(text)
-            return bare[-1:] if self.at == "end" else bare[:1]
-        words = [letters(word) for word in parts(text, "word")]
-        length = max(len(parts(option, "word")) for option in self.options)
-        return "".join(words[-length:] if self.at == "end" else words[:length])
+    def _units(self, text: str) -> list[str]:
+        match self.kind:
+            case "mark":
+                return list(text.strip().strip("\"'”’」』)*_"))
+            case "letter":
+                return list(letters(text))
+            case "word":
+                return [letters(word) for word in parts(text, "word")]
 
 
 @dataclass(frozen=True)
@@ -170,17 +169,11 @@ def _is_json(text: str) -> bool:
         return False
 
 
-_NUMERALS: Final = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
-    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundreds?|thousands?|millions?)\b",
-    re.IGNORECASE,
-)
-
 FORMS: Final[Mapping[str, Callable[[str], bool]]] = {
     "bulleted list": lambda text: _is_list(text, 0),
     "numbered list": lambda text: _is_list(text, 1),
     "JSON": _is_json,
-    "no numbers": lambda text: not _NUMERALS.search(text),
+    "no numbers": lambda text: not re.search(_DATA["numeral"], text, re.IGNORECASE),
     "no dialogue": lambda text: not re.search(r"[“”\"「」『』]", text),
     "upper case": lambda text: text == text.upper() and text != text.lower(),
     "lower case": lambda text: text == text.lower() and text != text.upper(),
@@ -200,7 +193,7 @@ class Formed:
         return Finding(holds, self.form if holds else f"not: {self.form}", lacking="list" in self.form)
 
 
-SCRIPTS: Final[Mapping[str, str]] = table(__package__, "forms")["scripts"]
+SCRIPTS: Final[Mapping[str, str]] = _DATA["scripts"]
 """Language -> the letters it is written in."""
 
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import dspy
 
-from ...cases import Case
-from ...errors import UsageError
 from ...signatures.faithqa import IntentRating, MapConstraints, SatisfiedConstraints, ScoreResponse
 from ...text.escaping import defuse
 from ..answers.base import by_number, member
 from ..answers.score import Score
+from ..answers.sentences import Sentences
 from ..judge import Judge
-from ..state import Demo
-from ..stepwise import Steps, Stepwise
+from ..stepwise import Making, Steps, Stepwise
 from .constraints import Item, constraints_of, lines_of, missing_of
 from .facts import FACT_CHECK
 from .mapping import ConstraintSet, MapBySteps, demonstrations, items_of
-from .rows import ForResponses, MarkRow, QueryRow, ScoreRow, mark_case
-from .satisfaction import Marks, Satisfaction
+from .rows import ForResponses, MarkRow, QueryRow, ScoreRow
+from .satisfaction import Satisfaction
 from .scoring import DEFAULT_WEIGHTS, MARKS, PRIORITY, Weights, band, constraint_score
 
 __all__ = [
@@ -74,43 +71,36 @@ class MapAndScore(Stepwise):
         marks = by_number(marked.get("marks"), MARKS)
         if set(marks) != set(range(1, len(constraints) + 1)):
             return dspy.Prediction(score=None, reasoning="not every constraint was marked")
-        satisfied = [member(marks[number], "label") == "satisfied" for number in sorted(marks)]
-        score = constraint_score([one.category for one in constraints], satisfied, self._weights)
-        shown = [f"missing: {', '.join(missing_of(items or ()))}"] if missing_of(items or ()) else []
+        satisfied, shown = [], [f"missing: {part}" for part in missing_of(items or ())]
         for number, one in enumerate(constraints, 1):
             label, evidence = (member(marks[number], name) for name in ("label", "evidence"))
+            satisfied.append(label == "satisfied")
             shown.append(f"{PRIORITY[one.category]} {one.category} ({one.text}): {label}: {evidence or ''}")
+        score = constraint_score([one.category for one in constraints], satisfied, self._weights)
         shown += [f"{rejected} constraints rejected"] if rejected else []
         return dspy.Prediction(score=score, reasoning="\n".join([*shown, f"{score:.2f}: {band(score)}"]))
 
 
 class AgreeingRating(Stepwise):
-    """Asks for a rating until two agree (appendix A.4): at least twice, at most ``most`` times.
+    """Asks for a rating until two agree (appendix A.4): at least twice, at most :data:`MOST_RATINGS` times.
 
     Its prediction has ``score``, ``None`` if no two agreed, and ``reasoning``: the ratings.
     """
 
-    def __init__(self, most: int = MOST_RATINGS) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        if most < 2:
-            raise UsageError(f"no two of {most} ratings can agree", hint="give at least 2")
         self.rate = dspy.Predict(IntentRating)
-        self._most = most
 
     def steps(self, **inputs: Any) -> Steps:
         """Rate again as long as no rating came twice."""
         given: Counter[Any] = Counter()
         agreed = None
-        while agreed is None and given.total() < self._most:
+        while agreed is None and given.total() < MOST_RATINGS:
             said = (yield self.rate, inputs).get("score")
             given[said] += 1
             agreed = said if said is not None and given[said] > 1 else None
         words = ", ".join(map(str, given.elements()))
         return dspy.Prediction(score=agreed, reasoning=f"ratings: {words}")
-
-
-def _mapping_demos(case: Case) -> Mapping[str, Demo]:
-    return demonstrations(case, "self")
 
 
 CONSTRAINTS: Final = Judge(
@@ -119,7 +109,7 @@ CONSTRAINTS: Final = Judge(
     signature=MapConstraints,
     answer=_ITEMS,
     rows=QueryRow,
-    demonstrations=_mapping_demos,
+    demonstrations=demonstrations,
     bundled=_GOLD,
 )
 CONSTRAINTS_STEPS: Final = replace(
@@ -134,10 +124,9 @@ SATISFACTION: Final = Judge(
     name="satisfaction",
     description="FAITHQA: which constraints of a query a response satisfies, omits or misinterprets",
     signature=SatisfiedConstraints,
-    answer=Marks(field="marks", unit="constraints", labels=MARKS, positive=frozenset(MARKS[1:])),
+    answer=Sentences(field="marks", unit="constraints", labels=MARKS, positive=frozenset(MARKS[1:])),
     program=Satisfaction,
     rows=MarkRow,
-    to_case=mark_case,
     expand=ForResponses(field="marks"),
     bundled=_GOLD,
 )
@@ -173,16 +162,6 @@ FAITHQA_JUDGES: Final = (
 """The judges of intent hallucination."""
 
 
-@dataclass(frozen=True)
-class _Weighted:
-    """Makes the program of other weights; a frozen value, so that equal judges are equal."""
-
-    weights: Weights
-
-    def __call__(self) -> MapAndScore:
-        return MapAndScore(self.weights)
-
-
 def constraint_score_judge(weights: Weights) -> Judge:
     """Return ``constraint-score`` with other weights, under a name of its own: ``constraint-score-5-3-1``.
 
@@ -190,4 +169,4 @@ def constraint_score_judge(weights: Weights) -> Judge:
     """
     values = (weights.mandatory, weights.important, weights.optional)
     name = "-".join(["constraint-score", *(f"{value:g}".replace(".", "p") for value in values)])
-    return replace(CONSTRAINT_SCORE, name=name, variant="weighted", program=_Weighted(weights))
+    return replace(CONSTRAINT_SCORE, name=name, variant="weighted", program=Making(MapAndScore, (weights,)))

@@ -54,28 +54,8 @@ class ConstraintSet(ObjectSet):
         if items is None:
             return Reading(values=(None,), problem="no list of constraints")
         value = self.of_json([item.model_dump() for item in items])
-        return Reading(values=(value,), reasoning=reasoning_of(reply), counts={"unanchored": rejected})
-
-    def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
-        """Count constraints, queries that lack something, and constraints that were rejected."""
-        items = [_item(one) for one in values[0] or ()]
-        return {
-            "constraints": sum(item.category != MISSING for item in items),
-            "incomplete": bool(missing_of(items)),
-            "unanchored": counts.get("unanchored", 0),
-        }
-
-    def totals(self, sums: Mapping[str, float]) -> dict[str, Any]:
-        """Return the same over all rows."""
-        return {name: int(sums.get(name, 0)) for name in ("constraints", "incomplete", "unanchored")}
-
-    def total_words(self, sums: Mapping[str, float]) -> tuple[str, ...]:
-        """Return the same for people."""
-        found = self.totals(sums)
-        return (
-            f"{found['constraints']} constraints; {found['incomplete']} queries lack something that they speak of",
-            f"{found['unanchored']} constraints rejected: no words of the query support them",
-        )
+        counts = {"unanchored": rejected, "incomplete": bool(missing_of(items))}
+        return Reading(values=(value,), reasoning=reasoning_of(reply), counts=counts)
 
     def row_parts(self, values: Any) -> dict[str, Any]:
         """Return the constraints, and what is missing."""
@@ -128,7 +108,7 @@ class MapBySteps(Stepwise):
         return dspy.Prediction(missing=[], constraints=found.get("constraints"))
 
 
-def demonstrations(case: Case, predictor: str) -> dict[str, Demo]:
+def demonstrations(case: Case) -> Mapping[str, Demo]:
     """Return a query's gold as a demonstration of the predictor that gives both fields.
 
     Raises:
@@ -139,4 +119,4 @@ def demonstrations(case: Case, predictor: str) -> dict[str, Demo]:
     items = [_item(one) for one in case.gold[0]]
     missing = missing_of(items)
     constraints = [] if missing else [item.model_dump() for item in items]
-    return {predictor: {**case.inputs, "missing": missing, "constraints": constraints}}
+    return {"self": {**case.inputs, "missing": missing, "constraints": constraints}}

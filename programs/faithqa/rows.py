@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import pydantic
 
-from ...cases import Case, text_hash
+from ...cases import text_hash
 from ...signatures.faithqa import FactVerdict, Mark
 from .constraints import Item, constraints_of, line_of
 
-__all__ = ["FactRow", "ForResponses", "MarkRow", "QueryRow", "ScoreRow", "mark_case"]
+__all__ = ["FactRow", "ForResponses", "MarkRow", "QueryRow", "ScoreRow"]
 
 
 class _Asked(pydantic.BaseModel, extra="ignore"):
@@ -53,26 +53,9 @@ class FactRow(_Answered):
     verdict: FactVerdict | None = None
 
 
-def mark_case(row: MarkRow) -> Case:
-    """Return the row as a case; responses to one query belong together."""
-    inputs = {"query": row.query, "constraints": row.constraints, "response": row.response}
-    return Case(
-        inputs=inputs,
-        group=row.group or text_hash(row.query)[:12],
-        gold=None if row.marks is None else tuple(row.marks),
-    )
-
-
-class _Response(pydantic.BaseModel, extra="ignore"):
-    response: str = ""
-    marks: list[Mark | None] | None = None
-    score: float | None = None
-    verdict: FactVerdict | None = None
-
-
 class _Whole(QueryRow):
-    responses: list[_Response]
-    ratings: dict[str, list[_Response]] = pydantic.Field(default_factory=dict)
+    responses: list[dict[str, Any]]
+    ratings: dict[str, list[dict[str, Any]]] = pydantic.Field(default_factory=dict)
 
     @pydantic.model_validator(mode="after")
     def _same_number(self) -> _Whole:
@@ -104,13 +87,12 @@ class ForResponses:
         shared: dict[str, Any] = {"query": whole.query, "group": whole.group or text_hash(whole.query)[:12]}
         if self.field == "marks":
             shared["constraints"] = [line_of(one) for one in constraints_of(whole.constraints or ())]
-        found = []
+            if not shared["constraints"]:
+                return ()
+        rows = []
         for place, one in enumerate(whole.responses):
-            rated = {
-                rater: value
-                for rater, given in whole.ratings.items()
-                if (value := getattr(given[place], self.field)) is not None
-            }
-            mine = {**shared, "response": one.response, self.field: getattr(one, self.field)}
-            found.append({**mine, "ratings": rated} if rated else mine)
-        return found if self.field != "marks" or shared["constraints"] else ()
+            own = {name: one[name] for name in ("response", self.field) if name in one}
+            said = {rater: given[place].get(self.field) for rater, given in whole.ratings.items()}
+            ratings = {rater: value for rater, value in said.items() if value is not None}
+            rows.append({**shared, **own, **({"ratings": ratings} if ratings else {})})
+        return rows

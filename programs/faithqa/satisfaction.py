@@ -5,21 +5,17 @@ What code has decided is never asked for, and is marked so in the evidence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import dspy
 
 from ...signatures.faithqa import Constraint, Judgement, Mark, SatisfiedConstraints
 from ..answers.base import member
-from ..answers.reading import Reading
-from ..answers.sentences import Sentences
 from ..stepwise import Steps, Stepwise
 from .constraints import parse_lines
 from .reading import check_of
 
-__all__ = ["BY_CODE", "Marks", "Satisfaction", "checked"]
+__all__ = ["BY_CODE", "Satisfaction", "checked"]
 
 BY_CODE: Final = "counted by a program: "
 """How the evidence of a mark begins that no model gave."""
@@ -69,18 +65,3 @@ class Satisfaction(Stepwise):
 def _number(line: str) -> int:
     head = line.strip().partition(".")[0]
     return int(head) if head.isdecimal() else 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Marks(Sentences):
-    """A mark for each constraint, by its number; the evidence is kept as the reasoning."""
-
-    def read_partial(self, reply: Mapping[str, Any], count: int, places: Sequence[int]) -> Reading:
-        """Return the marks, and a line of evidence for each."""
-        reading = super().read_partial(reply, count, places)
-        items = reply.get(self.field)
-        lines = [
-            f"{member(item, 'n')}. {member(item, 'label')}: {member(item, 'evidence') or 'no evidence'}"
-            for item in (items if isinstance(items, list | tuple) else ())
-        ]
-        return replace(reading, reasoning="\n".join(lines))

@@ -6,7 +6,6 @@ models nor how the marks were made.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
@@ -15,10 +14,10 @@ from ...errors import UsageError
 from ...signatures.faithqa import Category, Mark
 
 __all__ = [
-    "CATEGORIES",
     "DEFAULT_WEIGHTS",
     "MARKS",
     "PRIORITY",
+    "TOP",
     "Band",
     "Category",
     "Mark",
@@ -26,7 +25,6 @@ __all__ = [
     "Weights",
     "band",
     "constraint_score",
-    "failure_shares",
 ]
 
 Priority = Literal["mandatory", "important", "optional"]
@@ -35,7 +33,8 @@ Priority = Literal["mandatory", "important", "optional"]
 Band = Literal["strong", "partial", "major"]
 """Strong adherence, partial satisfaction, major intent hallucination (section 4.2)."""
 
-CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
+TOP: Final = 10.0
+"""The score of a response that satisfies every constraint: Perfect."""
 MARKS: Final[tuple[Mark, ...]] = get_args(Mark)
 
 PRIORITY: Final[Mapping[Category, Priority]] = {
@@ -73,8 +72,7 @@ class Weights:
 
     def of(self, category: Category) -> float:
         """Return what a constraint of this category weighs."""
-        priority = PRIORITY[category]
-        return {"mandatory": self.mandatory, "important": self.important, "optional": self.optional}[priority]
+        return float(getattr(self, PRIORITY[category]))
 
 
 DEFAULT_WEIGHTS: Final = Weights()
@@ -97,8 +95,8 @@ def constraint_score(
         raise ValueError(f"{len(categories)} constraints and {len(satisfied)} marks give no score")
     heavy = [weights.of(category) for category in categories]
     if all(satisfied):
-        return 10.0  # exactly, whatever the weights: Perfect is counted by it
-    return 10 * sum(weight for weight, held in zip(heavy, satisfied, strict=True) if held) / sum(heavy)
+        return TOP  # exactly, whatever the weights: Perfect is counted by it
+    return TOP * sum(weight for weight, held in zip(heavy, satisfied, strict=True) if held) / sum(heavy)
 
 
 def band(score: float) -> Band:
@@ -107,18 +105,3 @@ def band(score: float) -> Band:
     The paper gives 7 to both lower bands; here it is ``major``.
     """
     return "strong" if score >= 9 else "partial" if score > 7 else "major"
-
-
-def failure_shares(marks: Sequence[tuple[Category, Mark]]) -> dict[Category, dict[Mark, float]]:
-    """Return how the violated constraints spread over categories, omissions and misinterpretations apart (Figure 4).
-
-    Returns:
-        Category -> mark -> share of all violated constraints; all shares sum to 1, or are 0 if none was violated.
-    """
-    violated: Counter[tuple[Category, Mark]] = Counter(
-        (category, mark) for category, mark in marks if mark != "satisfied"
-    )
-    total = sum(violated.values()) or 1
-    return {
-        category: {mark: violated[category, mark] / total for mark in MARKS[1:]} for category in CATEGORIES
-    }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 import dspy
 import pydantic
@@ -32,12 +32,26 @@ from ..stepwise import Steps, Stepwise
 from .constraints import MISSING, Item
 from .mapping import items_of
 
-__all__ = ["ARTICLES", "EVALUATED", "FAITHQA_QUERIES", "LIMIT", "OMISSION", "QueryPlan", "Task", "WriteQuery"]
+__all__ = [
+    "ANALYSIS",
+    "ARTICLES",
+    "EVALUATED",
+    "FAITHQA_QUERIES",
+    "LIMIT",
+    "OMISSION",
+    "TASKS",
+    "QueryPlan",
+    "Task",
+    "WriteQuery",
+]
 
 Task: TypeAlias = Literal["fact", "story", "poem", "evaluation", "relationship", "summary"]
 """The tasks of Table 1."""
+TASKS: Final[tuple[Task, ...]] = get_args(Task)
 OMISSION: Final[tuple[Task, ...]] = ("fact", "story", "poem")
 """Tasks in which models leave conditions out; in the others they misread what is missing."""
+ANALYSIS: Final[tuple[Task, ...]] = ("relationship", "summary")
+"""Tasks of content analysis."""
 ARTICLES: Final = 3
 """Articles of a content analysis."""
 EVALUATED: Final = ("query", "article", "response")
@@ -75,7 +89,7 @@ class QueryPlan(pydantic.BaseModel, extra="ignore"):
 
     @pydantic.model_validator(mode="after")
     def _whole(self) -> Self:
-        wanted = {"fact": 1, "evaluation": 1, "relationship": ARTICLES, "summary": ARTICLES}.get(self.task, 0)
+        wanted = ARTICLES if self.task in ANALYSIS else int(self.task in ("fact", "evaluation"))
         if len(self.texts) != wanted:
             raise ValueError(
                 f"a query of task {self.task} is written from {wanted} texts, not {len(self.texts)}"
@@ -188,12 +202,6 @@ def _conditions(plan: Mapping[str, Any], query: str, number: int) -> Check:
     return _check(fits, f"it sets {number} conditions and should be {plan['difficulty']}")
 
 
-def _case(row: QueryPlan) -> Case:
-    inputs = row.model_dump(exclude={"id", "group", "source"})
-    group = row.id or row.group
-    return Case(inputs=inputs, group=group, gold=(FAITHQA_QUERIES.checked.expected,), source=row.source)
-
-
 def _row(case: Case, item: CheckedItem, number: int) -> dict[str, Any]:
     plan, found = case.inputs, item.data
     return {
@@ -213,7 +221,6 @@ FAITHQA_QUERIES: Final = Generator(
     checks=_CHECKS,
     document="texts",
     rows=QueryPlan,
-    to_case=_case,
     to_row=_row,
     most_calls=3,
     case_calls=lambda case: (1, 1),

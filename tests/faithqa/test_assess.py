@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from small import cli, read_jsonl
 
 from jurist.errors import GoldError
 from jurist.papers.faithqa.assess import Assessed, Question, Response, is_benchmark, read_questions
-from jurist.papers.faithqa.results import cells, compare, missing_rates, violations
-from jurist.programs.faithqa.scoring import constraint_score
+from jurist.papers.faithqa.results import BREAKDOWNS, compare
 
 COMPLETE = (
     {"category": "action", "anchor": "Name", "text": "it names"},
@@ -36,10 +37,7 @@ def said(
         }
     )
     words = tuple(SHORT.get(mark) for mark in marks)
-    score = None
-    if None not in words:
-        score = constraint_score(question.categories, [word == "satisfied" for word in words])
-    return Response(question=question, text="x", marks=words, score=score, facts=facts)
+    return Response(question=question, text="x", marks=words, facts=facts)
 
 
 def model(*responses: Response, name: str = "a") -> Assessed:
@@ -47,13 +45,15 @@ def model(*responses: Response, name: str = "a") -> Assessed:
 
 
 def test_perfect_and_score_by_hand() -> None:
+    about = {"topic": "tech", "difficulty": "easy"}
     found = model(
-        said(1, "fact", "ss"),
-        said(2, "fact", "so", facts="accurate"),  # 3 of 5
-        said(3, "fact", "mo", facts="inaccurate"),
-        said(4, "fact", "s?"),  # not all marked: in no table
+        said(1, "fact", "ss", **about),
+        said(2, "fact", "so", facts="accurate", **about),  # 3 of 5
+        said(3, "fact", "mo", facts="inaccurate", **about),
+        said(4, "fact", "s?", **about),  # not all marked: in no table
     )
-    cell = cells(found, lambda one: (one.question.task,))["fact",]
+    assert BREAKDOWNS["overview"].of(found)["fact"]["score"].of == 3
+    cell = BREAKDOWNS["facts"].of(found)["fact tech easy"]
     assert cell["score"].of == 3
     assert cell["perfect"].value == pytest.approx(1 / 3)
     assert cell["score"].value == pytest.approx((10 + 6 + 0) / 3)
@@ -68,24 +68,42 @@ def test_missing_material_by_hand() -> None:
         said(1, "evaluation", "sss", missing="query", topic="health"),
         said(2, "evaluation", "oms", missing="query", topic="health"),
         said(3, "evaluation", "mmm", missing="article", topic="health"),
-        said(4, "summary", "oms", missing="article 2"),  # T1: not mentioned
-        said(5, "summary", "mmm", missing="article 1"),  # T2: invented
-        said(6, "summary", "sms", missing="article 3"),  # neither
-        said(7, "summary", "sss", missing="article 3"),
+        said(4, "summary", "oms", missing="article 2", topic="health"),  # T1: not mentioned
+        said(5, "summary", "mmm", missing="article 1", topic="health"),  # T2: invented
+        said(6, "summary", "sms", missing="article 3", topic="health"),  # neither
+        said(7, "summary", "sss", missing="article 3", topic="health"),
     )
-    rates = missing_rates(found)
+    rates = BREAKDOWNS["missing"].of(found)
     assert rates["evaluation health"]["query"].value == 0.5
     assert rates["evaluation health"]["article"].value == 1.0
-    assert {name: share.value for name, share in rates["summary -"].items()} == pytest.approx(
+    failures = BREAKDOWNS["failures"].of(found)["summary health"]
+    assert {name: share.value for name, share in failures.items()} == pytest.approx(
         {"T1": 1 / 3, "T2": 1 / 3, "other": 1 / 3}
     )
 
 
 def test_violations_by_hand() -> None:
-    found = violations(model(said(1, "fact", "so"), said(2, "fact", "mo"), said(3, "poem", "ss")))
-    assert set(found) == {"fact"}
-    assert found["fact"]["quantity"] == pytest.approx({"omitted": 2 / 3, "misinterpreted": 0})
-    assert found["fact"]["action"] == pytest.approx({"omitted": 0, "misinterpreted": 1 / 3})
+    assessed = model(said(1, "fact", "so"), said(2, "fact", "mo"), said(3, "poem", "ss"))
+    found = {
+        row: {mark: share.value for mark, share in shown.items()}
+        for row, shown in BREAKDOWNS["violations"].of(assessed).items()
+    }
+    assert found == {
+        "fact action": pytest.approx({"omitted": 0, "misinterpreted": 1 / 3}),
+        "fact quantity": pytest.approx({"omitted": 2 / 3, "misinterpreted": 0}),
+    }
+
+
+@given(st.lists(st.tuples(st.sampled_from(["fact", "poem"]), st.sampled_from(["ss", "so", "mo", "om"]))))
+def test_the_violations_of_a_task_sum_to_one(marked: list[tuple[str, str]]) -> None:
+    assessed = model(*(said(number, task, marks) for number, (task, marks) in enumerate(marked)))
+    found = BREAKDOWNS["violations"].of(assessed)
+    for task in {row.split()[0] for row in found}:
+        values = [
+            share.value for row, shown in found.items() if row.startswith(task) for share in shown.values()
+        ]
+        assert sum(values) == pytest.approx(1)
+    assert all(set(shown) == {"omitted", "misinterpreted"} for shown in found.values())
 
 
 def test_models_are_compared_on_the_same_queries() -> None:

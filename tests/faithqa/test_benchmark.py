@@ -14,9 +14,8 @@ from small import cli, read_jsonl
 from jurist.engines.offline.conditions import missing_parts
 from jurist.errors import UsageError
 from jurist.gold.documents import Document, read_documents
-from jurist.papers.faithqa.benchmark import statistics
-from jurist.papers.faithqa.plans import SHARES, TASKS, Plan, plan_rows
-from jurist.programs.faithqa.writing import FAITHQA_QUERIES, LIMIT, OMISSION, QueryPlan, WriteQuery
+from jurist.papers.faithqa.benchmark import SHARES, plan_rows, statistics
+from jurist.programs.faithqa.writing import FAITHQA_QUERIES, LIMIT, OMISSION, TASKS, QueryPlan, WriteQuery
 from jurist.text.tables import table
 
 from .test_judges import Scripted
@@ -25,7 +24,7 @@ DOCUMENTS = read_documents("faithqa-documents")
 
 
 def rows(size: int = 300, **more: Any) -> list[dict[str, Any]]:
-    return list(plan_rows(Plan(documents=DOCUMENTS, size=size, **more)))
+    return list(plan_rows(DOCUMENTS, size=size, **more))
 
 
 def test_a_longer_plan_begins_like_a_shorter_one() -> None:
@@ -67,11 +66,12 @@ def test_requirements_of_one_query_do_not_exclude_each_other() -> None:
         {"documents": DOCUMENTS, "size": 0},
         {"documents": [], "size": 3},
         {"documents": [Document(id="a", text="A text.")], "size": 3},
+        {"documents": DOCUMENTS, "size": 3, "tasks": ["song"]},
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        Plan(**given)
+        list(plan_rows(**given))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 import jurist
 from jurist.programs.faithqa.reading import check_of
-from jurist.programs.faithqa.scoring import CATEGORIES, MARKS
+from jurist.programs.faithqa.scoring import MARKS, PRIORITY
 
 FOLDER = Path(jurist.__file__).parent / "datasets" / "faithqa-mini"
 
@@ -48,7 +48,7 @@ def test_a_row_is_well_formed(row: dict[str, Any]) -> None:
     assert len(missing(row)) in (0, len(row["constraints"]))
     for constraint in row["constraints"]:
         assert constraint["anchor"] in row["query"]
-        assert constraint["category"] in (*CATEGORIES, "missing")
+        assert constraint["category"] in (*PRIORITY, "missing")
     for response in row["responses"]:
         assert len(response["marks"]) == (3 if missing(row) else len(row["constraints"]))
         assert set(response["marks"]) <= set(MARKS)
