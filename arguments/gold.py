@@ -32,7 +32,7 @@ __all__ = [
     "SplitGoldOptions",
 ]
 
-_RULES = ("unanimous", "majority", "adjudicated")
+_RULES = ("unanimous", "majority", "adjudicated", "reviewed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class SplitGoldOptions(CheckOptions):
 class AgreementOptions(JudgedGold):
     """Of ``jurist gold agreement``."""
 
-    merge: Literal["unanimous", "majority", "adjudicated"] | None = option(
+    merge: Literal["unanimous", "majority", "adjudicated", "reviewed"] | None = option(
         "--merge", choices=_RULES, help="list the units that this rule leaves ambiguous"
     )
     ordinal: bool = flag("--ordinal", help="the judge's labels are ordered: give the ordinal alpha too")
@@ -79,7 +79,7 @@ class ImportOptions(RowOptions, Printed):
         "PATH|NAME", nargs="+", type=name, help="files, sheets, exports, ...; several are joined"
     )
     output: str = option("--output", required=True, metavar="F.jsonl", help="the file to write")
-    merge: Literal["unanimous", "majority", "adjudicated"] | None = option(
+    merge: Literal["unanimous", "majority", "adjudicated", "reviewed"] | None = option(
         "--merge",
         choices=_RULES,
         help="make gold labels of the ratings by this rule; what it leaves ambiguous is written without a label",

@@ -52,15 +52,17 @@ REVIEW = Command(
     options=PageOptions,
     help="""\
 A page on this machine on which people label the units that matter: where raters differ, where the judge wavers or
-differs from gold, then what has no label. From the keyboard, with the guideline beside; several raters never see each
-other's labels. A label is on the disk before the page says that it is saved.
+differs from gold, then what has no label. JUDGE@V takes the gold and the cases of train and dev that it was compiled
+on, and asks first about those on which the prompts that were tried differ most. From the keyboard, with the guideline
+beside; several raters never see each other's labels. A label is on the disk before the page says that it is saved.
 """,
     examples="""\
 examples:
   jurist review fect claims.jsonl -o labels.jsonl --rater ann
   jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
   jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
-  jurist gold import fect claims.jsonl labels.jsonl --merge adjudicated --output gold2.jsonl
+  jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
+  jurist review fect@1 -o labels.jsonl
 
 Ctrl-C ends it; the same command goes on. Needs: pip install 'jurist[serve]'
 """,

@@ -35,7 +35,7 @@ from ..errors import UsageError
 from ..gold.columns import Rejects
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
-from ..keeping.artifacts import Store
+from ..keeping.artifacts import Artifact, Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.resolving import default_temperature
 from ..keeping.trust import Trust
@@ -48,6 +48,7 @@ __all__ = [
     "Bar",
     "budget_of",
     "gold_of",
+    "gold_source",
     "human",
     "judge_of",
     "labelling",
@@ -123,6 +124,13 @@ def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, l
     if bad and bad.count:
         remark(f"{bad.count} rows of {gold.source} cannot be used and are in {bad.path}, with the reasons")
     return gold
+
+
+def gold_source(artifact: Artifact, store: Store) -> str:
+    """Return what to read for the gold that an artifact was proven on: a name, or where its file is now."""
+    about = artifact.card["gold"]
+    source = str(about.get("source") or about["name"])
+    return str(store.file(Path(source))) if Path(source).suffix else source
 
 
 def verified(judge: Judge, options: VerifierPromptOptions, store: Store) -> Judge:

@@ -23,6 +23,7 @@ from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
 from ..report.raters import ceiling_card
 from ..report.scores import OFFLINE, spend_line
+from ..report.succession import Succession, against_before
 from .approving import agree
 from .common import (
     gold_of,
@@ -77,11 +78,13 @@ def run(options: CompileOptions) -> Result:
             on_open=opened,
         )
     raters = _Raters.of(plan)
+    succession = against_before(compiled.artifact, plan.judge, store)
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
     written, told = compiled_parts(compiled, plan.split.dev, store) if judge.role == "generator" else ([], {})
     return Result(
-        data={**about, **compiled.artifact.card, **raters.to_json(), **told, "forecast": seen.to_json()},
-        body=[*written, *_body(compiled, plan, raters)],
+        data={**about, **compiled.artifact.card, **raters.to_json(), **told, "forecast": seen.to_json()}
+        | ({"against_before": succession.to_json()} if succession else {}),
+        body=[*written, *_body(compiled, plan, raters, succession)],
     )
 
 
@@ -164,11 +167,12 @@ class _Raters:
         return [line for line in (ceiling_line(self.ceiling), *strata_lines(self.strata)) if line]
 
 
-def _body(compiled: Compiled, plan: Plan, raters: _Raters) -> list[Part]:
+def _body(compiled: Compiled, plan: Plan, raters: _Raters, succession: Succession | None) -> list[Part]:
     card, result = compiled.artifact.card, compiled.result
     ended = "" if result.ending == "finished" else f"; ended early: {result.reason}"
     return [
         *proof_parts(card, compiled.proof.decision, *raters.lines()),
+        *([succession.words] if succession else []),
         changed_line(result.board.basic.state, compiled.artifact),
         f"{spend_line(card['spend'])}; {len(result.board.candidates)} candidates{ended}",
         kept_line(compiled.artifact, latest=compiled.latest),

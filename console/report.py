@@ -15,7 +15,7 @@ from ..report.artifact import ArtifactReport
 from ..report.document import Document
 from ..report.page import as_page
 from ..report.saved import saved_report
-from .common import store_of, write_text
+from .common import gold_source, store_of, write_text
 from .printing import Result
 
 __all__ = ["run"]
@@ -57,9 +57,7 @@ def _gold(named: str | None, artifact: Artifact, judge: Judge, store: Store) -> 
                 f"{named} holds no case that {artifact.ref} was proven on", hint="name its own gold set"
             )
         return gold, ""
-    about = artifact.card["gold"]
-    source = str(about.get("source") or about["name"])
     try:
-        return Gold.load(store.file(Path(source)) if Path(source).suffix else source, judge), ""
+        return Gold.load(gold_source(artifact, store), judge), ""
     except GoldError as error:
         return None, f"{error.message}; name the gold with --gold"

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
 from ..arguments.review import PageOptions
+from ..cases import Case
 from ..errors import GoldError, JuristError, UsageError
 from ..gold.goldset import Gold, bundled_names
 from ..gold.label_journal import LabelJournal
 from ..gold.merging import unit_ratings
-from ..gold.review import candidates, read_judged, review_lines
+from ..gold.review import Judged, candidates, judged_in_search, read_judged, review_lines
 from ..gold.sheets_out import SheetLine, open_lines
-from ..keeping.locating import find_judge
+from ..keeping.artifacts import Artifact
+from ..keeping.locating import find_judge, judge_of
 from ..keeping.locking import alone
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from ..report.history import chosen_candidate
 from ..report.reviewing import Review, application
-from .common import gold_of, store_of
+from .common import gold_of, gold_source, store_of
 from .gold import gold_name
 from .printing import Result, remark
 
@@ -30,10 +33,15 @@ _DIFFER = "raters differ"
 
 def run(options: PageOptions) -> Result:
     """Serve the page until Ctrl-C; return how far it came, and what to do with it."""
-    judge = find_judge(options.judge, store_of(options))
-    name = gold_name(options)
+    store = store_of(options)
+    artifact = store.load(options.judge) if "@" in options.judge else None
+    judge = find_judge(options.judge, store) if artifact is None else judge_of(artifact, store)
+    named = artifact is None or options.place or options.named
+    name = gold_name(options) if named or artifact is None else gold_source(artifact, store)
     gold = gold_of(name, judge, options, labelled=False)
-    lines = list(_ranked(options, gold))[: options.top]
+    known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
+    judged = _judged(options, artifact, judge, known)
+    lines = list(_ranked(judged, gold, known, every=options.every))[: options.top]
     if not lines:
         hint = "--all takes every unit, --verdicts those that the judge wavers on"
         raise UsageError("there is no unit to review: each has a label on which nothing differs", hint=hint)
@@ -53,7 +61,7 @@ def run(options: PageOptions) -> Result:
         _serve(review, options.port)
     labels = journal.labels()
     raters = {one.rater for one in labels}
-    then = f"jurist gold import {judge.name} {name} {path} --merge adjudicated --output NEW.jsonl"
+    then = f"jurist gold import {judge.name} {name} {path} --merge reviewed --output NEW.jsonl"
     return Result(
         data={"labels": len(labels), "raters": sorted(raters), "units": len(lines), "file": str(path)},
         body=[
@@ -64,17 +72,27 @@ def run(options: PageOptions) -> Result:
     )
 
 
-def _ranked(options: PageOptions, gold: Gold) -> Iterator[SheetLine]:
+def _judged(
+    options: PageOptions, artifact: Artifact | None, judge: Judge, known: Mapping[str, Case]
+) -> list[Judged]:
+    """Return what the judge said: in a run that was named, else in the search that made the artifact."""
+    if options.verdicts is not None:
+        return read_judged(options.verdicts, judge)
+    if artifact is None:
+        return []
+    return judged_in_search(artifact.matrix(), chosen_candidate(artifact), judge, known)
+
+
+def _ranked(
+    judged: Sequence[Judged], gold: Gold, known: Mapping[str, Case], *, every: bool
+) -> Iterator[SheetLine]:
     """Yield the units, those first on which a label is worth most: uncertainty first, then what has no label."""
     answer, given = gold.judge.answer, set()
-    known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
-    found: list[tuple[float, SheetLine]] = []
-    if options.verdicts is not None:
-        seen = candidates(read_judged(options.verdicts, gold.judge), gold.judge, known)
-        for one, line in zip(seen, review_lines(seen, known), strict=True):
-            found.append(
-                (one.split, SheetLine(case=line.case, unit=line.unit, notes={"why": line.notes["why"]}))
-            )
+    seen = candidates(judged, gold.judge, known)
+    found = [
+        (one.split, SheetLine(case=line.case, unit=line.unit, notes={"why": line.notes["why"]}))
+        for one, line in zip(seen, review_lines(seen, known), strict=True)
+    ]
     for case in known.values():
         for unit, ratings in enumerate(unit_ratings(case) if case.ratings else ()):
             if len(set(ratings.values())) > 1:
@@ -83,7 +101,7 @@ def _ranked(options: PageOptions, gold: Gold) -> Iterator[SheetLine]:
                     votes[answer.text(value)] = votes.get(answer.text(value), 0) + 1
                 found.append((answer.spread(votes), SheetLine(case=case, unit=unit, notes={"why": _DIFFER})))
     found.sort(key=lambda pair: -round(pair[0], 9))
-    for line in (*(line for _, line in found), *open_lines(gold, every=options.every)):
+    for line in (*(line for _, line in found), *open_lines(gold, every=every)):
         if (line.case.id, line.unit) not in given:
             given.add((line.case.id, line.unit))
             yield line

@@ -39,9 +39,10 @@ __all__ = [
 
 G = TypeVar("G", bound=GoldData)
 
-Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated"]
+Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated", "reviewed"]
 """``unanimous``: all raters who labelled the unit agree. ``majority``: more than half of them do.
-``adjudicated``: the row's own gold label where it has one, else unanimous."""
+``adjudicated``: the row's own gold label where it has one, else unanimous. ``reviewed``: the majority, and the row's
+own gold label where there is none."""
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 _UNKNOWN: tuple[Category, ...] = ("unknown",)
@@ -104,8 +105,9 @@ def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = 
     given = [label for label in ratings.values() if label is not None]
     if not given or (rule == "adjudicated" and gold is not None):
         return gold
-    if rule == "majority":
-        return majority(given)
+    if rule in ("majority", "reviewed"):
+        most = majority(given)
+        return gold if most is None and rule == "reviewed" else most
     return given[0] if len(set(given)) == 1 else None
 
 

@@ -8,6 +8,7 @@ that decides.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ __all__ = [
     "Judged",
     "Reason",
     "candidates",
+    "judged_in_search",
     "read_judged",
     "review_lines",
     "rows_of",
@@ -126,6 +128,47 @@ def candidates(
             found.setdefault((line.id, unit), one)
     wanted = [one for one in found.values() if one.reasons]
     return sorted(wanted, key=lambda one: (-round(one.split, 9), one.margin))
+
+
+def judged_in_search(
+    matrix: Iterable[Mapping[str, Any]], chosen: str, judge: Judge, known: Collection[str]
+) -> list[Judged]:
+    """Return what all prompts of a search said, as if each had been a sample: where they differ, a label says most.
+
+    They are cases of train and dev: what people read of the sealed test would prove nothing any more.
+
+    Args:
+        matrix: as :meth:`~jurist.keeping.artifact_card.Artifact.matrix` returns it.
+        chosen: the candidate whose verdict counts; of a case that it was not asked about, the most frequent one does.
+        judge: whose they are.
+        known: the cases that can be shown; others are left out.
+    """
+    asked: dict[str, dict[str, Values]] = {}
+    for row in matrix:
+        values = tuple(None if one is None else judge.answer.of_json(one) for one in row["labels"])
+        if row["case"] in known:
+            asked.setdefault(row["case"], {})[row["candidate"]] = values
+    found = []
+    for line, (case, said) in enumerate(asked.items(), 1):
+        votes = [
+            Counter(value for value in unit if value is not None) for unit in zip(*said.values(), strict=True)
+        ]
+        most = tuple(max(unit, key=lambda value: unit[value], default=None) for unit in votes)
+        found.append(
+            Judged(
+                id=case,
+                values=said.get(chosen, most),
+                votes=tuple(
+                    {judge.answer.text(value): count for value, count in unit.items()} for unit in votes
+                ),
+                failed=False,
+                samples=len(said),
+                threshold=len(said) // 2 + 1,
+                source="",
+                line=line,
+            )
+        )
+    return found
 
 
 def review_lines(found: Iterable[Candidate], cases: Mapping[str, Case]) -> list[SheetLine]:

@@ -29,6 +29,7 @@ from .plotting import Series, element
 from .raters import ceiling_table
 from .robustness import robustness_about, robustness_table
 from .scores import OFFLINE, counts_line, spend_line
+from .succession import against_before
 from .table import Table, table
 from .unmeasured import unmeasured
 from .votes import calibration, drawn_fully, thresholds
@@ -158,12 +159,14 @@ class ArtifactReport:
     def _scores(self) -> Section:
         counted = Lines(texts=tuple(counts_line(system, self._card["counts"][system]) for system in _SYSTEMS))
         metric = self._card["decision"]["metric"]
+        succession = against_before(self.artifact, self.judge, self.store)
+        older = (Lines(texts=(f"Against the version before it: {succession.words}.",)),) if succession else ()
         return Section(
             name="scores",
             title="Scores",
             intro="On the sealed test, each with the interval that other cases of the same kind would mostly give. "
             "The star marks the metric that was compiled for.",
-            parts=(*score_parts(self._card["scores"], metric, "the sealed test"), counted),
+            parts=(*score_parts(self._card["scores"], metric, "the sealed test"), counted, *older),
         )
 
     def _classes(self) -> Section:

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small import cli
 
+from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
-from jurist.gold.review import candidates, read_judged, review_lines, rows_of
+from jurist.gold.review import candidates, judged_in_search, read_judged, review_lines, rows_of
 from jurist.gold.writing import write_jsonl
 from jurist.programs.answers.closed import ClosedLabel
 from jurist.programs.cognibench import COGNIBENCH
@@ -234,3 +235,34 @@ def test_the_sheet_command_from_rows_to_gold(tmp_path: Path, monkeypatch: pytest
     assert cli("gold", "sheet", "fect", "rows.jsonl", "--output", "tasks.txt").code == 2
     assert cli("gold", "sheet", "fect", "rows.jsonl", "--output", "t", "--format", "labelstudio").code == 0
     assert (tmp_path / "t.xml").is_file()
+
+
+def test_prompts_of_a_search_that_differ_show_where_a_label_says_most() -> None:
+    """The chosen prompt's verdict counts; where it was not asked, that of most; test rows are never among them."""
+    said = {
+        "all agree": {"basic": TRUE, "best": TRUE, "other": TRUE},
+        "divided": {"basic": TRUE, "best": FALSE, "other": TRUE},
+        "chosen was not asked": {"basic": FALSE, "other": FALSE, "more": TRUE},
+        "unusable": {"basic": TRUE, "best": None, "other": TRUE},
+        "gone from the gold": {"best": TRUE},
+    }
+    matrix = [
+        {"candidate": prompt, "case": case, "labels": [label]}
+        for case, given in said.items()
+        for prompt, label in given.items()
+    ]
+    known = {case: Case(inputs={}, gold=(TRUE,)) for case in said if "gone" not in case}
+    judged = judged_in_search(matrix, "best", FECT, known)
+    assert {one.id: one.values[0] for one in judged} == {
+        "all agree": TRUE,
+        "divided": FALSE,
+        "chosen was not asked": FALSE,
+        "unusable": None,
+    }
+    found = {one.case: one.reasons for one in candidates(judged, FECT, known)}
+    assert found == {
+        "unusable": ("no verdict",),
+        "divided": ("split", "differs from gold"),
+        "chosen was not asked": ("split", "differs from gold"),
+    }
+    assert list(found) == ["unusable", "divided", "chosen was not asked"]

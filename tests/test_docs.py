@@ -1,0 +1,139 @@
+"""Every code block of the documentation: it can be read, and it runs, page by page, from the first to the last."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import ROOT, Block, blocks, pages, run_page, typed_answer
+from small import claims, read_jsonl, write_jsonl
+
+from jurist.cli import build_parser
+
+PAGES = {page.stem: page for page in pages()}
+ELSEWHERE = {
+    "plugins": "test_plugins.py builds, installs and uses the package of the page",
+}
+"""Pages whose blocks another test runs."""
+SAYS = {
+    "tutorial": ("decision: compiled is", "pass  accuracy >= 0.5"),
+    "review": ("cases that neither has seen",),
+}
+"""What running a page prints, where the page is a promise."""
+UNLABELLED = [{name: row[name] for name in ("group", "conversation", "claim")} for row in claims(groups=4)]
+
+
+def bundled(name: str) -> list[dict[str, Any]]:
+    return read_jsonl(ROOT / "datasets" / name / "gold.jsonl")
+
+
+def table(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def columns(name: str, *kept: str) -> list[dict[str, Any]]:
+    return [{column: row[column] for column in kept} for row in bundled(name)]
+
+
+def calls(folder: Path) -> None:
+    folder.mkdir()
+    rows = [{"transcript": row["conversation"], "summary": row["claim"]} for row in UNLABELLED]
+    table(folder / "monday.csv", rows)
+
+
+def documents(folder: Path) -> None:
+    folder.mkdir()
+    for row in bundled("haluagent-docs"):
+        (folder / f"{row['id']}.md").write_text(row["text"], encoding="utf-8")
+
+
+MAKES: dict[str, Callable[[Path], object]] = {
+    "docs": lambda at: at.symlink_to(ROOT / "docs"),
+    "documents": documents,
+    "other-documents": documents,
+    "claims.jsonl": lambda at: write_jsonl(at, UNLABELLED),
+    "rows.jsonl": lambda at: write_jsonl(at, UNLABELLED),
+    "row.json": lambda at: at.write_text(json.dumps(UNLABELLED[0]), encoding="utf-8"),
+    "responses.jsonl": lambda at: write_jsonl(at, [{"query": "Name a river.", "response": "The Rhine."}]),
+    "prompt.md": lambda at: at.write_text("Is this fine by {{policy}}?\n\n{{reply}}\n", encoding="utf-8"),
+    "queries.jsonl": lambda at: write_jsonl(at, [{"query": "Name three rivers of Europe."}]),
+    "labels.jsonl": lambda at: write_jsonl(at, bundled("cognibench-mini")),
+    "labels.csv": lambda at: table(at, columns("house-rule", "group", "policy", "reply", "verdict")),
+    # as another tool calls them
+    "replies.csv": lambda at: table(
+        at,
+        [
+            {
+                "group": row["group"],
+                "policy": row["policy"],
+                "answer": row["reply"],
+                "verdict": ("ok", "no")[n % 2],
+            }
+            for n, row in enumerate(bundled("house-rule"))
+        ],
+    ),
+    "calls": calls,
+}
+"""File or folder that pages name -> what makes it."""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    """A folder with what the pages name."""
+    for name, make in MAKES.items():
+        make(tmp_path / name)
+    for own in (ROOT / "docs").glob("*.py"):
+        (tmp_path / own.name).write_bytes(own.read_bytes())
+    return tmp_path
+
+
+def every() -> list[Any]:
+    return [
+        pytest.param(block, id=f"{name}:{block.line}")
+        for name, page in PAGES.items()
+        for block in blocks(page)
+        if block.language not in ("text", "")
+    ]
+
+
+@pytest.mark.parametrize("block", every())
+def test_a_block_can_be_read(block: Block) -> None:
+    if block.language == "python":
+        compile(block.code, "block", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    elif block.language in ("json", "toml"):
+        {"json": json.loads, "toml": tomllib.loads}[block.language](block.code)
+    else:
+        assert block.language == "sh"
+        for command in block.commands:
+            if command.startswith("jurist "):
+                assert build_parser().parse_args(shlex.split(re.split(r"[|>]", command)[0])[1:]).command
+
+
+def marked() -> Iterator[Any]:
+    for name, page in PAGES.items():
+        run = [block for block in blocks(page) if block.runs and block.language in ("python", "sh")]
+        if run and name not in ELSEWHERE:
+            slow = any(block.mark == "slow" for block in run)
+            yield pytest.param(page, id=name, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize("page", list(marked()))
+def test_a_page_runs(
+    page: Path, world: Path, serve: Callable[..., Any], fake_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(world)
+    server = serve(typed_answer)
+    monkeypatch.setenv("OPENAI_API_BASE", server.url)
+    said = run_page(page, server.url, {"rows": UNLABELLED, "row": UNLABELLED[0]})
+    assert all(words in said for words in SAYS.get(page.stem, ()))
