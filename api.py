@@ -37,6 +37,9 @@ from .text.attacks import Attack, suite
 
 __all__ = ["Gate", "GoldLike", "compare", "compile", "evaluate", "gate", "harden", "judge", "load"]
 
+JudgeLike: TypeAlias = "str | Judge | LoadedJudge | Compiled"
+"""A reference or a judge as for :func:`load`; or what :func:`load` or :func:`compile` returned, with its own model."""
+
 GoldLike: TypeAlias = "str | os.PathLike[str] | Gold | Any"
 """A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
 Polars, PyArrow or ``datasets``."""
@@ -179,7 +182,7 @@ def compile(
 
 
 def evaluate(
-    judge: str | Judge | LoadedJudge,
+    judge: JudgeLike,
     gold: GoldLike,
     *,
     model: str | Model = "offline",
@@ -192,10 +195,10 @@ def evaluate(
     """Score a judge on gold: every metric with its 95 % interval, scores by class, and what to read first.
 
     Args:
-        judge: a reference or a judge as for :func:`load`, or a loaded judge.
+        judge: see :data:`JudgeLike`.
         gold: labelled rows; see :data:`GoldLike`. Rows that the judge was compiled
             on are left out, and counted.
-        model: who answers; a loaded judge has its own.
+        model: who answers.
         budget: hard limits.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume: continue an interrupted run of the same evaluation; nothing is paid twice.
@@ -206,11 +209,7 @@ def evaluate(
         What :func:`load` and :func:`compare` raise; GoldError: the gold cannot be used.
     """
     place = _store(store)
-    loaded = (
-        load_judge(judge, store=place, **options).with_model(_model(model))
-        if not isinstance(judge, LoadedJudge)
-        else judge
-    )
+    (loaded,) = _loaded(judge, [model], place, options)
     _warn(loaded.note)
     given = _gold(gold, loaded.judge)
     work = Evaluating(contenders=(loaded,), gold=given, budget=budget or Budget())
@@ -222,7 +221,7 @@ def evaluate(
 
 
 def harden(
-    judge: str | Judge,
+    judge: JudgeLike,
     gold: GoldLike,
     *,
     attacks: Sequence[Attack] | None = None,
@@ -240,7 +239,7 @@ def harden(
     The figures of an artifact of the store are kept beside its card.
 
     Args:
-        judge: a reference or a judge as for :func:`load`.
+        judge: see :data:`JudgeLike`.
         gold: labelled rows; see :data:`GoldLike`. Rows that the judge was compiled on are left out.
         attacks: what is done to the text; default: the suite of :func:`jurist.text.attacks.suite`.
         cases: attacked at most.
@@ -253,7 +252,7 @@ def harden(
         What :func:`evaluate` raises; UsageError: the field cannot be attacked.
     """
     place = _store(store)
-    loaded = load_judge(judge, store=place, **options).with_model(_model(model))
+    (loaded,) = _loaded(judge, [model], place, options)
     _warn(loaded.note)
     work = Hardening(
         contenders=(loaded,),
@@ -272,7 +271,7 @@ def harden(
 
 
 def compare(
-    judges: Sequence[str | Judge],
+    judges: Sequence[JudgeLike],
     *,
     gold: GoldLike,
     models: Sequence[str | Model] = ("offline",),
@@ -288,7 +287,7 @@ def compare(
     """Score judges on the same gold, judges x models x repeats, with paired tests corrected together (Holm).
 
     Args:
-        judges: references or judges as for :func:`load`, of versions or variants of one judge.
+        judges: see :data:`JudgeLike`; versions or variants of one judge.
         gold: labelled rows; see :data:`GoldLike`. Rows that one of the artifacts
             was compiled on are left out, and counted.
         models: every judge is asked with each.
@@ -306,9 +305,10 @@ def compare(
         be used. CheckpointError: there is an unfinished run and neither ``resume`` nor ``fresh`` is given.
         StoppedError: Ctrl-C or a limit; paid answers are kept. ModelError: a model cannot be used at all.
     """
-    place, asked = _store(store), [_model(one) for one in models]
-    loaded = [load_judge(one, store=place, **options) for one in judges]
-    contenders = tuple(one for judge in loaded for one in judge.on(asked, draws=repeats))
+    place = _store(store)
+    contenders = tuple(
+        one for judge in judges for one in _loaded(judge, models, place, options, draws=repeats)
+    )
     for note in dict.fromkeys(one.note for one in contenders):
         _warn(note)
     given = _gold(gold, contenders[0].judge)
@@ -322,12 +322,12 @@ def compare(
 
 
 def gate(
-    judge: str | Judge,
+    judge: JudgeLike,
     gold: GoldLike,
     *,
     minimum: Mapping[str, float] = MappingProxyType({}),
     maximum: Mapping[str, float] = MappingProxyType({}),
-    not_worse_than: str | Judge | None = None,
+    not_worse_than: JudgeLike | None = None,
     margin: float | None = None,
     sure: bool = False,
     max_unusable: float = 0.05,
@@ -343,11 +343,11 @@ def gate(
     """Say whether a judge is good enough on gold, and not worse than another version.
 
     Args:
-        judge: a reference or a judge as for :func:`load`.
+        judge: see :data:`JudgeLike`.
         gold: labelled rows; see :data:`GoldLike`. Rows that a judge was compiled on are left out, and counted.
         minimum: metric -> the lowest value that passes.
         maximum: metric -> the highest value that passes, of an error.
-        not_worse_than: a reference; fails if the judge is shown to be worse in the paired test.
+        not_worse_than: another one; fails if the judge is shown to be worse in the paired test.
         margin: fails unless the interval shows that it is worse by this much at most.
         sure: hold the worse end of the 95 % interval against the limits.
         max_unusable: the largest share of labelled units without an answer.
@@ -367,13 +367,28 @@ def gate(
     )
     place = _store(store)
     judges = [judge, *([] if not_worse_than is None else [not_worse_than])]
-    contenders = tuple(load_judge(one, store=place, **options).with_model(_model(model)) for one in judges)
+    contenders = tuple(one for each in judges for one in _loaded(each, [model], place, options))
     given = _gold(gold, contenders[0].judge)
     work = Gating(contenders=contenders, gold=given, budget=budget or Budget(), criteria=criteria)
     with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
         answers = work.ask(job)
         robustness = work.attack(answers)
     return gate_of(work, answers, robustness, seed=seed)
+
+
+def _loaded(
+    judge: JudgeLike,
+    models: Sequence[str | Model],
+    store: Store,
+    options: Mapping[str, Any],
+    draws: int = 1,
+) -> Sequence[LoadedJudge]:
+    """Return a judge with each of the models; one that was loaded has its own already."""
+    if isinstance(judge, Compiled):
+        return [judge.judge]
+    if isinstance(judge, LoadedJudge):
+        return [judge]
+    return load_judge(judge, store=store, **options).on([_model(one) for one in models], draws=draws)
 
 
 def _gold(gold: GoldLike, judge: Judge) -> Gold:

@@ -61,17 +61,32 @@ def check(options: CheckOptions) -> Result:
     problems, near = _problems(bad), gold.near_copies
     facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}, **problems}
     body: list[Part] = [
-        table(f"{gold.name}: {_found(gold, bad)}", ["what", "value"], list(facts.items())),
+        f"{gold.name}: {_found(gold, bad)}",
+        table(
+            "",
+            ["what", "value"],
+            [[name, _told(value)] for name, value in facts.items() if name != "problems"],
+        ),
         *([_problem_table(bad)] if bad.count else []),
         *([_near_table(near)] if near else []),
     ]
     return Result(data={**facts, "near_copies": [asdict(one) for one in near]}, body=body)
 
 
+def _told(value: Any) -> Any:
+    """Return a fact as people read it: counts by name, figures with three digits, a dash for nothing."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {count}" for name, count in value.items()) or "-"
+    return f"{value:.3f}" if isinstance(value, float) else value
+
+
 def _found(gold: Gold, bad: Rejects) -> str:
     """Return in words what is not as it should be, of the rows that are used."""
-    said = [f"{bad.count} rows set aside in {bad.path}"] if bad.count else []
-    said += [f"{name} is empty in {rows} cases" for name, rows in empty_inputs(gold.cases).items()]
+    said = [f"{bad.count} row{'s' if bad.count > 1 else ''} set aside in {bad.path}"] if bad.count else []
+    said += [
+        f"{name} is empty in {rows} case{'s' if rows > 1 else ''}"
+        for name, rows in empty_inputs(gold.cases).items()
+    ]
     said += [f"{len(one.groups)} groups hold near copies" for one in gold.near_copies]
     return "; ".join(said) or "no problem found"
 

@@ -58,6 +58,6 @@ def _gold(named: str | None, artifact: Artifact, judge: Judge, store: Store) -> 
             )
         return gold, ""
     try:
-        return Gold.load(gold_source(artifact, store), judge), ""
+        return Gold.again(artifact.card["gold"], judge, gold_source(artifact, store)), ""
     except GoldError as error:
         return None, f"{error.message}; name the gold with --gold"

@@ -85,6 +85,21 @@ class Gold(GoldData):
             return _build(readings, judge, " ".join(map(str, sources)), way)
 
     @classmethod
+    def again(cls, about: Mapping[str, Any], judge: Judge, place: str | Path | None = None) -> Gold:
+        """Read gold that a card tells of once more, by the names it was read by then, without what was set aside.
+
+        Args:
+            about: the card's ``gold``.
+            judge: whose rows they are.
+            place: where it is, if not where the card says.
+
+        Raises:
+            GoldError: it cannot be read.
+        """
+        source = place or str(about.get("source") or about["name"])
+        return cls.load(source, judge, mapping=RowMapping(**about.get("mapping", {})), rejects=Rejects())
+
+    @classmethod
     def of(
         cls,
         rows: Any,
@@ -288,6 +303,7 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, way: _Way) ->
         card=readings[0].card if len(readings) == 1 else {},
         rows={key: row for key, (_, row) in found.items()},
         ambiguous=ambiguous,
+        mapping=way.mapping.to_json(),
         skipped=skipped + len(ambiguous),
         merged=merged,
     )
@@ -344,7 +360,7 @@ def _check_classes(gold: Gold, path: str) -> None:
             f"none of the {gold.skipped} rows has a label",
             path=path,
             field=key,
-            hint=f"add the column {key!r} with {judge.answer.expects}"
+            hint=f"add the column {key!r} with {judge.answer.expects}, or say which one it is: --column THEIRS={key}"
             + ("; or make gold of the ratings with jurist gold import --merge" if gold.ambiguous else ""),
         )
     if (lack := judge.answer.check_part(gold.cases)) is not None:

@@ -32,6 +32,11 @@ class RowMapping:
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, Label] = field(default_factory=dict)
 
+    def to_json(self) -> dict[str, dict[str, str]]:
+        """Return what is renamed, as plain JSON types; empty if nothing is."""
+        parts = {"columns": dict(self.columns), "labels": dict(self.labels)}
+        return {name: names for name, names in parts.items() if names}
+
     def check(self, judge: Judge) -> None:
         """Refuse names that the judge does not have.
 

@@ -31,6 +31,7 @@ class GoldData:
         rows: case id -> the row it was read from, those of ``ambiguous`` included.
         ambiguous: cases that raters labelled and that have no gold label, because they disagree: they are in no
             part of a split and in no score, and are reported beside it.
+        mapping: what columns and labels are called there, as ``columns`` and ``labels``; empty if as by the judge.
         skipped: rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
             concerns the judge (a response without cognitive sentences, for the judge of their tiers).
         merged: rows left out because an equal row came before.
@@ -43,6 +44,7 @@ class GoldData:
     card: Mapping[str, Any] = field(default_factory=dict, repr=False)
     rows: Mapping[str, Row] = field(default_factory=dict, repr=False)
     ambiguous: tuple[Case, ...] = field(default=(), repr=False)
+    mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     skipped: int = 0
     merged: int = 0
 

@@ -318,7 +318,7 @@ def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> Split:
     source = choosing.gold or str(about.get("source") or about["name"])
     hint = "name the gold set it was compiled on with --gold"
     try:
-        gold = Gold.load(source, judge)
+        gold = Gold.load(source, judge) if choosing.gold else Gold.again(about, judge)
         split = gold.split(int(artifact.card["optimizer"]["seed"]), tuple(about["shares"]))
     except GoldError as error:
         if choosing.gold is not None:

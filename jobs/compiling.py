@@ -223,7 +223,7 @@ def _keep_best(work: PaidJob, result: Result, said: str = "") -> str:
     kept = {"candidate": best.id, "prompt": best.state.to_json(), "setting": best.setting.to_json()}
     if work.checkpoint is not None:
         work.checkpoint.keep(work.checkpoint.best.name, kept)
-    return f"{said}best so far: {best.id} ({best.source}), of {len(result.board.candidates)} candidates"
+    return f"{said}best so far: {result.board.name(best)} ({best.id}), of {len(result.board.candidates)} candidates"
 
 
 def _job(plan: Plan, context: CallContext, sink: Sink) -> Job:
@@ -286,6 +286,7 @@ def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict
             "name": plan.gold.name,
             "source": plan.gold.source,
             "sha256": plan.gold.sha256,
+            **({"mapping": plan.gold.mapping} if plan.gold.mapping else {}),
             "train": len(split.train),
             "dev": len(split.dev),
             "test": len(split.test),

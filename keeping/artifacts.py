@@ -11,6 +11,7 @@ optimizers, models or commands, and imports DSPy only when a prompt is read.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -185,15 +186,19 @@ class Store:
             artifact.check(judge)
         return artifact
 
-    def latest(self, judge: str) -> int | None:
+    def latest(self, judge: str, named: str = "") -> int | None:
         """Return the version that a judge's name alone means; ``None`` if none was made the latest.
+
+        Args:
+            judge: its name.
+            named: how the user named it, if otherwise.
 
         Raises:
             ArtifactError: the judge has no version, or what names the latest is damaged.
         """
         shelves = [shelf for shelf in self._shelves(judge) if shelf.versions()]
         if not shelves:
-            raise self._missing(judge, "latest")
+            raise self._missing(judge, "latest", named)
         return next((found for shelf in shelves if (found := shelf.number("latest")) is not None), None)
 
     def list(self, judge: str | None = None) -> list[Summary]:
@@ -336,14 +341,16 @@ class Store:
             )
         return shelf, version
 
-    def _missing(self, judge: str, selector: str) -> ArtifactError:
+    def _missing(self, judge: str, selector: str, named: str = "") -> ArtifactError:
         shelves = self._shelves(judge)
         have = sorted({version for shelf in shelves for version in shelf.versions()})
         tags = sorted({tag for shelf in shelves for tag in shelf.pointers()[1]})
         if not have:
+            near = difflib.get_close_matches(judge, [shelf.judge for shelf in self._shelves()], n=1)
             return ArtifactError(
                 f"no compiled artifact of judge {judge!r} in {self.root}",
-                hint=f"compile it first, use {judge}:basic, or name another folder with --store",
+                hint=(f"did you mean {near[0]}? " if near else "")
+                + f"compile it first, use {named or judge}:basic, or name another folder with --store",
             )
         exist = f"versions {', '.join(map(str, have))} exist" + (f", tags {', '.join(tags)}" if tags else "")
         if selector == "latest":

@@ -40,7 +40,16 @@ class _Model(_Part):
     structure: str | None = None
 
 
+class _Mapping(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    columns: dict[str, str] = {}
+    labels: dict[str, str] = {}
+
+
 class _Gold(_Part):
+    source: str | None = None
+    mapping: _Mapping | None = None
     seen: list[str] = []
     shares: list[float] = []
 

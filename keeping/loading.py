@@ -286,6 +286,8 @@ def _found(reference: str | Judge, version: str, store: Store) -> tuple[Judge, A
     """Return the judge, its artifact, and why it has none although nobody asked for the basic prompt."""
     if isinstance(reference, Judge):
         judge = reference
+        if not version and not store.list(judge.name):
+            return judge, None, f"{judge.name} was not compiled yet: this is its basic prompt"
     elif reference.endswith(_BASIC):
         judge, version = find_judge(reference.removesuffix(_BASIC), store), "basic"
     else:
@@ -293,7 +295,8 @@ def _found(reference: str | Judge, version: str, store: Store) -> tuple[Judge, A
         judge, _ = locate(name, store, version)
     if version == "basic":
         return judge, None, ""
-    if not version and store.latest(judge.name) is None:
+    named = reference if isinstance(reference, str) else ""
+    if not version and store.latest(judge.name, named) is None:
         newest = store.list(judge.name)[-1]
         standing = (
             f"no version of {judge.name} was shown to be better than its basic prompt, which is used; "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+
 from ..errors import JudgeError, UsageError
-from ..programs.catalogue import file_of, find
+from ..programs.catalogue import CATALOGUE, GENERATORS, file_of, find
 from ..programs.judge import Judge
 from .artifacts import Artifact, Store
 
@@ -34,10 +36,10 @@ def locate(name: str, store: Store, version: str = "") -> tuple[Judge, str]:
     try:
         path, attribute = file_of(name)
         return find(name if path is None else f"{store.file(path)}:{attribute}"), name
-    except JudgeError:
+    except JudgeError as unknown:
         kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
         if not kept:
-            raise
+            raise _nearest(name, store) or unknown from None
         named = [one for one in kept if one.problem or (one.card.get("judge_ref") or name) != name]
         if not named:
             raise _in_no_file(f"{name}@{version or kept[0].version}") from None
@@ -65,6 +67,17 @@ def judge_of(artifact: Artifact, store: Store) -> Judge:
     return find(
         f"{place}:{attribute}",
         lambda file, sha256: store.trust.check(artifact.ref, file, sha256, recorded),
+    )
+
+
+def _nearest(name: str, store: Store) -> JudgeError | None:
+    """Return what to say if a name is nearly that of a judge of the user's; ``None`` if it is not."""
+    own = {one.judge for one in store.list() if not one.shipped}
+    close = difflib.get_close_matches(name, [*sorted(own), *CATALOGUE, *GENERATORS], n=1)
+    if not own.intersection(close):
+        return None
+    return JudgeError(
+        f"no judge is called {name!r}", hint=f"did you mean {close[0]}? jurist artifacts list has all"
     )
 
 

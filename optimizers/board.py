@@ -25,6 +25,7 @@ from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from .matrix import Spent, cells, spent
+from .naming import candidate_names
 from .objective import Objective, Outcome
 from .setting import DEFAULT_SETTING, Setting
 from .standing import CAUTION, Credit, Scored, Standing, standings
@@ -93,6 +94,11 @@ class Board:
     def basic(self) -> Candidate:
         """The first candidate: the prompt nobody tuned."""
         return next(iter(self.candidates.values()))
+
+    def name(self, candidate: Candidate) -> str:
+        """What people call a candidate that was entered, such as ``opro-3``."""
+        entered = self.candidates.copy().values()  # others may enter more meanwhile
+        return candidate_names((one.id, one.source) for one in entered)[candidate.id]
 
     def add(
         self,

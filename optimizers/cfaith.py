@@ -132,7 +132,9 @@ class CFaith(Writing):
                 job.note(f"round {step}: dev drops, stopped", board.value(current, job.dev), kind="step")
                 break
             current = best
-            job.note(f"round {step}: {current.id} goes on", board.value(current, job.dev), kind="step")
+            job.note(
+                f"round {step}: {board.name(current)} goes on", board.value(current, job.dev), kind="step"
+            )
         return board.best(job.dev) or start
 
     def _sample(self, job: Job) -> list[Case]:

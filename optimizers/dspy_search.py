@@ -123,7 +123,7 @@ class DspyOptimizer(ABC):
             except (Stopped, AdapterParseError, LMError, *self.defects) as defect:
                 _note_end(job, board, self.name, defect)
         best = board.best(job.dev) or start
-        job.note(f"{self.name}: best on dev {best.id}", board.value(best, job.dev), kind="step")
+        job.note(f"{self.name}: best on dev {board.name(best)}", board.value(best, job.dev), kind="step")
         return best
 
 

@@ -81,7 +81,7 @@ class OproPaper(Writing):
             leader = board.ranking(sample)[0]
             board.score(leader, job.dev)
             best = board.best(job.dev) or leader
-            job.note(f"step {step}: best on dev {best.id}", board.value(best, job.dev), kind="step")
+            job.note(f"step {step}: best on dev {board.name(best)}", board.value(best, job.dev), kind="step")
         return board.best(job.dev) or start
 
     def _asked(

@@ -92,7 +92,7 @@ class Optuna(Scope):
         if sizes:
             self._search(job, board, start, space)
         best = board.best(job.dev) or start
-        job.note(f"optuna: best {best.id}", board.value(best, job.dev), kind="step")
+        job.note(f"optuna: best {board.name(best)}", board.value(best, job.dev), kind="step")
         return best
 
     def _search(self, job: Job, board: Board, start: Candidate, space: Space) -> None:

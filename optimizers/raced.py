@@ -228,7 +228,7 @@ class Raced(ABC):
             race.around(leader)
             waited = waited + 1 if (best.id, leader.id) == last else 0
             last = best.id, leader.id
-            job.note(f"step {step}: best {best.id}", board.value(best, job.dev), kind="step")
+            job.note(f"step {step}: best {board.name(best)}", board.value(best, job.dev), kind="step")
             if waited >= self.patience:
                 break
 

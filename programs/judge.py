@@ -310,6 +310,9 @@ def _fault(one: Any, row: Mapping[str, Any], path: str, line: int | None) -> Gol
         have = ", ".join(repr(key) for key in list(row)[:8]) or "nothing"
         hint = f"the row has {have}; add the field, or say which column it is: --column THEIRS={name}"
         return GoldError("the field is missing", path=path, line=line, field=name, hint=hint)
+    if one.get("input") is None:
+        hint = "fill in the cell (an empty text is one, too) or remove the row"
+        return GoldError("nothing is given", path=path, line=line, field=name, hint=hint)
     shown = inspect.cleandoc(repr(one.get("input")))[:80]
     return GoldError(
         f"{one['msg']}, got {shown}",

@@ -33,11 +33,13 @@ HOUR: list[tuple[str, int, str]] = [
         0,
         "79 cases written to gold.jsonl; 1 rows that cannot be used are in bad.jsonl",
     ),
-    ("jurist gold check may_send.py --gold gold.jsonl --split 40/20/40", 0, "policy is empty in 1 cases"),
+    ("jurist gold check may_send.py --gold gold.jsonl --split 40/20/40", 0, "policy is empty in 1 case"),
     # what cannot be done says what can
     ("jurist compile may_send.py --gold gold.jsonl --set foo=1", 1, "has no setting foo; use one of arm"),
     ("jurist compile may_send.py --gold gold.jsonl --optimizer opr", 1, "did you mean opro?"),
     ("jurist run may-send --input gold.jsonl --output o.jsonl", 1, "no judge is called 'may-send'"),
+    ("jurist evaluate may_send.py --gold gold.jsonl", 1, "use may_send.py:basic"),
+    ("jurist evaluate may_send.py:basic --gold gold.jsonl", 0, "may-send:basic on gold"),
     # compiled, and not shown to be better: the name works all the same, and says for what it stands
     (f"jurist compile may_send.py --gold gold.jsonl {FAST}", 0, "compiled is not shown to be better"),
     ("jurist run may-send --input gold.jsonl --output out.jsonl", 0, "may-send:basic: 79 rows"),
@@ -46,6 +48,8 @@ HOUR: list[tuple[str, int, str]] = [
     ("jurist run may-send@1 --input gold.jsonl --output one.jsonl", 0, "may-send@1: 79 rows"),
     ("jurist compare may-send@1 may-send:basic --gold gold.jsonl", 0, "of correct units cannot be shown"),
     ("jurist artifacts list", 0, "may-send@1"),
+    ("jurist run may-snd --input gold.jsonl --output o.jsonl", 1, "did you mean may-send?"),
+    ("jurist artifacts show may-snd", 1, "did you mean may-send?"),
     # one judge is simply scored, with each class and what was taken for what
     ("jurist evaluate may-send:basic --gold gold.jsonl", 0, "what people said (rows)"),
     # the caller's own columns come back, in the format of the output's name
@@ -99,3 +103,14 @@ def test_every_line_ends_as_it_should_and_says_so(desk: Path) -> None:
     assert [(row["id"], row["channel"]) for row in rows] == [
         (f"row-{number}", "mail") for number in range(80)
     ]
+
+
+def test_what_was_read_under_other_names_is_read_so_again(desk: Path) -> None:
+    names = "--column answer=reply --map ok=send --rejects bad.jsonl"
+    done = _typed(f"jurist compile may_send.py --gold raw.csv {names} {FAST} --json")
+    assert done.code == 0, done.err
+    assert done.json["gold"]["mapping"] == {"columns": {"answer": "reply"}, "labels": {"ok": "send"}}
+    reported = _typed("jurist report may-send@1 -o report.html")
+    assert (reported.code, "are not in it" in reported.err) == (0, False)
+    chosen = _typed("jurist artifacts choose may-send@1 basic --json")
+    assert (chosen.code, chosen.json["test_openings"]) == (0, 2), chosen.err

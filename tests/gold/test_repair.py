@@ -156,6 +156,7 @@ FRAMES = {
     "list": lambda rows: rows,
     "iterator": iter,
     "pandas": pandas.DataFrame,
+    "polars": lambda rows: pytest.importorskip("polars", reason="Polars is not installed").DataFrame(rows),
     "pyarrow": pyarrow.Table.from_pylist,
 }
 

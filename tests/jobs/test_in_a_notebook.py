@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from judges import CHECK
 
 import jurist
+from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import Compiled
+from jurist.report.notebook import score_frame
 
 ROWS = [
     {"policy": f"p{n}", "reply": f"the reply of {n} is {'fine' if n % 2 else 'bad'}", "group": str(n // 2)}
@@ -52,9 +55,41 @@ def test_it_is_found_again_by_the_judge_itself(compiled: Compiled) -> None:
         jurist.load("check", store=store)
 
 
+def test_what_was_compiled_or_loaded_is_compared_as_it_is(compiled: Compiled, tmp_path: Path) -> None:
+    basic = jurist.load(CHECK, version="basic")
+    rows = [{**row, "reply": f"{row['reply']}, unseen {n} {'xyz'[n % 3] * n}"} for n, row in enumerate(ROWS)]
+    found = jurist.compare([compiled, basic, compiled.judge], gold=rows, store=tmp_path)
+    assert [one.judge for one in found.contenders] == [
+        compiled.judge.name,
+        "check:basic",
+        compiled.judge.name,
+    ]
+    assert found.tests[1].p == 1.0
+    assert jurist.gate(compiled, rows, minimum={"accuracy": 0.0}, not_worse_than=basic, store=tmp_path).passed
+
+
+def test_a_judge_that_was_never_compiled_is_its_basic_prompt_and_says_so(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="check was not compiled yet"):
+        assert jurist.evaluate(CHECK, pandas.DataFrame(ROWS), store=tmp_path).judge == "check:basic"
+    with pytest.raises(jurist.JuristError, match="rows:2, field 'reply': nothing is given; fill in the cell"):
+        Gold.of(pandas.DataFrame([ROWS[0], {**ROWS[1], "reply": None}]), CHECK)
+
+
 def test_a_bad_row_of_a_batch_has_its_number(compiled: Compiled) -> None:
     with pytest.raises(jurist.JuristError, match="rows:2, field 'reply': the field is missing"):
         compiled.judge.batch([NEW[0], {"policy": "p"}])
+
+
+def test_figures_are_a_frame_of_polars_where_that_alone_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    polars = pytest.importorskip("polars", reason="Polars is not installed")
+    spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "pandas" else spec(name, *rest)
+    )
+    scores = {"fect:basic": {"f1": {"value": 0.5, "low": 0.4, "high": 0.6, "worst": 0.5, "best": 0.5}}}
+    found = score_frame(scores)
+    assert isinstance(found, polars.DataFrame)
+    assert found.rows() == [("fect:basic", "f1", 0.5, 0.4, 0.6, 0.5, 0.5)]
 
 
 def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compiled, tmp_path: Path) -> None:
