@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import orjson
+
 __all__ = ["Case", "Label", "Labels", "Value", "Values", "case_id", "text_hash"]
 
 Label: TypeAlias = str
@@ -34,6 +36,10 @@ def text_hash(text: str) -> str:
 
 def case_id(inputs: Mapping[str, Any]) -> str:
     """Return the id of a case: 16 hex digits of the hash of its inputs, whatever their order."""
+    if all(type(value) is str and value.isascii() for value in inputs.values()):
+        return hashlib.sha256(orjson.dumps(inputs, option=orjson.OPT_SORT_KEYS)).hexdigest()[
+            :16
+        ]  # much faster
     canonical = json.dumps(inputs, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return text_hash(canonical)[:16]
 

@@ -31,6 +31,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import orjson
+
 from ..errors import CheckpointError
 from .meter import PriorSpend
 
@@ -138,8 +140,7 @@ _ANSWER = frozenset(item.name for item in fields(Answer))
 
 def request_key(request: Mapping[str, Any]) -> str:
     """Return the sha256 of a request's content."""
-    text = json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 class Journal:

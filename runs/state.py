@@ -1,8 +1,7 @@
 """What a run knows besides its output: the verdict of each case, the rows it has seen, lines that wait for their turn.
 
-A database beside the output, so that memory stays flat and a killed run loses nothing: a verdict is handed to the
-operating system before its line is written. A verdict belongs to what was judged and never to a place: rows may have
-been added, removed or changed when the run goes on.
+A database beside the output, so that memory stays flat. A verdict belongs to what was judged and never to a place: rows
+may have been added, removed or changed when the run goes on.
 """
 
 from __future__ import annotations
@@ -24,6 +23,8 @@ __all__ = ["Known", "RunState", "Seen"]
 
 Seen = tuple[int, int, str]
 """The number of a row, which of its cases, and the case's id."""
+_AT_ONCE = 64
+"""Verdicts that are handed to the operating system together."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS verdicts (
     case_id TEXT PRIMARY KEY, row INTEGER, status TEXT, said TEXT, new INTEGER
@@ -62,7 +63,7 @@ class RunState:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._path, self._waiting, self._any = path, 0, False
+        self._path, self._waiting, self._any, self._new = path, 0, False, 0
         self._lock = threading.RLock()  # rows may be read in a thread of their own
         with self._told():
             self._data = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False)
@@ -78,6 +79,9 @@ class RunState:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is None:
+            with self._told():
+                self._end()
         self._data.close()
 
     def _turn(self) -> None:
@@ -132,12 +136,21 @@ class RunState:
         return Known(row=found[0], status=found[1], said=json.loads(found[2]), new=bool(found[3]))
 
     def keep(self, case_id: str, known: Known) -> None:
-        """Keep what was said of a case; it is on its way to the disk when this returns."""
+        """Keep what was said of a case.
+
+        It goes to the disk with some others. What a kill loses of it is in the journal of the calls, or in the output:
+        it is read from there again, and paid for no second time.
+        """
         with self._told():
             self._any = True
+            self._new += 1
+            if not self._data.in_transaction:
+                self._data.execute("BEGIN")
             self._data.execute(
                 "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, 1)", _stored(case_id, known)
             )
+            if self._new % _AT_ONCE == 0:
+                self._end()
 
     def to_ask(self, *, failed_only: bool) -> int:
         """Return how many different cases there are to ask about, of the rows that were seen."""
@@ -178,9 +191,15 @@ class RunState:
             for (line,) in self._data.execute("SELECT line FROM waiting WHERE line NOT NULL ORDER BY number"):
                 yield line
 
+    def _end(self) -> None:
+        """Hand to the operating system what was kept since the last time."""
+        if self._data.in_transaction:
+            self._data.execute("COMMIT")
+
     @contextmanager
     def _together(self) -> Iterator[None]:
         """Make one transaction of many writes."""
+        self._end()
         self._data.execute("BEGIN")
         try:
             yield
