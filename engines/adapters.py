@@ -21,11 +21,12 @@ from pydantic import TypeAdapter, ValidationError
 from ..errors import UsageError
 from ..text.replies import chat_fields, json_fields, said_once, without_drafts
 from .failures import redact
-from .quick import Prompts
+from .kept import Kept
+from .quick import Prompts, special
 from .replies import value_of
 from .typed import TypedRequest, typed_request
 
-__all__ = ["ADAPTERS", "ChatAdapter", "JsonAdapter", "XmlAdapter", "adapter"]
+__all__ = ["ADAPTERS", "ChatAdapter", "JsonAdapter", "XmlAdapter", "adapter", "predicted"]
 
 
 @contextmanager
@@ -127,6 +128,21 @@ class XmlAdapter(_Typed, dspy.XMLAdapter):
                 yield name, self._elements_to_value(group, schema, schema.get("$defs", {}))
 
 
+async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.Prediction:
+    """Return what ``predictor.acall(**inputs)`` does, without what is done around it for those who watch."""
+    now, signature = dspy.settings, predictor.signature
+    own = predictor.lm or predictor.config or predictor.fields or predictor.callbacks
+    watched = (
+        now.callbacks or now.trace is not None or now.track_usage or now.usage_tracker or now.send_stream
+    )
+    if own or watched or not isinstance(now.adapter, _Typed) or not _is_plain(signature):
+        return await predictor.acall(**inputs)
+    if inputs.keys() != signature.input_fields.keys():
+        return await predictor.acall(**inputs)
+    completions = await now.adapter.acall(now.lm, {}, signature, predictor.demos, inputs)
+    return dspy.Prediction.from_completions(completions, signature=signature)
+
+
 def _words(error: Exception, name: str) -> str:
     """Return on one line what is wrong with a reply, or with its field."""
     if isinstance(error, ValidationError):
@@ -136,6 +152,7 @@ def _words(error: Exception, name: str) -> str:
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
+_is_plain: Final[Kept[bool]] = Kept(lambda signature: not special(signature))
 _BY_NAME: Final[Mapping[str, type[dspy.Adapter]]] = {
     "chat": ChatAdapter,
     "json": JsonAdapter,

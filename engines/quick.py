@@ -23,7 +23,7 @@ from dspy.utils.exceptions import AdapterParseError, LMError
 
 from .channel import Channel
 
-__all__ = ["Prompts"]
+__all__ = ["Prompts", "special"]
 
 _KEPT = 32
 """Prompts that are kept: those of a program's predictors, and of a few programs that are compared."""
@@ -128,7 +128,7 @@ def _rendered(
     adapter: Any, lm: Any, lm_kwargs: Mapping[str, Any], signature: Any, demos: Sequence[Any]
 ) -> _Prompt | None:
     """Let DSPy render a prompt with marks for inputs; ``None`` if it does more than to put the inputs into a text."""
-    if lm_kwargs.get("n") or lm.kwargs.get("n") or not signature.input_fields or _special(signature):
+    if lm_kwargs.get("n") or lm.kwargs.get("n") or not signature.input_fields or special(signature):
         return None
     marks = {name: f"mark{uuid.uuid4().hex}" for name in signature.input_fields}
     keeper = _Keeper()
@@ -155,7 +155,7 @@ def _rendered(
     return _Prompt(request=request, pieces=(*pieces, text), names=tuple(names), fields=fields)
 
 
-def _special(signature: Any) -> bool:
+def special(signature: Any) -> bool:
     """Whether a field is of a type of DSPy's own, which may become more than text."""
     return any(
         str(getattr(part, "__module__", "")).startswith("dspy")

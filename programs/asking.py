@@ -19,6 +19,7 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 
 from ..cases import Case, Values
+from ..engines.adapters import predicted
 from ..engines.channel import CallContext
 from ..engines.draws import current_draw, drawing
 from ..engines.failures import brief, fatal, model_error, our_own, redact
@@ -198,7 +199,9 @@ class Asker:
 
     async def _call(self, inputs: Mapping[str, Any]) -> Any:
         try:
-            if hasattr(self.program, "aforward"):
+            if type(self.program) is dspy.Predict:
+                given = await predicted(self.program, inputs)
+            elif hasattr(self.program, "aforward"):
                 given = await self.program.acall(**inputs)
             else:
                 # A user's own module may define ``forward`` only; a thread keeps it from stopping all the others.

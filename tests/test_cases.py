@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from jurist.cases import case_id
 
-VALUES = st.text() | st.text(st.characters(max_codepoint=127)) | st.integers() | st.floats() | st.lists(st.text())
+VALUES = (
+    st.text() | st.text(st.characters(max_codepoint=127)) | st.integers() | st.floats() | st.lists(st.text())
+)
 
 
 @given(st.dictionaries(st.text(), VALUES, max_size=4))

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sent import PREDICTORS, dspy_sends
 
-from jurist.engines.adapters import ADAPTERS, adapter
+from jurist.engines.adapters import ADAPTERS, adapter, predicted
 from jurist.engines.quick import Prompts
 from jurist.programs.catalogue import find
 
@@ -80,10 +80,11 @@ def test_every_reply_is_read_as_on_dspy_s_path(name: str, text: str) -> None:
     def ask(*, quick: bool) -> Any:
         engine = Says(text)
         model = lm_of(engine, context_with())
-        inputs = dict.fromkeys(FECT.signature.input_fields, "x")
+        inputs, predictor = dict.fromkeys(FECT.signature.input_fields, "x"), dspy.Predict(FECT.signature)
         with dspy.context(lm=model, adapter=adapter(name), trace=None, disable_history=quick):
             try:
-                said: Any = dict(asyncio.run(dspy.Predict(FECT.signature).acall(**inputs)).items())
+                answered = predicted(predictor, inputs) if quick else predictor.acall(**inputs)
+                said: Any = dict(asyncio.run(answered).items())
             except (AdapterParseError, LMError) as error:
                 said = type(error), getattr(error, "message", "")
         return said, engine.sent
