@@ -67,7 +67,7 @@ def load(
     store: str | os.PathLike[str] | None = None,
     trust: bool = False,
     samples: int | None = None,
-    threshold: int | None = None,
+    threshold: float | None = None,
     concurrency: int = 8,
     strictness: str | None = None,
     verifier: str | Model | None = None,
@@ -84,7 +84,7 @@ def load(
         trust: execute the Python file that the artifact was compiled from, if its content is the same; it is
             remembered.
         samples: draws per case, at least 1; default: as proven.
-        threshold: votes for a positive verdict, 1..samples; default: as proven.
+        threshold: votes for a positive verdict, 1..samples, or below 1 the probability; default: as proven.
         concurrency: cases in flight at once.
         strictness: of a judge with tiers: ``rational``, ``grounded`` or ``irrefutable``; default: as proven.
         verifier: answers the judge's frozen steps; default: ``model`` at temperature 0.
@@ -139,7 +139,7 @@ def compile(
         prompt_model: writes prompts; default: the judge's model.
         verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
         budget: hard limits for the whole job.
-        sampling: samples per case; an open threshold is fitted on dev.
+        sampling: samples per case; an open threshold is fitted on train.
         adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
         concurrency: cases in flight at once.
         shares: of groups in train, dev and test, as shares of 1; default: the judge's own (0.5, 0.2, 0.3).

@@ -255,11 +255,11 @@ class SamplingOptions(Options):
     samples: int | None = option(
         "--samples", type=int, metavar="K", help="independent draws per row (default: 1, or as proven)"
     )
-    threshold: int | None = option(
+    threshold: float | None = option(
         "--threshold",
-        type=int,
+        type=float,
         metavar="T",
-        help="votes for a positive verdict (default: fitted, or more than half)",
+        help="votes for a positive verdict, or below 1 its probability (default: fitted, or more than half)",
     )
 
 

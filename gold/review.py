@@ -49,7 +49,7 @@ class Judged:
         votes: value, as the file has it, -> samples, of each unit.
         failed: the machinery failed.
         samples: how many were asked for.
-        threshold: positive votes that make a positive verdict.
+        threshold: positive votes that make a positive verdict, or below 1 their share.
         source: ``file:line`` of the row.
         line: of the run's file.
     """
@@ -59,7 +59,7 @@ class Judged:
     votes: tuple[Mapping[str, int], ...]
     failed: bool
     samples: int
-    threshold: int
+    threshold: float
     source: str
     line: int
 
@@ -261,7 +261,7 @@ def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judge
         votes=tuple(dict(unit.get("votes", {})) for unit in units),
         failed=row["status"] == "failed",
         samples=samples,
-        threshold=_count(sampling, "threshold", samples // 2 + 1),
+        threshold=_threshold(sampling, samples),
         source=str(row.get("source") or ""),
         line=line,
     )
@@ -285,6 +285,15 @@ def _value(unit: Mapping[str, Any], judge: Judge, path: str, line: int) -> Value
 
 def _total(unit: Mapping[str, Any]) -> int:
     return sum(count for count in unit.get("votes", {}).values() if isinstance(count, int))
+
+
+def _threshold(sampling: Any, samples: int) -> float:
+    value = sampling.get("threshold")
+    return (
+        value
+        if isinstance(value, float) and 0 < value < 1
+        else _count(sampling, "threshold", samples // 2 + 1)
+    )
 
 
 def _count(sampling: Any, name: str, default: int) -> int:

@@ -186,9 +186,8 @@ def _pair(choosing: Choosing, work: _Work, context: CallContext) -> _Pair:
     own = _model(job["model"], choosing)
     model = model_under(own, setting, job["samples"])
     sampling = Sampling(samples=job["samples"], threshold=job["threshold"])
-    voting = resolve_sampling(
-        model, dataclasses.replace(sampling, threshold=_threshold(work, sampling))
-    ).sampling
+    wanted = sampling.threshold if setting.threshold is None else setting.threshold
+    voting = resolve_sampling(model, dataclasses.replace(sampling, threshold=wanted)).sampling
     basic = Asker(
         judge=judge,
         program=judge.basic(),
@@ -197,6 +196,7 @@ def _pair(choosing: Choosing, work: _Work, context: CallContext) -> _Pair:
         sampling=sampling,
         adapter=job["adapter"],
         concurrency=choosing.concurrency,
+        probabilities="tokens",
     )
     chosen = dataclasses.replace(
         basic,
@@ -338,18 +338,6 @@ def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> Split:
             hint="compile again on it, or name the gold set as it was with --gold",
         )
     return split
-
-
-def _threshold(work: _Work, sampling: Sampling) -> int | None:
-    """Return the vote threshold that goes with the candidate: its own, the user's, or the one fitted for its point."""
-    if work.setting.threshold is not None or sampling.threshold is not None or sampling.samples == 1:
-        return work.setting.threshold or sampling.threshold
-    front = work.artifact.card.get("pareto") or ()
-    fitted = [point.get("threshold") for point in front if point["candidate"] == work.row["candidate"]]
-    if fitted:
-        return int(fitted[0])
-    same = work.artifact.card["optimizer"].get("candidate") == work.row["candidate"]
-    return int(work.artifact.card["thresholds"]["threshold"]) if same else None
 
 
 def _model(card: Mapping[str, Any], choosing: Choosing) -> Model:

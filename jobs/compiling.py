@@ -31,12 +31,13 @@ from ..optimizers.matrix import bounded
 from ..optimizers.pareto import front
 from ..optimizers.registry import make, settings_of
 from ..optimizers.setting import Setting
+from ..optimizers.threshold import with_thresholds
 from ..programs.asking import Sampling, Verdict
 from ..report.notebook import html_of, score_frame
 from ..report.scores import scores_table, spend_line
 from .looking import proof_of
 from .plan import Plan
-from .proving import Proven, described, fit_threshold, model_under, placed, proven
+from .proving import Proven, described, model_under, proven
 
 __all__ = ["Compiled", "compile_judge"]
 
@@ -138,14 +139,14 @@ def _check_budget(plan: Plan) -> None:
 def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -> Compiled:
     job, meter, split = _job(plan, work.contexts["judge"], sink), work.meter, plan.split
     meter.hold(plan.proof_calls)
-    result = optimize(make(plan.optimizer, plan.options), job)
+    result = with_thresholds(job, optimize(make(plan.optimizer, plan.options), job))
     work.on_stop = partial(_keep_best, work, result)
     if result.ending == "interrupted" and result.stop is not None:
         raise result.stop
     meter.hold(0)
     result, leaking = _chosen(split, job, result)
     work.on_stop = partial(_keep_best, work, result, "no proof yet; ")
-    sampling = fit_threshold(job, result.board, result.best)
+    sampling = job.sampling_under(result.best.setting)
     words, held = f"proving on {len(split.test)} sealed cases", plan.proof_calls
     sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=held))
     look = proof_of(split.test)
@@ -155,9 +156,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
         **_card(plan, work, result, sampling),
         **shown.to_card(),
         "parent": _parent(plan, store),
-        "pareto": [
-            one.to_json() for one in front(job, result.board, partial(placed, job, result.board), leaking)
-        ],
+        "pareto": [one.to_json() for one in front(job, result.board, leaking)],
         "test_openings": look.opening,
     }
     return _kept(plan, store, result, shown, card, force)

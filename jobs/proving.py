@@ -17,15 +17,12 @@ from ..engines.models import Model
 from ..evaluation.proof import Proof, prove
 from ..evaluation.rows import Row
 from ..keeping.resolving import default_temperature
-from ..optimizers.base import Job
-from ..optimizers.board import Board, Candidate
 from ..optimizers.objective import row_of
 from ..optimizers.setting import Setting
-from ..programs.asking import Asker, Sampling, Verdict
+from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
-from ..programs.votes import majority
 
-__all__ = ["Proven", "described", "fit_threshold", "model_under", "placed", "proven"]
+__all__ = ["Proven", "described", "model_under", "proven"]
 
 
 def model_under(model: Model, setting: Setting, samples: int) -> Model:
@@ -50,47 +47,6 @@ def model_under(model: Model, setting: Setting, samples: int) -> Model:
     if setting.temperature is not None and not changed.fixed_temperature:
         changed = dataclasses.replace(changed, temperature=setting.temperature)
     return default_temperature(changed, samples)
-
-
-def fit_threshold(job: Job, board: Board, candidate: Candidate) -> Sampling:
-    """Return the sampling with the threshold that is best on dev for a candidate, from votes already paid.
-
-    A threshold that the user or the candidate's own setting gives stays. Ties go to the majority, then to the
-    lower one.
-    """
-    under = job.sampling_under(candidate.setting)
-    samples = under.samples
-    if candidate.setting.threshold is not None:
-        return under
-    settled = samples == 1 or job.sampling.threshold is not None or not job.judge.answer.uses_threshold
-    if settled or not board.scored(candidate, job.dev):
-        return under
-    at = [dataclasses.replace(job.sampling, threshold=threshold) for threshold in range(1, samples + 1)]
-    values = {one.needed: round(_voted(job, board, candidate, one), 9) for one in at}
-    middle = majority(samples)
-    return max(at, key=lambda one: (values[one.needed], one.needed == middle, -one.needed))
-
-
-def placed(job: Job, board: Board, candidate: Candidate) -> tuple[float, int | None]:
-    """Return a candidate's value on dev under the vote threshold that goes with it, and that threshold.
-
-    Args:
-        job: the job.
-        board: has scored the candidate on all of dev.
-        candidate: which one; with one sample there is no threshold.
-    """
-    sampling = fit_threshold(job, board, candidate)
-    if sampling.samples == 1:
-        return board.value(candidate, job.dev), None
-    return _voted(job, board, candidate, sampling), sampling.needed
-
-
-def _voted(job: Job, board: Board, candidate: Candidate, sampling: Sampling) -> float:
-    """Return the value on dev that the stored votes give under a threshold."""
-    asker = dataclasses.replace(job.asker(job.judge.basic()), sampling=sampling)
-    verdicts = zip(job.dev, board.verdicts(candidate, job.dev), strict=True)
-    outcome = board.objective.outcome
-    return board.objective.aggregate([outcome(case, asker.revote(case, one)) for case, one in verdicts])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,9 @@ class _Part(BaseModel):
 
 class _Thresholds(_Part):
     samples: Annotated[int, Field(ge=1, le=_MOST_SAMPLES)] = 1
-    threshold: Annotated[int, Field(ge=1, le=_MOST_SAMPLES)] | None = None
+    threshold: Annotated[int, Field(ge=1, le=_MOST_SAMPLES)] | Annotated[float, Field(gt=0, lt=1)] | None = (
+        None
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> _Thresholds:

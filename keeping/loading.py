@@ -224,7 +224,7 @@ def load_judge(
     version: str = "",
     model: Model | None = None,
     samples: int | None = None,
-    threshold: int | None = None,
+    threshold: float | None = None,
     concurrency: int = 8,
     strictness: str | None = None,
     verifier: Model | None = None,

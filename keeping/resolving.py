@@ -53,7 +53,8 @@ def resolve_sampling(model: Model, sampling: Sampling) -> ResolvedSampling:
         f"at temperature 0 all {sampling.samples} samples would be the same: 1 is asked and 1 vote counted, "
         "with which any threshold gives the same verdict; a --temperature above 0 makes them differ"
     )
-    return ResolvedSampling(model=model, sampling=Sampling(), note=note)
+    once = replace(sampling, samples=1) if sampling.by_probability else Sampling()
+    return ResolvedSampling(model=model, sampling=once, note=note)
 
 
 def verifier_of(judge: Judge, model: Model, given: Model | None) -> Model | None:

@@ -132,17 +132,19 @@ class Job:
             sampling=self.sampling_under(setting),
             adapter=setting.adapter or self.adapter,
             concurrency=self.concurrency,
+            probabilities="tokens",
         )
 
     def sampling_under(self, setting: Setting) -> Sampling:
         """Return samples and threshold under a setting; one sample at a temperature of 0, where all are the same."""
-        if setting.temperature is not None and self._lm(setting.asked).kwargs.get("temperature") == 0:
-            return Sampling()
-        return (
+        wanted = (
             self.sampling
             if setting.threshold is None
             else replace(self.sampling, threshold=setting.threshold)
         )
+        if setting.temperature is not None and self._lm(setting.asked).kwargs.get("temperature") == 0:
+            return replace(wanted, samples=1) if wanted.by_probability else Sampling()
+        return wanted
 
     def _lm(self, setting: Setting) -> dspy.LM:
         if setting.model is None and setting.temperature is None:

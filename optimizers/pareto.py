@@ -8,17 +8,16 @@ each point says which.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from .base import Job
-from .board import Board, Candidate
+from .board import Board
 
 __all__ = ["Point", "dominant", "front", "points"]
 
 Unit = Literal["USD per case", "tokens per case"]
-Placed = Callable[[Candidate], tuple[float, int | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +30,7 @@ class Point:
         score: the metric on dev.
         cost: per case of dev, in ``unit``.
         unit: dollars or tokens.
-        threshold: the vote threshold that ``score`` was counted under, if the caller of this module gave one.
+        threshold: the one of its own, of votes or below 1 of probability, if it has one.
     """
 
     candidate: str
@@ -39,7 +38,7 @@ class Point:
     score: float
     cost: float
     unit: Unit
-    threshold: int | None = None
+    threshold: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a plain mapping, rounded."""
@@ -53,19 +52,14 @@ class Point:
         }
 
 
-def points(
-    job: Job, board: Board, placed: Placed | None = None, without: Collection[str] = ()
-) -> list[Point]:
+def points(job: Job, board: Board, without: Collection[str] = ()) -> list[Point]:
     """Return the place of every candidate that was scored on the whole of dev, in the order they were tried.
 
     Args:
         job: the job.
         board: its candidates.
-        placed: gives a candidate's score on dev and the vote threshold it was counted under; default: the board's
-            value, and no threshold.
         without: ids of candidates that are left out.
     """
-    place: Placed = placed or (lambda one: (board.value(one, job.dev), None))
     able = [one for one in board.candidates.values() if one.id not in without]
     done = [one for one in able if board.scored(one, job.dev)]
     taken = [spent for one in done if (spent := board.spent(one, job.dev)) is not None]
@@ -76,12 +70,12 @@ def points(
         Point(
             candidate=one.id,
             source=one.source,
-            score=score,
+            score=board.value(one, job.dev),
             cost=cost,
             unit="USD per case" if in_money else "tokens per case",
-            threshold=threshold,
+            threshold=one.setting.threshold,
         )
-        for one, cost, (score, threshold) in zip(done, costs, map(place, done), strict=True)
+        for one, cost in zip(done, costs, strict=True)
     ]
 
 
@@ -98,6 +92,6 @@ def dominant(found: Sequence[Point]) -> list[Point]:
     return front
 
 
-def front(job: Job, board: Board, placed: Placed | None = None, without: Collection[str] = ()) -> list[Point]:
+def front(job: Job, board: Board, without: Collection[str] = ()) -> list[Point]:
     """Return the front of a job's candidates, the cheapest first; the arguments are those of :func:`points`."""
-    return dominant(points(job, board, placed, without))
+    return dominant(points(job, board, without))

@@ -29,6 +29,7 @@ from .fewshot import FewShot
 from .opro import Opro
 from .opro_paper import OproPaper
 from .optuna_joint import Optuna
+from .threshold import Threshold
 
 __all__ = ["DEFAULT", "OPTIMIZERS", "Chain", "make", "settings_of"]
 
@@ -42,6 +43,7 @@ _OWN: Mapping[str, Callable[..., Optimizer]] = {
     "opro-paper": OproPaper,
     "cfaith": CFaith,
     "contrastive": Contrastive,
+    "threshold": Threshold,
     "bootstrap": Bootstrap,
     "copro": Copro,
     "mipro": Mipro,

@@ -23,14 +23,14 @@ class Setting:
         model: ``offline`` or a DSPy model string.
         temperature: 0 to 2.
         adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
-        threshold: votes for a positive verdict, 1..samples. It changes no request: verdicts under another
-            threshold follow from the votes that are stored.
+        threshold: votes for a positive verdict, 1..samples, or below 1 the probability of one. It changes no request:
+            verdicts under another threshold follow from the votes and probabilities that are stored.
     """
 
     model: str | None = None
     temperature: float | None = None
     adapter: str | None = None
-    threshold: int | None = None
+    threshold: float | None = None
 
     @property
     def asked(self) -> Setting:

@@ -82,6 +82,11 @@ class Asker:
                 f"the answers of judge {self.judge.name} are not decided by a threshold of votes",
                 hint="leave out --threshold",
             )
+        if self.sampling.by_probability and not self.judge.answer.has_probabilities:
+            raise UsageError(
+                f"the answers of judge {self.judge.name} have no probability of being positive",
+                hint="give --threshold a number of votes",
+            )
 
     def ask(self, case: Case) -> Verdict:
         """Judge one case. Raises what :meth:`ask_all` raises."""
@@ -189,7 +194,8 @@ class Asker:
     @property
     def _wanted(self) -> dict[str, Any]:
         answer = self.judge.answer
-        wanted = self.probabilities == "tokens" and answer.has_probabilities
+        asked = self.probabilities == "tokens" or self.sampling.by_probability
+        wanted = asked and answer.has_probabilities
         return {"labels": answer.field, "probabilities": []} if wanted else {}
 
     def _is_decided(self, log: SampleLog, units: int) -> bool:
@@ -231,22 +237,7 @@ class Asker:
                 f"{verdict.saved} samples of case {case.id} were not drawn: its votes fit one threshold only",
                 hint='ask with stopping="all"',
             )
-        log = SampleLog(
-            answers=list(verdict.samples),
-            reasoning=verdict.reasoning,
-            inconsistent=verdict.inconsistent,
-            error=verdict.error,
-        )
-        again = self._verdict(case, len(verdict.values), log)
-        return replace(
-            verdict,
-            status=again.status,
-            values=again.values,
-            votes=again.votes,
-            agreement=again.agreement,
-            error=again.error,
-            usage=Spend(),
-        )
+        return replace(self._decided(verdict), usage=Spend())
 
     def _verdict(self, case: Case, units: int, log: SampleLog) -> Verdict:
         drawn, answer = len(log.texts), self.judge.answer
@@ -268,19 +259,28 @@ class Asker:
         )
         if log.failed:
             return kept
-        votes, probabilities = log.votes(units), log.probabilities(units) if answer.has_probabilities else ()
-        values = tuple(answer.combine(vote, self.sampling) for vote in votes)
+        return self._decided(
+            replace(
+                kept,
+                votes=log.votes(units),
+                probabilities=log.probabilities(units) if answer.has_probabilities else (),
+                measured=log.measured,
+                saved=self.sampling.samples - drawn,
+            )
+        )
+
+    def _decided(self, verdict: Verdict) -> Verdict:
+        """Return what was said with the values that it gives under this asker's threshold."""
+        answer, votes = self.judge.answer, verdict.votes
+        said = verdict.probabilities if self.sampling.by_probability else votes
+        values = tuple(answer.combine(one, self.sampling) for one in said)
         status: Status = "abstained" if None in values else "verdict"
         return replace(
-            kept,
+            verdict,
             status=status,
             values=values,
-            votes=votes,
-            probabilities=probabilities,
-            measured=log.measured,
             agreement=tuple(answer.agreement(*pair) for pair in zip(votes, values, strict=True)),
-            error="" if status == "verdict" else log.error or _unusable(values, log),
-            saved=self.sampling.samples - drawn,
+            error="" if status == "verdict" else verdict.error or _unusable(values, verdict),
         )
 
     @property
@@ -318,8 +318,8 @@ def _unreadable(bad: AdapterParseError) -> str:
     return "unusable reply: " + redact((bad.message or str(bad)).partition("\n\n")[0])[:200]
 
 
-def _unusable(values: Values, log: SampleLog) -> str:
+def _unusable(values: Values, verdict: Verdict) -> str:
     error = f"no usable label for {values.count(None)} of {len(values)} units"
-    if not log.inconsistent:
+    if not verdict.inconsistent:
         return error
-    return f"{error}; {log.inconsistent} of {len(log.answers)} answers contradict themselves"
+    return f"{error}; {verdict.inconsistent} of {len(verdict.samples)} answers contradict themselves"

@@ -48,25 +48,40 @@ class Sampling:
 
     Attributes:
         samples: independent draws per case, at least 1 (CogniBench section 3.2: 5).
-        threshold: votes for a positive verdict, 1..samples; default: more than half.
+        threshold: votes for a positive verdict, 1..samples; below 1 the probability of a positive label from which
+            on the verdict is positive. Default: more than half of the votes.
     """
 
     samples: int = 1
-    threshold: int | None = None
+    threshold: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot give a verdict."""
         check_threshold(self.samples, self.needed)
+        if self.threshold is not None and not self.by_probability:
+            object.__setattr__(self, "threshold", int(self.threshold))
 
     @property
-    def needed(self) -> int:
-        """The votes needed for a positive verdict."""
+    def by_probability(self) -> bool:
+        """Whether probabilities decide, and not votes."""
+        return self.needed < 1
+
+    @property
+    def words(self) -> str:
+        """Samples and threshold, for people."""
+        if self.by_probability:
+            return f"{self.samples}, positive from a probability of {self.needed:g} on"
+        return f"{self.samples}, votes needed {self.needed}"
+
+    @property
+    def needed(self) -> float:
+        """The votes needed for a positive verdict, or the probability."""
         return majority(self.samples) if self.threshold is None else self.threshold
 
     @property
     def fewest(self) -> int:
         """The samples after which a label of two may be settled, at the earliest."""
-        return min(self.needed, self.samples - self.needed + 1)
+        return self.samples if self.by_probability else int(min(self.needed, self.samples - self.needed + 1))
 
 
 def majority(samples: int) -> int:
@@ -74,17 +89,18 @@ def majority(samples: int) -> int:
     return samples // 2 + 1
 
 
-def check_threshold(samples: int, threshold: int) -> None:
+def check_threshold(samples: int, threshold: float) -> None:
     """Refuse a threshold that no vote, or every vote, would meet.
 
     Raises:
-        UsageError: ``samples`` is below 1, or ``threshold`` is not in 1..samples.
+        UsageError: ``samples`` is below 1, or ``threshold`` is neither one of 1..samples nor between 0 and 1.
     """
     if samples < 1:
         raise UsageError(f"{samples} samples give no verdict", hint="ask for 1 or more")
-    if not 1 <= threshold <= samples:
+    if not (0 < threshold < 1 or (1 <= threshold <= samples and threshold == int(threshold))):
         raise UsageError(
-            f"a threshold of {threshold} votes does not fit {samples} samples", hint=f"use 1 to {samples}"
+            f"a threshold of {threshold} votes does not fit {samples} samples",
+            hint=f"use 1 to {samples}, or a probability between 0 and 1",
         )
 
 
@@ -94,10 +110,10 @@ def tally(samples: Sequence[Values], unit: int) -> dict[Any, int]:
 
 
 def decide(
-    votes: Mapping[Label, int],
+    votes: Mapping[Label, float],
     *,
     samples: int,
-    threshold: int,
+    threshold: float,
     positive: Collection[Label],
     order: Sequence[Label],
 ) -> Label | None:
@@ -105,12 +121,18 @@ def decide(
 
     Within the side that wins, the label with the most votes is taken; equal
     counts go to the label that comes first in ``order``. A vote for a label that is
-    not in ``order`` is no vote.
+    not in ``order`` is no vote. A threshold below 1 is a share of the votes, or, where ``votes`` are
+    probabilities, of these: then samples without a usable answer leave nothing open.
     """
     found, other = _sides(votes, positive, order)
+    against = samples - threshold + 1
+    if threshold < 1:
+        threshold, against = threshold * (found + other), 0.0
+    if not found + other:
+        return None
     if found >= threshold:
         side = [label for label in order if label in positive]
-    elif other >= samples - threshold + 1:
+    elif other >= against:
         side = [label for label in order if label not in positive]
     else:
         return None
@@ -122,7 +144,7 @@ def is_decided(
     *,
     left: int,
     samples: int,
-    threshold: int,
+    threshold: float,
     positive: Collection[Label],
     order: Sequence[Label],
 ) -> bool:
@@ -137,6 +159,8 @@ def is_decided(
         left: samples not yet drawn, 0 to ``samples``.
         samples, threshold, positive, order: as for :func:`decide`.
     """
+    if threshold < 1:
+        return left == 0  # a sample may have any probability
     found, other = _sides(votes, positive, order)
     against = samples - threshold + 1
     winner = decide(votes, samples=samples, threshold=threshold, positive=positive, order=order)
@@ -163,8 +187,8 @@ def agreement(votes: Mapping[Any, int], label: Value | None) -> float | None:
 
 
 def _sides(
-    votes: Mapping[Label, int], positive: Collection[Label], order: Sequence[Label]
-) -> tuple[int, int]:
+    votes: Mapping[Label, float], positive: Collection[Label], order: Sequence[Label]
+) -> tuple[float, float]:
     """Return the positive and the other votes; a vote for a label that is not in ``order`` is none."""
     found = sum(votes.get(label, 0) for label in order if label in positive)
     return found, sum(votes.get(label, 0) for label in order) - found

@@ -21,6 +21,7 @@ from ..gold.strata import ceiling_of, rated_in_test
 from ..keeping.artifacts import Artifact, Store
 from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
+from ..programs.votes import Sampling
 from .document import Document, Facts, Lines, Part, Plot, Section, Tone
 from .figures import TAKEN, class_table, confusion_counts, score_parts
 from .history import basic_state, curve
@@ -149,6 +150,11 @@ class ArtifactReport:
         return int((self._card.get("optimizer") or {}).get("seed") or 0)
 
     @cached_property
+    def _sampling(self) -> Sampling:
+        kept = self._card.get("thresholds") or {}
+        return Sampling(samples=int(kept.get("samples") or 1), threshold=kept.get("threshold"))
+
+    @cached_property
     def _unmeasured(self) -> tuple[str, ...]:
         raters = self._ceiling is not None
         attacked = bool(self.artifact.robustness)
@@ -180,7 +186,7 @@ class ArtifactReport:
         return Section(name="classes", title="What was taken for what", intro=TAKEN, parts=tuple(parts))
 
     def _votes(self) -> Section:
-        samples = int((self._card.get("thresholds") or {}).get("samples") or 1)
+        samples = self._sampling.samples
         parts: list[Part] = []
         if self._proof and samples > 1:
             if drawn_fully(self._proof, "compiled", samples):
@@ -352,7 +358,7 @@ class ArtifactReport:
 
     def _provenance(self) -> Section:
         card = self._card
-        model, thresholds_ = card.get("model") or {}, card.get("thresholds") or {}
+        model = card.get("model") or {}
         rows = [
             ("judge", f"{card['judge']}, variant {card['variant']}"),
             (
@@ -361,7 +367,7 @@ class ArtifactReport:
             ),
             ("model", f"{model.get('name')}, temperature {model.get('temperature')}"),
             ("prompts written by", str((card.get("prompt_model") or {}).get("name"))),
-            ("samples", f"{thresholds_.get('samples')}, votes needed {thresholds_.get('threshold')}"),
+            ("samples", self._sampling.words),
             ("openings of the test", str(self._openings)),
             ("gold sha256", card["gold"]["sha256"]),
             ("artifact sha256", self.artifact.sha256),

@@ -104,7 +104,7 @@ def ask(plan: Plan, asker: Asker, on_case: Callable[[], None] = lambda: None) ->
 
 
 def rows_at(
-    asked: Asked, threshold: int, labels: Sequence[Label], positive: frozenset[Label]
+    asked: Asked, threshold: float, labels: Sequence[Label], positive: frozenset[Label]
 ) -> tuple[Row, ...]:
     """Return one row a response under a vote threshold, from the votes that were cast: nothing is asked.
 
@@ -114,7 +114,7 @@ def rows_at(
 
     Args:
         asked: what was asked.
-        threshold: votes for a positive label, 1 to the number of samples.
+        threshold: votes for a positive label, 1 to the number of samples, or below 1 the probability of one.
         labels: gold's label set.
         positive: the hallucinated ones of it.
     """
@@ -130,7 +130,7 @@ def rows_at(
 
 
 def _said(
-    asked: Asked, verdict: Verdict, threshold: int, labels: Sequence[Label], positive: frozenset[Label]
+    asked: Asked, verdict: Verdict, threshold: float, labels: Sequence[Label], positive: frozenset[Label]
 ) -> tuple[Label | None, ...]:
     if verdict.status == "failed" or not verdict.votes:
         return verdict.values
@@ -141,7 +141,8 @@ def _said(
         "positive": answer.positive,
         "order": answer.labels,
     }
-    found = [decide(votes, **rule) for votes in verdict.votes]
+    said = verdict.probabilities if threshold < 1 else verdict.votes
+    found = [decide(one, **rule) for one in said]
     if set(answer.labels) == set(labels):
         return tuple(found)
     return tuple(

@@ -114,7 +114,7 @@ class BaseAnswer(ABC):
         """Return the share of votes that the most frequent value did not get."""
         return 1 - max(votes.values()) / sum(votes.values())
 
-    def margin(self, votes: Mapping[str, int], threshold: int) -> float:
+    def margin(self, votes: Mapping[str, int], threshold: float) -> float:
         """Return half the votes by which the first is ahead of the second, at least 0.5."""
         first, second, *_ = *sorted(votes.values(), reverse=True), 0, 0
         return max(0.5, (first - second) / 2)

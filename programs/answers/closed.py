@@ -97,7 +97,7 @@ class ClosedLabel(BaseAnswer):
         total = sum(shares.values())
         return sum(shares.get(label, 0.0) for label in self.positive) / total if total > 0 else None
 
-    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
+    def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
         """Return the label that the vote gives; see :func:`~jurist.programs.votes.decide`."""
         return decide(votes, **self._rule(sampling))
 
@@ -123,10 +123,11 @@ class ClosedLabel(BaseAnswer):
         shares = [count / total for count in votes.values() if count]
         return abs(sum(share * math.log(share) for share in shares)) / math.log(len(self.labels))
 
-    def margin(self, votes: Mapping[str, int], threshold: int) -> float:
+    def margin(self, votes: Mapping[str, int], threshold: float) -> float:
         """Return how many votes the positive side is away from the point between the two verdicts."""
         positive = sum(count for name, count in votes.items() if name in self.positive)
-        return abs(positive - (threshold - 0.5))
+        between = threshold - 0.5 if threshold >= 1 else threshold * sum(votes.values())
+        return abs(positive - between)
 
     def cell(self, given: str) -> Any:
         """Return the label that a cell names; capitals do not matter where labels differ without them."""
@@ -235,5 +236,6 @@ class ClosedLabel(BaseAnswer):
         """A threshold of votes decides."""
         return (
             "one filling is one sample; with thresholds.samples over 1, ask so often: a unit is positive if at least "
-            "thresholds.threshold samples give it a positive label"
+            "thresholds.threshold samples give it a positive label; a threshold below 1 is the least probability of a "
+            "positive label, or share of the samples that give one"
         )

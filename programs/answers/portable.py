@@ -26,7 +26,7 @@ def median_vote(votes: Mapping[Any, int], samples: int) -> Any:
 
 
 def named_vote(
-    votes: Mapping[Any, int], *, labels: Sequence[str], samples: int, threshold: int
+    votes: Mapping[Any, int], *, labels: Sequence[str], samples: int, threshold: float
 ) -> tuple[str, ...] | None:
     """Return the labels that enough samples name, sorted; ``None`` if unusable samples leave one open."""
     chosen = []
@@ -100,7 +100,7 @@ READERS: Final[Mapping[str, Callable[[Mapping[str, Any], Any, int], list[Any]]]]
 """Reader -> (the parser's rule, the field of a reply, units) -> a value a unit; ValueError if it is unusable."""
 
 
-def _by_sides(votes: Mapping[Any, int], spec: Mapping[str, Any], samples: int, threshold: int) -> Any:
+def _by_sides(votes: Mapping[Any, int], spec: Mapping[str, Any], samples: int, threshold: float) -> Any:
     positive, labels = spec["positive"], spec["labels"]
     return decide(votes, samples=samples, threshold=threshold, positive=positive, order=labels)
 

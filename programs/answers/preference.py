@@ -41,6 +41,7 @@ class Preference(OneLabel):
     noun: ClassVar[str] = "preference"
     presentations: ClassVar[int] = 2
     uses_threshold: ClassVar[bool] = False
+    has_probabilities: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Gold may say all three, whatever a reply may say."""
@@ -108,7 +109,7 @@ class Preference(OneLabel):
         """Return the share of votes that the most frequent one did not get."""
         return BaseAnswer.spread(self, votes)
 
-    def margin(self, votes: Mapping[str, int], threshold: int) -> float:
+    def margin(self, votes: Mapping[str, int], threshold: float) -> float:
         """Return half the votes by which the first is ahead of the second, at least 0.5."""
         return BaseAnswer.margin(self, votes, threshold)
 

@@ -138,8 +138,11 @@ class _Combined(Protocol):
         """
         ...
 
-    def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
-        """Return the value that votes (value -> samples) give, ``None`` if they leave it open."""
+    def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
+        """Return the value that votes (value -> samples) give, ``None`` if they leave it open.
+
+        Where probabilities decide, ``votes`` are value -> probability.
+        """
         ...
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
@@ -154,7 +157,7 @@ class _Combined(Protocol):
         """Return how far votes (by :meth:`Answer.text`) differ: 0 if all are the same, 1 at most."""
         ...
 
-    def margin(self, votes: Mapping[str, int], threshold: int) -> float:
+    def margin(self, votes: Mapping[str, int], threshold: float) -> float:
         """Return how many votes a unit is away from another outcome, at least 0.5."""
         ...
 

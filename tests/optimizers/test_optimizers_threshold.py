@@ -1,0 +1,88 @@
+"""A threshold of probability: fitted on train at no further call, proven, kept, and used by runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from small import cli
+
+import jurist
+from jurist.engines.channel import CallContext
+from jurist.engines.models import Model, connect
+from jurist.errors import OptimizerError, UsageError
+from jurist.gold.goldset import Gold
+from jurist.programs.asking import Asker, Sampling
+from jurist.programs.catalogue import find
+from jurist.programs.votes import decide
+
+FECT = find("fect")
+AT = 0.75
+"""The share of the cases below which people, here, still call a claim factual."""
+
+
+@pytest.fixture(scope="module")
+def stricter(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """Return gold that people labelled as the engine ranks it and not where it cuts, and where they cut."""
+    gold = Gold.load("fect-mini", FECT)
+    lm = connect(Model(temperature=0.0), CallContext.fresh())
+    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm, probabilities="tokens")
+    shares = [FECT.answer.probability(one.probabilities[0]) or 0.0 for one in asker.ask_all(gold.cases)]
+    cut = sorted(shares)[int(AT * len(shares))]
+    path = tmp_path_factory.mktemp("stricter") / "gold.jsonl"
+    rows = [
+        {**case.inputs, "group": f"g{number}", "factual": share < cut}
+        for number, (case, share) in enumerate(zip(gold.cases, shares, strict=True))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path, cut
+
+
+def test_it_is_fitted_proven_kept_and_used(stricter: tuple[Path, float], tmp_path: Path) -> None:
+    gold, cut = stricter
+    store = tmp_path / "compiled"
+    made = jurist.compile(
+        "fect", gold=gold, optimizer="threshold", store=store, model=jurist.Model(temperature=0.0)
+    )
+    card = made.artifact.card
+    about, kept = card["gold"], card["thresholds"]
+    assert card["spend"]["calls"] == about["train"] + about["dev"] + about["test"]  # fitting took none
+    assert kept["threshold"] == pytest.approx(cut, abs=0.1)
+    assert card["decision"]["compiled"] > card["decision"]["basic"] + 0.1
+    assert made.artifact.state.id == made.result.board.basic.state.id
+    output = tmp_path / "out.jsonl"
+    assert cli("run", "fect@1", "--store", store, "--input", gold, "--output", output).code == 0
+    for line in map(json.loads, output.read_text().splitlines()):
+        (unit,) = line["units"]
+        assert unit["positive"] is (unit["probabilities"]["non_factual"] >= kept["threshold"])
+        assert line["sampling"]["threshold"] == kept["threshold"]
+
+
+def test_nothing_is_left_to_fit_where_the_user_has_set_it(
+    stricter: tuple[Path, float], tmp_path: Path
+) -> None:
+    with pytest.raises(OptimizerError, match="no threshold"):
+        jurist.compile(
+            "fect",
+            gold=stricter[0],
+            optimizer="threshold",
+            store=tmp_path,
+            sampling=Sampling(threshold=0.4),
+        )
+
+
+@pytest.mark.parametrize(
+    ("threshold", "found"), [(0.05, "a"), (0.29, "a"), (0.31, "c"), (0.6, "c"), (0.99, "c")]
+)
+def test_the_side_by_its_probability_and_then_its_likeliest_label(threshold: float, found: str) -> None:
+    shares = {"a": 0.2, "b": 0.1, "c": 0.65, "d": 0.05}
+    rule = {"samples": 3, "positive": {"a", "b"}, "order": ("a", "b", "c", "d")}
+    assert decide(shares, threshold=threshold, **rule) == found
+    assert decide({}, threshold=threshold, **rule) is None
+
+
+@pytest.mark.parametrize("threshold", [0.0, -0.1, 1.5, 4, float("nan")])
+def test_no_threshold_in_between(threshold: float) -> None:
+    with pytest.raises(UsageError, match="does not fit"):
+        Sampling(samples=3, threshold=threshold)
