@@ -50,8 +50,8 @@ class CompileOptions(
     optimizer: str | None = option(
         "--optimizer",
         metavar="NAME",
-        help="race, opro, fewshot (or demos), threshold, optuna, contrastive, cfaith, opro-paper, bootstrap, copro, mipro, gepa, "
-        "simba, infer-rules, a plug-in's, or several joined by + (default: race)",
+        help="race, opro, fewshot (or demos), threshold, optuna, contrastive, cfaith, opro-paper, bootstrap, copro, "
+        "mipro, gepa, simba, infer-rules, a plug-in's, or several joined by + (default: race)",
     )
     split: str | None = option(
         "--split",
