@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from common import mean, missing, parser
+from common import mean, missing, parser  # type: ignore[import-not-found]  # beside this file
 
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect

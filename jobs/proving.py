@@ -14,6 +14,7 @@ from typing import Any
 
 from ..cases import Case
 from ..engines.models import Model
+from ..evaluation.calibration import calibrate
 from ..evaluation.proof import Proof, prove
 from ..evaluation.rows import Row
 from ..keeping.resolving import default_temperature
@@ -117,11 +118,30 @@ def proven(
         others = compiled.ask_all(test, lambda index, verdict: tick())
     before, after = (_asked(judge, test, said) for said in (verdicts, others))
     proof = prove(before.rows, after.rows, judge.metric, judge.comparison, seed=seed, openings=opened)
-    counted = {"inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}}
+    counted: dict[str, dict[str, Any]] = {
+        "inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}
+    }
+    told = {"basic": _calibrated(judge, test, verdicts), "compiled": _calibrated(judge, test, others)}
+    if all(told.values()):
+        counted["calibration"] = told
     for name in before.facts:
         counted[name] = {"basic": before.facts[name], "compiled": after.facts[name]}
     answers = (_answers(judge, *row) for row in zip(test, verdicts, others, strict=True))
     return Proven(proof=proof, counted=counted, answers=tuple(answers))
+
+
+def _calibrated(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Return what the probabilities that tokens told are worth; nothing without any."""
+    probability = judge.answer.probability
+    units = [
+        (probability(shares), probability({gold: 1.0}))
+        for case, verdict in zip(test, verdicts, strict=True)
+        if verdict.measured and case.gold
+        for shares, gold in zip(verdict.probabilities, case.gold, strict=True)
+        if gold is not None
+    ]
+    known = [(said, bool(gold)) for said, gold in units if said is not None]
+    return calibrate(*zip(*known, strict=True)).to_card() if known else {}
 
 
 def _answers(judge: Judge, case: Case, basic: Verdict, compiled: Verdict) -> dict[str, Any]:
@@ -141,6 +161,7 @@ def _said(judge: Judge, verdict: Verdict) -> dict[str, Any]:
         "values": [answer.to_json(value) for value in verdict.values],
         "votes": [{answer.text(value): count for value, count in unit.items()} for unit in verdict.votes],
         "agreement": list(verdict.agreement),
+        "probability": [answer.probability(shares) for shares in verdict.probabilities],
         "drawn": verdict.drawn,
         "reasoning": verdict.reasoning,
         "error": verdict.error,

@@ -95,7 +95,8 @@ class Artifact:
         """Return what both programs said on the sealed test, for people to read: nothing is chosen by it.
 
         Each row has ``case``, ``group``, ``gold`` (a value per unit), and for ``basic`` and ``compiled``
-        each ``status``, ``values``, ``votes``, ``agreement``, ``drawn``, ``reasoning`` and ``error``; inputs are in
+        each ``status``, ``values``, ``votes``, ``agreement``, ``probability`` (of being
+        positive), ``drawn``, ``reasoning`` and ``error``; inputs are in
         the gold. Artifacts of older versions have none.
 
         Raises:

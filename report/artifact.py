@@ -28,6 +28,7 @@ from .history import basic_state, curve
 from .judged import paired_cases, rows_of
 from .plotting import Series, element
 from .raters import ceiling_table
+from .reliability import reliability_parts
 from .robustness import robustness_about, robustness_table
 from .scores import OFFLINE, counts_line, spend_line
 from .succession import against_before
@@ -192,7 +193,10 @@ class ArtifactReport:
             if drawn_fully(self._proof, "compiled", samples):
                 parts += self._thresholds(samples)
             parts += self._calibration()
-        return Section(name="votes", title="Votes", intro=f"{samples} samples a case.", parts=tuple(parts))
+        parts += reliability_parts(self._card.get("calibration") or {})
+        return Section(
+            name="votes", title="How sure it is", intro=f"Samples a case: {samples}.", parts=tuple(parts)
+        )
 
     def _calibration(self) -> Iterator[Part]:
         found = {system: calibration(self.judge, self._proof, system) for system in _SYSTEMS}

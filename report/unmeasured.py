@@ -32,9 +32,9 @@ def _statements(card: Mapping[str, Any], proof: bool, raters: bool, offline: boo
         yield "Any language model: the offline engine is an evidence reader, and says nothing about what one would do."
     if not proof:
         yield "Single cases: this artifact is of a version that did not keep what was said on the sealed test."
-    if samples == 1:
+    if samples == 1 and not card.get("calibration"):
         yield "How sure the judge is: one sample a case gives no votes, so there is no threshold and no calibration."
-    elif proof:
+    elif samples > 1 and proof:
         yield "What other thresholds would give, where drawing stopped because nothing could change any more."
     yield "How far answers vary when the same cases are asked again: jurist compare with --repeats measures it."
     if not raters:

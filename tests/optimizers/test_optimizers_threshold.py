@@ -51,6 +51,9 @@ def test_it_is_fitted_proven_kept_and_used(stricter: tuple[Path, float], tmp_pat
     assert kept["threshold"] == pytest.approx(cut, abs=0.1)
     assert card["decision"]["compiled"] > card["decision"]["basic"] + 0.1
     assert made.artifact.state.id == made.result.board.basic.state.id
+    told = card["calibration"]["compiled"]
+    assert (told["units"], told["auc"], told["average_precision"]) == (about["test"], 1.0, 1.0)
+    assert "reliability" in jurist_report(store, tmp_path)
     output = tmp_path / "out.jsonl"
     assert cli("run", "fect@1", "--store", store, "--input", gold, "--output", output).code == 0
     for line in map(json.loads, output.read_text().splitlines()):
@@ -70,6 +73,12 @@ def test_nothing_is_left_to_fit_where_the_user_has_set_it(
             store=tmp_path,
             sampling=Sampling(threshold=0.4),
         )
+
+
+def jurist_report(store: Path, folder: Path) -> str:
+    page = folder / "report.html"
+    assert cli("report", "fect@1", "--store", store, "--output", page).code == 0
+    return page.read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,119 @@
+"""How far probabilities can be trusted: whether they are right (calibration), and whether they rank (AUC)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from ..errors import UsageError
+from .units import Bools, Floats
+
+__all__ = ["BINS", "Bin", "Calibration", "calibrate"]
+
+BINS = 10
+"""Ranges of probability of equal width, as in Guo et al. 2017."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bin:
+    """The units whose probability is above ``low`` (the first range: from it on) and at most ``high``.
+
+    Attributes:
+        low, high: the range.
+        said: the mean probability.
+        found: the share that gold calls positive.
+        units: how many there are, at least one.
+    """
+
+    low: float
+    high: float
+    said: float
+    found: float
+    units: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """What probabilities of being positive are worth, on labelled units.
+
+    Attributes:
+        units, positive: how many there are, and how many of them gold calls positive.
+        ece: expected calibration error, 0 to 1: how far probability and share are apart, mean over units by bins.
+        brier: mean squared error of the probabilities, 0 to 1.
+        auc: the share of pairs of a positive and another unit in which the positive one has the higher probability,
+            ties counted half; ``None`` if gold has one side only.
+        average_precision: mean precision over the positive units, taken at the probability of each; ``None`` likewise.
+        bins: the reliability table, lowest first, without empty ones.
+    """
+
+    units: int
+    positive: int
+    ece: float
+    brier: float
+    auc: float | None
+    average_precision: float | None
+    bins: tuple[Bin, ...]
+
+    def to_card(self) -> dict[str, Any]:
+        """Return plain JSON types."""
+        return {**asdict(self), "bins": [asdict(one) for one in self.bins]}
+
+
+def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> Calibration:
+    """Hold probabilities of being positive against gold.
+
+    Args:
+        probabilities: of each unit, in [0, 1].
+        positive: whether gold calls it so.
+
+    Raises:
+        UsageError: there are none, of different number, or one is out of range.
+    """
+    said, gold = np.array(probabilities, dtype=np.float64), np.array(positive, dtype=np.bool_)
+    if not said.size or said.shape != gold.shape or not ((said >= 0) & (said <= 1)).all():
+        raise UsageError(
+            f"{said.size} probabilities do not fit {gold.size} labels", hint="give one in [0, 1] a unit"
+        )
+    bins, both = _bins(said, gold), 0 < gold.sum() < gold.size
+    return Calibration(
+        units=gold.size,
+        positive=int(gold.sum()),
+        ece=sum(one.units * abs(one.said - one.found) for one in bins) / gold.size,
+        brier=float(((said - gold) ** 2).mean()),
+        auc=_auc(said, gold) if both else None,
+        average_precision=_average_precision(said, gold) if both else None,
+        bins=bins,
+    )
+
+
+def _bins(said: Floats, gold: Bools) -> tuple[Bin, ...]:
+    place = np.clip(np.ceil(said * BINS).astype(int) - 1, 0, BINS - 1)
+    return tuple(
+        Bin(
+            low=number / BINS,
+            high=(number + 1) / BINS,
+            said=float(said[place == number].mean()),
+            found=float(gold[place == number].mean()),
+            units=int((place == number).sum()),
+        )
+        for number in sorted(set(place.tolist()))
+    )
+
+
+def _auc(said: Floats, gold: Bools) -> float:
+    positive = int(gold.sum())
+    above = float(rankdata(said)[gold].sum()) - positive * (positive + 1) / 2
+    return above / (positive * (gold.size - positive))
+
+
+def _average_precision(said: Floats, gold: Bools) -> float:
+    """Return the mean over positive units of the precision among all that are at least as probable."""
+    values, place = np.unique(-said, return_inverse=True)
+    units = np.bincount(place, minlength=len(values))
+    found = np.bincount(place, weights=gold, minlength=len(values))
+    precision = found.cumsum() / units.cumsum()
+    return float((precision * found).sum() / gold.sum())

@@ -1,0 +1,51 @@
+"""Whether probabilities are right: the table and the plot of an artifact's calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .document import Part, Plot
+from .plotting import Series, element
+from .table import table
+
+__all__ = ["reliability_parts"]
+
+
+def reliability_parts(found: Mapping[str, Mapping[str, Any]]) -> Iterator[Part]:
+    """Yield what a card says of the probabilities of each program; nothing if it says nothing.
+
+    Args:
+        found: program -> :meth:`jurist.evaluation.calibration.Calibration.to_card`.
+    """
+    if not found:
+        return
+    lines = [
+        Series(name=system, points=tuple((one["said"], one["found"]) for one in about["bins"]))
+        for system, about in found.items()
+    ]
+    ideal = Series(name="as probable as said", points=((0.0, 0.0), (1.0, 1.0)), style="dashed")
+    svg = element([*lines, ideal], name="reliability", x="probability of being positive", y="share positive")
+    yield Plot(title="reliability: how often it is so when it says so", svg=svg, words="see the table below")
+    rows = [
+        [
+            system,
+            about["units"],
+            *(_number(about[name]) for name in ("ece", "brier", "auc", "average_precision")),
+        ]
+        for system, about in found.items()
+    ]
+    yield table("", ["program", "units", "ECE", "Brier", "AUC", "average precision"], rows)
+    bins = [
+        [
+            *(system, f"{one['low']:.1f} to {one['high']:.1f}", one["units"]),
+            *(f"{one['said']:.3f}", f"{one['found']:.3f}"),
+        ]
+        for system, about in found.items()
+        for one in about["bins"]
+    ]
+    yield table("", ["program", "probability", "units", "said, mean", "positive"], bins)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,44 @@
+"""Calibration and ranking of probabilities, against scikit-learn."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
+
+from jurist.errors import UsageError
+from jurist.evaluation.calibration import BINS, calibrate
+
+UNITS = st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=2, max_size=60).filter(
+    lambda units: len({gold for _, gold in units}) == 2
+)
+
+
+@given(UNITS)
+def test_as_scikit_learn_has_it(units: list[tuple[int, bool]]) -> None:
+    said, gold = [share / 40 for share, _ in units], [found for _, found in units]
+    ours = calibrate(said, gold)
+    assert ours.auc == pytest.approx(roc_auc_score(gold, said))
+    assert ours.average_precision == pytest.approx(average_precision_score(gold, said))
+    assert ours.brier == pytest.approx(brier_score_loss(gold, said))
+    found, means = calibration_curve(gold, said, n_bins=BINS)
+    assert [one.found for one in ours.bins] == pytest.approx(list(found))
+    assert [one.said for one in ours.bins] == pytest.approx(list(means))
+    assert sum(one.units for one in ours.bins) == len(units)
+
+
+def test_what_it_says_of_extremes() -> None:
+    right = calibrate([0.0, 1.0, 1.0], [False, True, True])
+    assert (right.ece, right.brier, right.auc, right.average_precision) == (0.0, 0.0, 1.0, 1.0)
+    wrong = calibrate([1.0, 0.0], [False, True])
+    assert (wrong.ece, wrong.brier, wrong.auc, wrong.average_precision) == (1.0, 1.0, 0.0, 0.5)
+    alone = calibrate([0.25, 0.25], [True, True])
+    assert (alone.ece, alone.auc, alone.average_precision) == (0.75, None, None)
+
+
+@pytest.mark.parametrize(("said", "gold"), [([], []), ([0.5], [True, False]), ([1.5], [True])])
+def test_what_is_no_probability(said: list[float], gold: list[bool]) -> None:
+    with pytest.raises(UsageError):
+        calibrate(said, gold)
