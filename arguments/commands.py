@@ -17,6 +17,7 @@ from .new import NEW
 from .report import REPORT
 from .review import REVIEW
 from .run import RUN
+from .serve import SERVE
 from .table import FIVE, THREE, TRAINING
 
 __all__ = ["COMMANDS", "GROUPS"]
@@ -27,6 +28,7 @@ COMMANDS: tuple[Command, ...] = (
     COMPILE,
     EVALUATE,
     RUN,
+    SERVE,
     COMPARE,
     GATE,
     HARDEN,

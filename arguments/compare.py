@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import ModelOptions, ModelsOptions, ScoringOptions
+from .groups import AskedOptions, ModelsOptions, ScoringOptions
 from .options import option, positional
 
 __all__ = ["COMPARE", "EVALUATE", "CompareOptions", "EvaluateOptions"]
@@ -41,7 +41,7 @@ class CompareOptions(ModelsOptions, ScoringOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(ModelOptions, ScoringOptions):
+class EvaluateOptions(AskedOptions, ScoringOptions):
     """Of ``jurist evaluate``."""
 
     judge: str = positional("JUDGE[@V]|JUDGE:basic", help="latest version, a certain one, or JUDGE:basic")

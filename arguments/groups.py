@@ -9,11 +9,13 @@ from typing import Literal
 from .options import Options, flag, option, repeated
 
 __all__ = [
+    "AskedOptions",
     "Checkpoints",
     "Common",
     "Endpoint",
     "Form",
     "GoldOptions",
+    "JudgingOptions",
     "Limits",
     "ModelOptions",
     "ModelsOptions",
@@ -33,6 +35,7 @@ __all__ = [
     "WritingOptions",
     "name",
     "pair",
+    "port",
     "share",
     "whole",
 ]
@@ -343,7 +346,23 @@ class Checkpoints(Resume):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoringOptions(
-    GoldOptions, VerifierOptions, SamplingOptions, StrictnessOptions, Limits, Checkpoints, Common
-):
+class JudgingOptions(VerifierOptions, SamplingOptions, StrictnessOptions, Transport, Limits, Common):
+    """How judges are asked, but for who answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedOptions(ModelOptions, JudgingOptions):
+    """Who answers, and how that one is asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringOptions(GoldOptions, JudgingOptions, Checkpoints):
     """What every command takes that scores judges on gold, but for who answers."""
+
+
+def port(text: str) -> int:
+    """Return the number of a port."""
+    number = whole(text)
+    if number > 65535:
+        raise argparse.ArgumentTypeError(f"{number} is no port: give a number from 1 to 65535")
+    return number

@@ -5,33 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .command import Command
-from .groups import (
-    Checkpoints,
-    Common,
-    GoldOptions,
-    Limits,
-    ModelOptions,
-    SamplingOptions,
-    StrictnessOptions,
-    VerifierOptions,
-    whole,
-)
+from .groups import AskedOptions, ScoringOptions, whole
 from .options import option, positional, repeated
 
 __all__ = ["HARDEN", "HardenOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HardenOptions(
-    GoldOptions,
-    ModelOptions,
-    VerifierOptions,
-    SamplingOptions,
-    StrictnessOptions,
-    Limits,
-    Checkpoints,
-    Common,
-):
+class HardenOptions(AskedOptions, ScoringOptions):
     """Of ``jurist harden``."""
 
     judge: str = positional("JUDGE[@V]|JUDGE:basic", help="what is attacked")

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 
 from .command import Command
 from .gold import JudgedGold
-from .groups import whole
+from .groups import port, whole
 from .options import flag, option
 
 __all__ = ["REVIEW", "PageOptions"]
 
 _PORT = 8421
-
-
-def _port(text: str) -> int:
-    number = whole(text)
-    if number > 65535:
-        raise argparse.ArgumentTypeError(f"{number} is no port: give a number from 1 to 65535")
-    return number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +35,7 @@ class PageOptions(JudgedGold):
     )
     every: bool = flag("--all", help="also units that have a gold label on which nobody and nothing differs")
     top: int | None = option("--top", type=whole, metavar="N", help="the first N units only")
-    port: int = option("--port", _PORT, type=_port, metavar="N", help=f"of the page (default: {_PORT})")
+    port: int = option("--port", _PORT, type=port, metavar="N", help=f"of the page (default: {_PORT})")
 
 
 REVIEW = Command(

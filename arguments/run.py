@@ -7,25 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import (
-    Common,
-    Limits,
-    ModelOptions,
-    RowOptions,
-    SamplingOptions,
-    StrictnessOptions,
-    VerifierOptions,
-    share,
-)
+from .groups import AskedOptions, RowOptions, share
 from .options import flag, option, positional
 
 __all__ = ["RUN", "RunOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(
-    ModelOptions, VerifierOptions, SamplingOptions, StrictnessOptions, RowOptions, Limits, Common
-):
+class RunOptions(AskedOptions, RowOptions):
     """Of ``jurist run``."""
 
     helps: ClassVar[Mapping[str, str]] = {

@@ -21,7 +21,9 @@ from rich.progress import (
 
 from ..arguments.generate import AssessOptions, LabellerOptions
 from ..arguments.groups import (
+    AskedOptions,
     Endpoint,
+    JudgingOptions,
     Limits,
     RowOptions,
     SamplingOptions,
@@ -50,9 +52,11 @@ __all__ = [
     "gold_of",
     "gold_source",
     "human",
+    "judge_for",
     "judge_of",
     "labelling",
     "latest_or_basic",
+    "loaded_of",
     "mapping_of",
     "model_of",
     "progress",
@@ -170,6 +174,23 @@ def judge_of(
         strictness=strictness,
         verifier=verifier,
     )
+
+
+def judge_for(reference: str, options: JudgingOptions) -> LoadedJudge:
+    """Return a judge as the options say, whoever will answer."""
+    return judge_of(
+        reference,
+        options,
+        store_of(options),
+        concurrency=options.concurrency,
+        strictness=options.strictness,
+        verifier=verifier_model(options, options.timeout, options.seed),
+    )
+
+
+def loaded_of(reference: str, options: AskedOptions) -> LoadedJudge:
+    """Return a judge with the model of the options."""
+    return judge_for(reference, options).with_model(model_of(options, options.model, options.seed))
 
 
 def latest_or_basic(name: str, store: Store) -> str:

@@ -15,7 +15,7 @@ from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, Start, paying
 from ..report.scores import OFFLINE
 from .approving import agree
-from .common import budget_of, gold_of, judge_of, model_of, progress, store_of, verifier_model, write_text
+from .common import budget_of, gold_of, judge_for, model_of, progress, store_of, write_text
 from .compared import cost_line, sheets
 from .deviations import check_deviations, plot_deviations
 from .printing import Part, Result, remark
@@ -65,17 +65,7 @@ def asked(
 
 def _experiment(options: CompareOptions, store: Store) -> Experiment:
     models = [model_of(options, name, options.seed) for name in options.names]
-    loaded = [
-        judge_of(
-            reference,
-            options,
-            store,
-            concurrency=options.concurrency,
-            strictness=options.strictness,
-            verifier=verifier_model(options, options.timeout, options.seed),
-        )
-        for reference in options.judges
-    ]
+    loaded = [judge_for(reference, options) for reference in options.judges]
     contenders = [one for judge in loaded for one in judge.on(models, draws=options.repeats)]
     return Experiment(
         contenders=tuple(contenders),

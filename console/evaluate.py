@@ -14,7 +14,7 @@ from ..jobs.foresee import foresee
 from ..keeping.paying import Start, paying
 from ..report.scores import OFFLINE, counts_line, metric_cell, scores_table, spend_line
 from ..report.table import Table, table
-from .common import budget_of, gold_of, judge_of, model_of, store_of, verifier_model, write_text
+from .common import budget_of, gold_of, loaded_of, store_of, write_text
 from .compare import asked
 from .printing import Part, Result, remark
 
@@ -27,14 +27,7 @@ _SHOWN = 240
 def run(options: EvaluateOptions) -> Result:
     """Score one judge on gold."""
     store = store_of(options)
-    loaded = judge_of(
-        options.judge,
-        options,
-        store,
-        concurrency=options.concurrency,
-        strictness=options.strictness,
-        verifier=verifier_model(options, options.timeout, options.seed),
-    ).with_model(model_of(options, options.model, options.seed))
+    loaded = loaded_of(options.judge, options)
     if loaded.note:
         remark(loaded.note)
     gold = gold_of(options.gold, loaded.judge, options)

@@ -9,12 +9,11 @@ from ..arguments.gate import GateOptions
 from ..errors import UsageError
 from ..jobs.foresee import foresee
 from ..jobs.gating import Criteria, Gate, Gating, Limit, gate_of
-from ..keeping.loading import LoadedJudge
 from ..keeping.paying import Start, paying
 from ..report.junit import junit
 from ..report.scores import OFFLINE
 from ..report.table import table
-from .common import budget_of, gold_of, judge_of, model_of, progress, store_of, verifier_model, write_text
+from .common import budget_of, gold_of, loaded_of, progress, store_of, write_text
 from .compare import asked
 from .printing import Part, Result
 
@@ -26,7 +25,7 @@ def run(options: GateOptions) -> Result:
     criteria = _criteria(options)
     store = store_of(options)
     names = [options.judge, *([_other(options)] if options.not_worse_than else [])]
-    contenders = tuple(_loaded(options, name) for name in names)
+    contenders = tuple(loaded_of(name, options) for name in names)
     gold = gold_of(options.gold, contenders[0].judge, options)
     work = Gating(contenders=contenders, gold=gold, budget=budget_of(options), criteria=criteria)
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
@@ -74,15 +73,3 @@ def _criteria(options: GateOptions) -> Criteria:
 def _other(options: GateOptions) -> str:
     named = str(options.not_worse_than)
     return options.judge.partition("@")[0].removesuffix(":basic") + named if named[:1] in "@:" else named
-
-
-def _loaded(options: GateOptions, name: str) -> LoadedJudge:
-    loaded = judge_of(
-        name,
-        options,
-        store_of(options),
-        concurrency=options.concurrency,
-        strictness=options.strictness,
-        verifier=verifier_model(options, options.timeout, options.seed),
-    )
-    return loaded.with_model(model_of(options, options.model, options.seed))

@@ -15,7 +15,7 @@ from ..report.robustness import robustness_about, robustness_table
 from ..report.scores import OFFLINE, spend_line
 from ..text.attacks import Attack, suite
 from .approving import agree
-from .common import budget_of, gold_of, judge_of, model_of, progress, store_of, verifier_model, write_text
+from .common import budget_of, gold_of, loaded_of, progress, store_of, write_text
 from .printing import Part, Result, remark
 
 __all__ = ["run"]
@@ -39,14 +39,7 @@ def run(options: HardenOptions) -> Result:
 
 
 def _work(options: HardenOptions, store: Store) -> Hardening:
-    loaded = judge_of(
-        options.judge,
-        options,
-        store,
-        concurrency=options.concurrency,
-        strictness=options.strictness,
-        verifier=verifier_model(options, options.timeout, options.seed),
-    ).with_model(model_of(options, options.model, options.seed))
+    loaded = loaded_of(options.judge, options)
     return Hardening(
         contenders=(loaded,),
         gold=gold_of(options.gold, loaded.judge, options),

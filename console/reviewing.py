@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
 from ..arguments.review import PageOptions
 from ..cases import Case
-from ..errors import GoldError, JuristError, UsageError
+from ..errors import GoldError, UsageError
 from ..gold.goldset import Gold, bundled_names
 from ..gold.label_journal import LabelJournal
 from ..gold.merging import unit_ratings
@@ -24,7 +23,8 @@ from ..report.history import chosen_candidate
 from ..report.reviewing import Review, application
 from .common import gold_of, gold_source, store_of
 from .gold import gold_name
-from .printing import Result, remark
+from .listening import listen
+from .printing import Result
 
 __all__ = ["run"]
 
@@ -58,7 +58,7 @@ def run(options: PageOptions) -> Result:
             guideline=_guideline(options, name, judge),
             rater=options.rater,
         )
-        _serve(review, options.port)
+        listen(application(review), "127.0.0.1", options.port, f"{len(lines)} units, labels go to {path}, at")
     labels = journal.labels()
     raters = {one.rater for one in labels}
     then = f"jurist gold import {judge.name} {name} {path} --merge reviewed --output NEW.jsonl"
@@ -118,26 +118,3 @@ def _guideline(options: PageOptions, gold: str, judge: Judge) -> str:
         if own.is_file():
             return own.read_text(encoding="utf-8")
     return "\n\n".join(prompt.instructions for prompt in PromptState.of(judge.basic()).predictors.values())
-
-
-def _serve(review: Review, port: int) -> None:
-    app = application(review)
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise JuristError("the review page needs uvicorn", hint="pip install 'jurist[serve]'") from error
-    try:
-        listening = socket.create_server(("127.0.0.1", port))
-    except OSError as error:
-        raise UsageError(
-            f"port {port} cannot be used: {error.strerror}", hint="name another with --port"
-        ) from error
-    remark(
-        f"{len(review.lines)} units at http://127.0.0.1:{port}/ (Ctrl-C ends it; labels go to {review.journal.path})"
-    )
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
-    with listening:
-        try:
-            server.run(sockets=[listening])
-        except KeyboardInterrupt:  # the way to end it
-            return

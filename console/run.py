@@ -15,7 +15,7 @@ from ..jobs.measuring import part_of
 from ..keeping.loading import LoadedJudge
 from ..runs.runner import Plan, RunSettings, Summary, run_judge
 from .approving import Bill, agree, approve
-from .common import Bar, budget_of, judge_of, mapping_of, model_of, store_of, verifier_model
+from .common import Bar, budget_of, loaded_of, mapping_of
 from .printing import Result, remark
 
 __all__ = ["run"]
@@ -31,7 +31,9 @@ def run(options: RunOptions) -> Result:
             hint="name a file with --output",
         )
     settings, mapping = _settings(options), mapping_of(options)
-    loaded = _loaded(options)
+    loaded = replace(
+        loaded_of(options.judge, options), stopping=options.stopping, probabilities=options.probabilities
+    )
     mapping.check(loaded.judge)
     if loaded.proven_for not in ("", loaded.judge.answer.strictness):
         remark(
@@ -72,20 +74,6 @@ def _settings(options: RunOptions) -> RunSettings:
         keep=None if named == ("all",) else () if named == ("none",) else named,
         ordered=not options.unordered,
     )
-
-
-def _loaded(options: RunOptions) -> LoadedJudge:
-    store = store_of(options)
-    found = judge_of(
-        options.judge,
-        options,
-        store,
-        concurrency=options.concurrency,
-        strictness=options.strictness,
-        verifier=verifier_model(options, options.timeout, options.seed),
-    )
-    model = model_of(options, options.model, options.seed)
-    return replace(found.with_model(model), stopping=options.stopping, probabilities=options.probabilities)
 
 
 def _ask(loaded: LoadedJudge, plan: Plan, budget: Budget, *, yes: bool) -> None:

@@ -58,6 +58,20 @@ class Turn(pydantic.BaseModel):
     content: str
 
 
+def _either(schema: dict[str, Any]) -> None:
+    """Say in the schema of a row that it has its sentences, or the response that holds them."""
+    schema["required"].remove("sentences")
+    whole = {
+        "type": "string",
+        "pattern": r"\S",
+        "description": "in place of the sentences: it is split into them",
+    }
+    schema["anyOf"] = [
+        {"required": ["sentences"]},
+        {"required": ["response"], "properties": {"response": whole}},
+    ]
+
+
 class CogniBenchRow(pydantic.BaseModel):
     """One response: its reference, the dialogue before it, its sentences and their labels.
 
@@ -65,7 +79,7 @@ class CogniBenchRow(pydantic.BaseModel):
     ``response`` as it is in place of its ``sentences``: then :func:`jurist.text.sentences.split` makes them.
     """
 
-    model_config = pydantic.ConfigDict(extra="ignore")
+    model_config = pydantic.ConfigDict(extra="ignore", json_schema_extra=_either)
 
     reference: str = pydantic.Field(min_length=1)
     sentences: list[str] = pydantic.Field(min_length=1)

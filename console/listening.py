@@ -1,0 +1,47 @@
+"""Web applications on a port, until Ctrl-C or SIGTERM."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from typing import Any
+
+from ..errors import JuristError, UsageError
+from .printing import remark
+
+__all__ = ["listen"]
+
+_DRAIN = 25
+"""Seconds that what is in flight may take after a signal, as for all paid work."""
+
+
+def listen(app: Any, host: str, port: int, what: str) -> None:
+    """Serve an application until a signal, and say where it is.
+
+    Raises:
+        JuristError: uvicorn is not installed.
+        UsageError: the address cannot be used.
+    """
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise JuristError("uvicorn is not installed", hint="pip install 'jurist[serve]'") from error
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise UsageError(
+            f"port {port} of {host} cannot be used: {error.strerror}", hint="name another with --port"
+        ) from error
+    remark(f"{what} http://{host}:{port}/ (Ctrl-C ends it)")
+    settings = uvicorn.Config(app, lifespan="off", log_level="warning", timeout_graceful_shutdown=_DRAIN)
+    server = uvicorn.Server(settings)
+    # When all is drained uvicorn raises the signal again, and SIGTERM would then end us before the summing up.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with listening:
+        try:
+            server.run(sockets=[listening])
+        except KeyboardInterrupt:  # the way to end it
+            return
+        finally:
+            signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,44 @@
+"""``jurist serve``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from ..arguments.serve import ServeOptions
+from ..engines.channel import CallContext
+from ..errors import UsageError
+from ..runs.serving import Serving, application
+from .common import budget_of, loaded_of
+from .listening import listen
+from .printing import Result, remark
+
+__all__ = ["run"]
+
+
+def run(options: ServeOptions) -> Result:
+    """Serve until Ctrl-C or SIGTERM; return what was spent."""
+    token = _token(options)
+    loaded = replace(loaded_of(options.judge, options), context=CallContext.fresh(budget_of(options)))
+    if loaded.note:
+        remark(loaded.note)
+    serving = Serving(loaded=loaded, token=token, most=options.max_cases, largest=options.max_body)
+    listen(application(serving), options.host, options.port, f"{loaded.name} with {loaded.model.name} at")
+    spend = loaded.context.ledger.spend()
+    tokens = spend.input_tokens + spend.output_tokens
+    return Result(
+        data={"judge": loaded.name, "model": loaded.model.name, "spend": spend.to_json()},
+        body=[f"spent: {spend.calls} calls, {tokens} tokens, {spend.cost:.4f} USD"],
+    )
+
+
+def _token(options: ServeOptions) -> str:
+    if options.token_env is None:
+        if options.host not in ("127.0.0.1", "localhost", "::1"):
+            hint = "name the environment variable that holds one with --token-env"
+            raise UsageError(f"who listens at {options.host} needs a token", hint=hint)
+        return ""
+    token = os.environ.get(options.token_env, "")
+    if not token:
+        raise UsageError(f"the environment variable {options.token_env} is empty or not set")
+    return token

@@ -1,0 +1,187 @@
+"""A judge behind HTTP: cases come in, verdicts go out; what it takes and gives is described by its typed fields.
+
+Nothing of a case is kept or logged. Whoever can reach the address can spend the model's money: without a token only
+requests to this machine's own names are answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import pydantic
+from pydantic import GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from ..cases import Case
+from ..errors import BudgetExhausted, GoldError, JuristError
+from ..keeping.loading import LoadedJudge
+from ..programs.asking import Verdict
+from ..programs.together import together
+from .lines import said_of
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+__all__ = ["Judged", "Serving", "application"]
+
+_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_GOLD = ("group", "ratings")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """What is served, and within which bounds.
+
+    Attributes:
+        loaded: the judge with its model; its ``concurrency`` is that of all requests together.
+        token: what a request must bear; empty for none.
+        most: cases of one request.
+        largest: bytes of one request.
+    """
+
+    loaded: LoadedJudge
+    token: str = field(default="", repr=False)
+    most: int = 100
+    largest: int = 1 << 20
+
+    def case(self, row: Any) -> Case:
+        """Return what is judged.
+
+        Raises:
+            ValueError: an input is missing or ill-typed.
+        """
+        if not isinstance(row, Mapping):
+            raise ValueError("a case is a JSON object")
+        try:
+            return self.loaded.judge.case(row)
+        except GoldError as error:
+            raise ValueError(error.message) from error
+
+
+class Judged(pydantic.BaseModel, extra="allow"):
+    """What a judge says of a case, as a line of ``jurist run`` has it."""
+
+    case: str
+    status: Literal["verdict", "abstained", "failed"]
+    units: list[dict[str, Any]]
+    reasoning: str
+    error: str
+    judge: str
+    artifact: str | None
+    model: str
+
+
+def application(serving: Serving) -> FastAPI:
+    """Return the web application: ``POST /judge`` with a case, ``POST /judge/batch`` with a list, ``GET /health``.
+
+    Raises:
+        JuristError: FastAPI is not installed.
+    """
+    try:
+        from fastapi import Body, Depends, FastAPI, HTTPException, Request
+        from fastapi.responses import JSONResponse
+        from fastapi.security import HTTPBearer
+        from starlette.middleware.trustedhost import TrustedHostMiddleware
+    except ImportError as error:
+        hint = "pip install 'jurist[serve]'"
+        raise JuristError("serving needs fastapi and uvicorn, which are not installed", hint=hint) from error
+    case = Annotated[Case, _Row(serving)]
+    cases = Annotated[list[case], pydantic.Field(min_length=1, max_length=serving.most)]
+    judging = _Judging(serving.loaded)
+
+    def bearing(given: Any = Depends(HTTPBearer(auto_error=False))) -> None:  # noqa: B008
+        said = given.credentials if given else ""
+        if not secrets.compare_digest(said.encode(), serving.token.encode()):
+            raise HTTPException(401, "the token is missing or wrong", headers={"WWW-Authenticate": "Bearer"})
+
+    async def judge(asked: Any) -> dict[str, Any]:
+        return (await judging.said([asked]))[0]
+
+    async def batch(asked: Any) -> list[dict[str, Any]]:
+        return await judging.said(asked)
+
+    def health() -> dict[str, str]:
+        return {"status": "ok", "judge": serving.loaded.name, "model": serving.loaded.model.name}
+
+    def unavailable(request: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, status_code=503)
+
+    # The types of a body are those of this judge: they are known here, and not where the functions are written.
+    judge.__annotations__["asked"] = Annotated[case, Body()]
+    batch.__annotations__["asked"] = Annotated[cases, Body()]
+    said = {
+        400: "not JSON in UTF-8",
+        413: "too large",
+        503: "the model cannot be used, or a limit is reached",
+    }
+    if serving.token:
+        said[401] = "the token is missing or wrong"
+    guarded: dict[str, Any] = {
+        "methods": ["POST"],
+        "responses": {code: {"description": words} for code, words in said.items()},
+        "dependencies": [Depends(bearing)] if serving.token else [],
+    }
+    app = FastAPI(
+        title=f"jurist: {serving.loaded.name}", docs_url=None, redoc_url=None, max_body_size=serving.largest
+    )
+    app.add_api_route("/judge", judge, response_model=Judged, **guarded)
+    app.add_api_route("/judge/batch", batch, response_model=list[Judged], **guarded)
+    app.add_api_route("/health", health, methods=["GET"])
+    app.add_exception_handler(JuristError, unavailable)
+    if not serving.token:
+        # Another site's page could have a browser send requests here, but not under these names.
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(_LOCAL))
+    return app
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """How a case is read from a body and described: the judge's inputs, without what people say about them."""
+
+    serving: Serving
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.serving.case)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        judge = self.serving.loaded.judge
+        schema = handler.resolve_ref_schema(handler(judge.row_model.__pydantic_core_schema__))
+        hidden = {judge.answer.field, *_GOLD}
+        fields = {name: one for name, one in schema["properties"].items() if name not in hidden}
+        needed = [name for name in schema.get("required", ()) if name in fields]
+        about = {"title": f"{judge.name} case", "description": f"What {judge.name} is given."}
+        return {**schema, **about, "properties": fields, "required": needed}
+
+
+class _Judging:
+    """Asks one judge for all requests, as many cases at once as it allows."""
+
+    def __init__(self, loaded: LoadedJudge) -> None:
+        self._asker, self._free = loaded.asker(), asyncio.Semaphore(loaded.concurrency)
+        self._judge, self._stamp = loaded.judge, loaded.stamp()
+
+    async def said(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
+        """Return what is said of cases, in their order.
+
+        Raises:
+            JuristError: the model cannot be used, or a limit is reached.
+        """
+        try:
+            with self._asker.ready():
+                verdicts = await together(cases, self._one, concurrency=len(cases))
+        except BudgetExhausted as error:
+            raise JuristError(str(error)) from error
+        return [
+            {"case": case.id, **said_of(self._judge, case, verdict), **self._stamp}
+            for case, verdict in zip(cases, verdicts, strict=True)
+        ]
+
+    async def _one(self, case: Case) -> Verdict:
+        async with self._free:
+            verdict = await self._asker.judged(case)
+        self._asker.note(verdict)
+        return verdict

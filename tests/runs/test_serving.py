@@ -1,0 +1,174 @@
+"""``jurist serve``: what it takes and gives, whom it answers, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from small import claims, cli
+
+from jurist.engines.channel import CallContext
+from jurist.engines.meter import Budget
+from jurist.engines.models import Model
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import LoadedJudge, load_judge
+from jurist.runs.serving import Serving, application
+
+ROW = {name: claims(1)[0][name] for name in ("conversation", "claim")}
+
+
+def loaded(name: str = "fect:basic", **changes: Any) -> LoadedJudge:
+    return replace(load_judge(name, store=Store("compiled")), **changes)
+
+
+def ask(app: Any, path: str, body: Any = None, **headers: str) -> httpx.Response:
+    async def asked() -> httpx.Response:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            if body is None:
+                return await client.get(path, headers=headers)
+            data = body if isinstance(body, bytes) else json.dumps(body)
+            return await client.post(
+                path, content=data, headers={"content-type": "application/json", **headers}
+            )
+
+    return asyncio.run(asked())
+
+
+def test_a_case_gets_what_a_run_says_of_it() -> None:
+    app = application(Serving(loaded=loaded()))
+    Path("rows.jsonl").write_text(json.dumps(ROW), encoding="utf-8")
+    cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl")
+    line = json.loads(Path("o.jsonl").read_text(encoding="utf-8"))
+    said = ask(app, "/judge", ROW)
+    assert said.status_code == 200
+    assert said.json() == {name: line[name] for name in said.json()}
+    assert [one["label"] for one in ask(app, "/judge/batch", [ROW, ROW]).json()] == [line["label"]] * 2
+    assert ask(app, "/health").json() == {"status": "ok", "judge": "fect:basic", "model": "offline"}
+
+
+@pytest.mark.parametrize("name", ["fect:basic", "cognibench:basic", "constraints:basic", "qa-conflict:basic"])
+def test_the_schema_has_the_inputs_and_nothing_that_people_say(name: str) -> None:
+    judge = loaded(name)
+    schema = ask(application(Serving(loaded=judge)), "/openapi.json").json()
+    body = schema["paths"]["/judge"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body["properties"]
+    assert judge.judge.answer.field not in body["properties"]
+    assert not {"group", "ratings"} & body["properties"].keys()
+
+
+def test_a_response_as_it_is_stands_in_for_its_sentences() -> None:
+    row = {"reference": "The tower is 300 metres high.", "response": "It is 300 metres high. It is red."}
+    app = application(Serving(loaded=loaded("cognibench:basic")))
+    assert len(ask(app, "/judge", row).json()["units"]) == 2
+    body = ask(app, "/openapi.json").json()["paths"]["/judge"]["post"]["requestBody"]["content"]
+    assert [one["required"] for one in body["application/json"]["schema"]["anyOf"]] == [
+        ["sentences"],
+        ["response"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "code", "words"),
+    [
+        ("/judge", {"claim": "x"}, 422, "the field is missing"),
+        ("/judge", [ROW], 422, "a case is a JSON object"),
+        ("/judge", b"{", 422, "JSON decode error"),
+        ("/judge/batch", [], 422, "at least 1 item"),
+        ("/judge/batch", [ROW] * 4, 422, "at most 3 items"),
+        ("/judge", {**ROW, "claim": "x" * 5000}, 413, "too large"),
+        ("/nothing", ROW, 404, "Not Found"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(path: str, body: Any, code: int, words: str) -> None:
+    app = application(Serving(loaded=loaded(), most=3, largest=4096))
+    said = ask(app, path, body)
+    assert said.status_code == code
+    assert words in said.text
+    assert "--column" not in said.text
+
+
+def test_without_a_token_only_this_machines_names_are_answered() -> None:
+    app = application(Serving(loaded=loaded()))
+    assert ask(app, "/judge", ROW, host="evil.example").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("said", "code"), [("", 401), ("Bearer wrong", 401), ("Bearer ключ", 401), ("Bearer secret", 200)]
+)
+def test_a_token_is_asked_for(said: str, code: int) -> None:
+    serving = Serving(loaded=loaded(), token="secret")
+    assert "secret" not in repr(serving)
+    given = {"authorization": said.encode()} if said else {}
+    found = ask(application(serving), "/judge", ROW, host="judge.example", **given)  # type: ignore[arg-type]
+    assert found.status_code == code
+
+
+def test_limits_hold_over_all_requests(serve: Callable[..., Any]) -> None:
+    server = serve()
+    model = Model(name="openai/x", api_base=server.url)
+    judge = loaded(context=CallContext.fresh(Budget(calls=2))).with_model(model)
+    app = application(Serving(loaded=judge))
+    codes = [ask(app, "/judge", {**ROW, "claim": f"claim {n}"}).status_code for n in range(4)]
+    assert (codes, server.count) == ([200, 200, 503, 503], 2)
+
+
+def test_a_model_that_cannot_be_used_is_said(serve: Callable[..., Any]) -> None:
+    server = serve(faults=lambda index, body: "401")
+    model = Model(name="openai/x", api_base=server.url)
+    said = ask(application(Serving(loaded=loaded().with_model(model))), "/judge", ROW)
+    assert said.status_code == 503
+    assert "check the API key" in said.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--host", "0.0.0.0"), "needs a token"),
+        (("--token-env", "NO_SUCH"), "NO_SUCH is empty or not set"),
+        (("--port", "70000"), "no port"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(options: tuple[str, ...], words: str) -> None:
+    done = cli("serve", "fect:basic", *options)
+    assert done.code == 2
+    assert words in done.err
+
+
+def test_a_port_that_is_taken_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = cli("serve", "fect:basic", "--port", taken.getsockname()[1])
+    assert done.code == 2
+    assert "cannot be used" in done.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_in_order(number: int, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "jurist", "serve", "fect:basic", "--port", str(port)]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        for _ in range(600):
+            try:
+                said = httpx.post(f"http://127.0.0.1:{port}/judge", json=ROW)
+                break
+            except httpx.TransportError:
+                time.sleep(0.1)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert said.json()["status"] == "verdict"
+    assert out.startswith("spent: 1 calls")
+    assert err.count("\n") == 1
+    assert process.returncode == 0
