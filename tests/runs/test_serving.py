@@ -87,7 +87,7 @@ def test_a_response_as_it_is_stands_in_for_its_sentences() -> None:
         ("/judge", b"{", 422, "JSON decode error"),
         ("/judge/batch", [], 422, "at least 1 item"),
         ("/judge/batch", [ROW] * 4, 422, "at most 3 items"),
-        ("/judge", {**ROW, "claim": "x" * 5000}, 413, "too large"),
+        ("/judge", {**ROW, "claim": "x" * 5000}, 413, "Too Large"),
         ("/nothing", ROW, 404, "Not Found"),
     ],
 )
