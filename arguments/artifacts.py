@@ -40,6 +40,9 @@ class ShowOptions(Printed):
     history: bool = flag("--history", help="every candidate that was tried, and score against calls")
     prompt: bool = flag("--prompt", help="the prompt alone")
     diff: bool = flag("--diff", help="what compiling changed in the basic prompt")
+    confusion: bool = flag(
+        "--confusion", help="what people said against what both prompts said, on the sealed test"
+    )
     plot: str | None = option("--plot", metavar="F.svg|F.png", help="write a plot of score against calls")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,11 @@ from ..keeping.artifacts import Artifact, Store, Summary, prompt_text
 from ..keeping.loading import load_judge
 from ..keeping.locating import judge_of
 from ..keeping.signing import PublicKey, public_key
+from ..programs.answers.confusion import confused
 from ..report.history import chosen_candidate, curve
+from ..report.judged import rows_of
 from ..report.robustness import robustness_about, robustness_table
-from ..report.scores import metric_cell
+from ..report.scores import confusion_table, metric_cell
 from ..report.table import table
 from .common import store_of
 from .history import chart, history_json, history_table, pareto_parts, plot, prompt_diff
@@ -81,6 +84,10 @@ def show(options: ShowOptions) -> Result:
     if options.diff:
         data["diff"] = changed = prompt_diff(artifact, store)
         body.append(Verbatim(changed) if changed else f"{artifact.ref} has the basic prompt")
+    if options.confusion:
+        data["confusion"] = counts = _confusion(artifact, store)
+        body += [confusion_table(f"{name} on the sealed test", one) for name, one in counts.items()]
+        body += [] if counts else [f"{artifact.ref} keeps no classes that could be taken for each other"]
     if not (body or options.json):
         judge = judge_of(artifact, store)
         body.append(Verbatim(export(artifact, judge, "markdown")))
@@ -89,6 +96,13 @@ def show(options: ShowOptions) -> Result:
             for one in artifact.robustness
         ]
     return Result(data=data, body=body)
+
+
+def _confusion(artifact: Artifact, store: Store) -> dict[str, Mapping[str, Mapping[str, int]]]:
+    """Return basic and compiled -> gold -> judged -> units; empty where answers are no classes or no proof is kept."""
+    answer, proof = judge_of(artifact, store).answer, artifact.proof()
+    found = {name: confused(answer, rows_of(answer, proof, name)) for name in ("basic", "compiled")}
+    return {name: counts for name, counts in found.items() if counts}
 
 
 def _history(artifact: Artifact) -> list[Part]:

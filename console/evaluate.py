@@ -12,7 +12,7 @@ from ..evaluation.measured import Score
 from ..jobs.evaluating import Disagreement, Evaluating, Evaluation, evaluation_of
 from ..jobs.foresee import foresee
 from ..keeping.paying import Start, paying
-from ..report.scores import OFFLINE, counts_line, metric_cell, scores_table, spend_line
+from ..report.scores import OFFLINE, confusion_table, counts_line, metric_cell, scores_table, spend_line
 from ..report.table import Table, table
 from .common import budget_of, gold_of, loaded_of, store_of, write_text
 from .compare import asked
@@ -52,7 +52,7 @@ def _body(found: Evaluation, worst: int) -> list[Part]:
     return [
         scores_table(title, {found.judge: card["scores"]}, found.measured.metric),
         *([_classes(found)] if found.classes else []),
-        *([_confusion(found.confusion)] if found.confusion else []),
+        *([confusion_table(found.judge, found.confusion)] if found.confusion else []),
         *([_disagreements(found, shown)] if shown else []),
         counts_line(found.judge, card["counts"]),
         f"{len(found.disagreements)} of {found.cases} cases are not judged as people judged them",
@@ -72,12 +72,6 @@ def _classes(found: Evaluation) -> Table:
 
 def _cell(score: Score) -> str:
     return metric_cell(score.to_json())
-
-
-def _confusion(counts: Mapping[str, Mapping[str, int]]) -> Table:
-    columns = list(next(iter(counts.values())))
-    rows = [[gold, *judged.values()] for gold, judged in counts.items()]
-    return table("what people said (rows) and what the judge said (columns)", ["gold", *columns], rows)
 
 
 def _disagreements(found: Evaluation, shown: tuple[Disagreement, ...]) -> Table:

@@ -7,11 +7,13 @@ for more than a twentieth of the time.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -23,6 +25,8 @@ from ..engines.channel import CallContext
 from ..engines.meter import Meter
 from ..errors import printable
 from ..optimizers.base import Event, Job
+from ..optimizers.board import Board
+from ..optimizers.naming import candidate_names, source_words
 from ..optimizers.progress import CandidateStatus, Pace, Part, Snapshot, Standings
 from ..optimizers.standing import Standing
 from ..report.render import as_text
@@ -40,6 +44,8 @@ _QUIET = 30.0
 """Seconds without a line in a pipe after which one says how far the work is."""
 _NARROW = 110
 """Columns of a terminal below which the table leaves things out."""
+_ID = re.compile(r"\b[0-9a-f]{12}\b")
+"""What a candidate's id looks like."""
 _BETWEEN = 1.0
 """Seconds between two lines about steps or candidates; phases and notes are always printed."""
 
@@ -104,6 +110,7 @@ class Watch:
                 event = self._events.get_nowait()
             except Empty:
                 break
+            event = self._view.named(event)
             self._view.take(event)
             self._lines.take(event)
         self._lines.due()
@@ -158,6 +165,7 @@ class _View:
         self._snapshot = Snapshot(tried=0, best=None, interval=None, shown=())
         self._next = 0.0
         self.job: Job | None = None
+        self._board: Board | None = None
 
     def take(self, event: Event) -> None:
         if event.kind == "phase":
@@ -165,8 +173,20 @@ class _View:
             self._expected = None if event.expected is None else (event.calls, event.expected)
         self._now = event.text
         if event.job is not None and event.board is not None:
-            self.job = event.job
+            self.job, self._board = event.job, event.board
             self._standings = Standings(event.job, event.board)
+
+    def named(self, event: Event) -> Event:
+        """Return an event that calls candidates by their names, and says of a new one what it tries."""
+        board = event.board or self._board
+        if board is None or not (ids := _ID.findall(event.text)):
+            return event
+        tried = {one.id: one.source for one in board.candidates.copy().values()}
+        names = candidate_names(tried.items())
+        text = _ID.sub(lambda found: names.get(found[0], found[0]), event.text)
+        if event.kind == "candidate" and (source := tried.get(ids[-1])):
+            text += f", {source_words(source)}"
+        return replace(event, text=text)
 
     def pace(self) -> None:
         if self.job is not None:
@@ -225,10 +245,11 @@ class _View:
 
 
 def _table(snapshot: Snapshot, metric: str, width: int) -> Text:
-    """Return the standings; on a narrow terminal without parents, so that they stay a table."""
+    """Return the standings; on a narrow terminal without sources and parents, so that each stays on its line."""
     narrow = width < _NARROW
     train = "train" if narrow else f"train {metric}"
-    columns = ["candidate", "source", *(() if narrow else ("parent",)), train, f"dev {metric}", "gain [95 %]"]
+    wide = () if narrow else ("source", "parent")
+    columns = ["candidate", *wide, train, f"dev {metric}", "gain [95 %]"]
     rows = []
     for one in snapshot.shown:
         chosen = snapshot.best is not None and one.candidate.id == snapshot.best.candidate.id
@@ -242,7 +263,7 @@ def _row(one: CandidateStatus, names: Mapping[str, str], *, narrow: bool) -> lis
     name, parent = names[found.id], names.get(found.parent or "", "-")
     if narrow:
         train = f"{one.train.cases}/{one.train.of}"
-        return [name, found.source, train, _part(one.dev), _gain(one.gain)]
+        return [name, train, _part(one.dev), _gain(one.gain)]
     return [name, found.source, parent, _part(one.train), _part(one.dev), _gain(one.gain)]
 
 

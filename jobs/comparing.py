@@ -21,8 +21,8 @@ from ..evaluation.repeats import Spread, spread
 from ..evaluation.rows import Tally, tally
 from ..evaluation.units import encode
 from ..programs.judge import Judge
+from ..report.figures import score_parts
 from ..report.notebook import html_of, score_frame
-from ..report.scores import scores_table
 from .experiment import Answers
 from .looking import ALPHA, Look
 
@@ -119,7 +119,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         title = f"{self.gold}: {self.cases} cases, asked {self.repeats} times"
-        return html_of([scores_table(title, self._scores, self.metric), *(one.words for one in self.tests)])
+        return html_of(
+            [title, *score_parts(self._scores, self.metric, self.gold), *(one.words for one in self.tests)]
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""

@@ -33,8 +33,9 @@ from ..optimizers.registry import make, settings_of
 from ..optimizers.setting import Setting
 from ..optimizers.threshold import with_thresholds
 from ..programs.asking import Sampling, Verdict
+from ..report.figures import score_parts, search_parts
 from ..report.notebook import html_of, score_frame
-from ..report.scores import scores_table, spend_line
+from ..report.scores import spend_line
 from .looking import proof_of
 from .plan import Plan
 from .proving import Proven, described, model_under, proven
@@ -81,11 +82,12 @@ class Compiled:
         kept = f"artifact: {self.artifact.path} ({'latest' if self.latest else 'kept, not made latest'})"
         return html_of(
             [
-                scores_table(f"{self.artifact.ref}: sealed test", card["scores"], decision.metric),
+                *score_parts(card["scores"], decision.metric, "the sealed test"),
                 f"decision: {decision.words}",
                 *(f"warning: {warning}" for warning in decision.warnings),
                 f"{spend_line(card['spend'])}; {len(self.result.board.candidates)} candidates",
                 kept,
+                *search_parts(self.artifact),
             ]
         )
 

@@ -12,8 +12,9 @@ from ..evaluation.measured import Measured, Score, measure
 from ..optimizers.objective import Objective
 from ..programs.answers.confusion import confused
 from ..programs.asking import Verdict
+from ..report.figures import score_parts
 from ..report.notebook import html_of, score_frame
-from ..report.scores import counts_line, scores_table, spend_line
+from ..report.scores import counts_line, spend_line
 from ..report.table import table
 from .experiment import Answers, Experiment
 
@@ -107,7 +108,8 @@ class Evaluation:
         worst = [[one.source or one.id, one.wrong] for one in self.disagreements[:_WORST]]
         return html_of(
             [
-                scores_table(title, {self.judge: card["scores"]}, self.measured.metric),
+                title,
+                *score_parts({self.judge: card["scores"]}, self.measured.metric, self.gold),
                 counts_line(self.judge, card["counts"]),
                 *([table("the worst disagreements", ["row", "difference"], worst)] if worst else []),
                 spend_line(self.spend),

@@ -6,8 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["candidate_names"]
+__all__ = ["candidate_names", "source_words"]
 
+_TRIES = {
+    "race": "an instruction written from the scored ones and their errors",
+    "opro": "an instruction written from the scored ones and their errors",
+    "causes": "the best instruction rewritten for a cause of its errors",
+    "cfaith": "the instructions rewritten for the causes of their errors",
+    "crossing": "two of the best prompts made into one",
+    "order": "the best prompt with its demonstrations in another order",
+}
+"""First word of a source -> what is tried, where the source does not say it itself."""
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
@@ -28,3 +37,9 @@ def candidate_names(tried: Iterable[tuple[str, str]]) -> dict[str, str]:
         counts[name] += 1
         found[id_] = name if name == "basic" and counts[name] == 1 else f"{name}-{counts[name]}"
     return found
+
+
+def source_words(source: str) -> str:
+    """Return in words what a candidate of this source tries."""
+    first, _, rest = source.partition(", ")
+    return rest or _TRIES.get(first, source)

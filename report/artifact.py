@@ -23,8 +23,8 @@ from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
 from ..programs.votes import Sampling
 from .document import Document, Facts, Lines, Part, Plot, Section, Tone
-from .figures import TAKEN, class_table, confusion_counts, score_parts
-from .history import basic_state, curve
+from .figures import TAKEN, class_table, confusion_counts, score_parts, search_parts
+from .history import basic_state
 from .judged import paired_cases, rows_of
 from .plotting import Series, element
 from .raters import ceiling_table
@@ -234,26 +234,14 @@ class ArtifactReport:
         yield table("", ["votes needed", *names], rows)
 
     def _search(self) -> Section:
-        if not any(row.get("dev", {}).get("value") is not None for row in self.artifact.history):
-            return Section(name="search", title="The search")
-        found, optimizer = curve(self.artifact), self._card["optimizer"]
-        svg = element(found.series, name="search", kind="step", **found.names)
-        chosen = (
-            f"; {found.chosen[1]:.3f} became the artifact, found after {found.chosen[0]:.0f} calls"
-            if found.chosen
-            else ""
-        )
-        words = (
-            f"the basic prompt at {found.basic:.3f}, {len(found.tried)} candidates, "
-            f"the best at {found.best[-1][1]:.3f} after {found.best[-1][0]:.0f} calls{chosen}"
-        )
+        optimizer = self._card["optimizer"]
         return Section(
             name="search",
             title="The search",
             intro=f"{optimizer['name']} tried {optimizer['candidates']} prompts on train and dev. "
             "The choice was made by a lower bound and not by the highest dot: the best of many noisy means is mostly "
             "luck.",
-            parts=(Plot(title="score against calls", svg=svg, words=words),),
+            parts=tuple(search_parts(self.artifact)),
         )
 
     def _prompt(self) -> Section:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..keeping.artifacts import Artifact
 from .document import Counts, Part, Plot
+from .history import curve
 from .plotting import Series, element
 from .scores import metric_cell, scores_table
 from .table import Table, table
 
-__all__ = ["TAKEN", "class_table", "confusion_counts", "score_parts"]
+__all__ = ["TAKEN", "class_table", "confusion_counts", "score_parts", "search_parts"]
 
 TAKEN = (
     "Rows are what people said, columns what the judge said; the stronger the colour, the more of the row."
@@ -20,7 +22,7 @@ Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Who was scored -> metric -> value, low and high of the interval, worst and best case."""
 
 
-def score_parts(scores: Scores, metric: str, where: str) -> list[Part]:
+def score_parts(scores: Scores, metric: str, where: str) -> list[Plot | Table]:
     """Return the scores of everybody as a plot of those metrics that share a scale, and as a table of all.
 
     Args:
@@ -49,6 +51,24 @@ def score_parts(scores: Scores, metric: str, where: str) -> list[Part]:
         drawn, name="scores", x="value, with its 95 % interval", y="", kind="intervals", labels=shared
     )
     return [Plot(title=f"{' and '.join(scores)} on {where}", svg=svg, words=words), full]
+
+
+def search_parts(artifact: Artifact) -> list[Plot]:
+    """Return score against calls of the search that made an artifact; nothing where no candidate has a score."""
+    if not any(row.get("dev", {}).get("value") is not None for row in artifact.history):
+        return []
+    found = curve(artifact)
+    chosen = (
+        f"; {found.chosen[1]:.3f} became the artifact, found after {found.chosen[0]:.0f} calls"
+        if found.chosen
+        else ""
+    )
+    words = (
+        f"the basic prompt at {found.basic:.3f}, {len(found.tried)} candidates, "
+        f"the best at {found.best[-1][1]:.3f} after {found.best[-1][0]:.0f} calls{chosen}"
+    )
+    svg = element(found.series, name="search", kind="step", **found.names)
+    return [Plot(title="score against calls", svg=svg, words=words)]
 
 
 def _bounded(scores: Scores, name: str) -> bool:

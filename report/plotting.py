@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Kind", "Series", "check_drawable", "draw", "element"]
+__all__ = ["COLOURS", "Kind", "Series", "check_drawable", "draw", "element"]
 
 Kind = Literal["line", "step", "bars", "intervals"]
 
@@ -34,10 +34,10 @@ _ROW, _MARGIN = 0.42, 0.9
 _DOTS_PER_INCH = 150
 _MARKED = 30
 """Points of a line up to which each has a mark; more would hide the line."""
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#b09500")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#b09500")
 """Told apart by people who are colour-blind (after Okabe and Ito)."""
 _THEME = {
-    **{colour: f"var(--series-{number})" for number, colour in enumerate(_COLOURS, 1)},
+    **{colour: f"var(--series-{number})" for number, colour in enumerate(COLOURS, 1)},
     "#000000": "var(--ink)",
     "#222222": "var(--ink)",
     "#cccccc": "var(--rule)",
@@ -189,7 +189,7 @@ def _drawn(
 def _fill(axes: Axes, series: Sequence[Series], kind: Kind) -> None:
     bars = [one for one in series if kind == "bars" and one.style == "kind" and one.points]
     for number, one in enumerate(one for one in series if one.points):
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = COLOURS[number % len(COLOURS)]
         if kind == "intervals":
             _interval(axes, one, colour, (number, len(series)))
         elif one.style != "kind":

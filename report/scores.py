@@ -7,7 +7,7 @@ from typing import Any
 
 from .table import Table, table
 
-__all__ = ["OFFLINE", "counts_line", "metric_cell", "scores_table", "spend_line"]
+__all__ = ["OFFLINE", "confusion_table", "counts_line", "metric_cell", "scores_table", "spend_line"]
 
 OFFLINE = "engine: offline, an evidence reader and not a language model; --model names a real one"
 
@@ -33,6 +33,14 @@ def scores_table(title: str, parts: Mapping[str, Mapping[str, Mapping[str, float
         for name in names
     ]
     return table(title, ["metric [95 % interval]", *parts], rows)
+
+
+def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]]) -> Table:
+    """Return gold -> judged -> units as a table; ``name`` says who judged."""
+    columns = list(next(iter(counts.values())))
+    rows = [[gold, *judged.values()] for gold, judged in counts.items()]
+    title = f"{name}: what people said (rows) and what the judge said (columns)"
+    return table(title, ["gold", *columns], rows)
 
 
 def counts_line(name: str, counts: Mapping[str, Any]) -> str:

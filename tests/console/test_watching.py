@@ -83,6 +83,20 @@ def test_the_best_is_the_one_that_the_board_would_choose(monkeypatch: pytest.Mon
         assert (snapshot.best.candidate, snapshot.shown[0]) == (chosen, snapshot.best)
 
 
+def test_candidates_go_by_names_and_what_they_try_is_said() -> None:
+    job, board = finished()
+    view = Watch(Console(file=io.StringIO()), "fect")._view
+    view.take(Event(kind="phase", text="optimizing", phase="optimizing", job=job, board=board))
+    last = list(board.candidates.values())[-1]
+    event = view.named(Event(kind="candidate", text=f"step 3: {last.id}, not 0123456789ab"))
+    assert re.fullmatch(r"step 3: opro-\d+, not 0123456789ab(, an instruction written from .*)?", event.text)
+    event = view.named(Event(kind="candidate", text=f"step 3: {last.id}"))
+    assert event.text.endswith(", an instruction written from the scored ones and their errors")
+    done = cli(*OPRO, "--fresh")
+    assert "opro-1" in done.err
+    assert not re.search(r"step \d+: .*\b[0-9a-f]{12}\b", done.err)
+
+
 def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     job, board = finished()
     standings = Standings(job, board)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,13 @@ def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compil
     compared = jurist.compare(["fect:basic", "fect-3d:basic"], gold="fect-mini", store=tmp_path)
     for shown in (compiled, evaluated, compared):
         assert len(repr(shown)) < 400
-        assert shown._repr_html_().startswith("<div><table>")
+        html = shown._repr_html_()
+        assert html.startswith("<div>")
+        assert re.search(r'<figure role="img" aria-label="[^"]*0\.\d{3} \[[^"]*"[^>]*><svg ', html), html[
+            :300
+        ]
+        assert not re.findall(r"var\((?!--ink|--rule|--series-[1-8]\))", html)
+        assert "<table>" in html
         frame = shown.to_frame()
         assert list(frame.columns) == ["judge", "metric", "value", "low", "high", "worst", "best"]
         assert (frame["low"] <= frame["value"]).all()
@@ -105,3 +112,4 @@ def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compil
     for short in (compiled.artifact, compiled.judge, CHECK, compiled.judge.judge):
         assert len(repr(short)) < 200
     assert "decision: compiled is" in compiled._repr_html_()
+    assert "score against calls" in compiled._repr_html_()
