@@ -24,6 +24,7 @@ from .hubsets import read_hub
 from .jsonrows import parse_json
 from .rowfiles import parse
 from .rowtypes import Kind, Row, Rows, Table
+from .tool_results import unfolded
 
 __all__ = ["Reading", "bundled_names", "data_files", "read"]
 
@@ -134,7 +135,7 @@ def _bytes(file: Traversable, path: str) -> bytes:
 
 def _file(data: bytes, name: str, path: str, on_bad: OnBad = refuse) -> Reading:
     table = parse(data, path, on_bad)
-    return Reading(name=name, path=path, rows=table.rows, kind=table.kind)
+    return Reading(name=name, path=path, rows=unfolded(table.rows), kind=table.kind)
 
 
 def _folder(folder: Traversable, name: str, path: str, on_bad: OnBad) -> Reading:
