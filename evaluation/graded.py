@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from .metrics import Metric
 
@@ -14,12 +14,15 @@ __all__ = ["Graded"]
 class Graded(ABC):
     """Base of scores and sets: proofs rest on the permutation test, all metrics are shown, there are no classes."""
 
-    compared: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall")
-
     @property
     @abstractmethod
     def metrics(self) -> Mapping[str, Metric]:
         """Those that fit, by name."""
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Those that a comparison of judges shows beside the tested one."""
+        return ("f1", "precision", "recall")
 
     @property
     def domain(self) -> tuple[Any, ...]:

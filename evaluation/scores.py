@@ -8,6 +8,8 @@
 - ``mean_deviation``: the mean of answer minus gold, in units of the scale; 0 is best, so nothing is compiled for it.
 - ``within_one``: the share of answers that are at most one step off; on scales without steps at most 1, where they
   are longer than 2.
+- the share of answers at the upper end of the scale, under a name of its own (``top``): it says nothing of gold, so
+  nothing is compiled for it.
 - ``accuracy``: on scales with steps, the share of answers that are exact.
 
 A missing answer counts as the end of the scale that is farther from gold. The bounds of errors are exact; those of
@@ -22,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -44,6 +46,7 @@ class Scores(Graded):
     Args:
         low, high: the ends of the scale.
         step: between neighbouring values: 1 for whole numbers; ``None`` for any number in between.
+        top: how the share of answers at the upper end is called, if it is to be shown.
 
     Raises:
         UsageError: the ends are not finite numbers in their order, or the step does not divide the scale.
@@ -52,8 +55,7 @@ class Scores(Graded):
     low: float
     high: float
     step: float | None = None
-
-    compared: ClassVar[tuple[str, ...]] = ("mean_deviation", "within_one")
+    top: str = ""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
@@ -65,6 +67,11 @@ class Scores(Graded):
                 f"steps of {self.step} from {self.low} to {self.high}",
                 hint="give a step that divides the scale",
             )
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """How the scores lie to gold, and how many are at the upper end."""
+        return ("mean_deviation", "within_one", *([self.top] if self.top else []))
 
     @property
     def default(self) -> str:
@@ -90,6 +97,13 @@ class Scores(Graded):
             found["accuracy"] = self._within("accuracy", 0.0)
         if self.step is not None or self.high - self.low > 2:
             found["within_one"] = self._within("within_one", self.step or 1.0)
+        if self.top:
+            found[self.top] = Metric(
+                name=self.top,
+                statistics=pair_sums(lambda gold, value: (float(value >= self.high), 1.0), mean, 2),
+                higher_is_better=None,
+                exact=False,
+            )
         return MappingProxyType(found)
 
     def _deviation(self) -> Metric:

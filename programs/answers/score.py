@@ -34,11 +34,13 @@ class Score(BaseAnswer):
         low: the lowest score.
         high: the highest.
         whole: whether only whole numbers count.
+        top: how the share of answers at the upper end is called, if it is to be shown (a metric).
     """
 
     low: float = 1
     high: float = 5
     whole: bool = True
+    top: str = ""
 
     noun: ClassVar[str] = "score"
     _combining: ClassVar[str] = "their median counts, if more than half of them are usable (the lower of two)"
@@ -55,7 +57,7 @@ class Score(BaseAnswer):
     @cached_property
     def comparison(self) -> Scores:
         """How far two values are the same."""
-        return Scores(self.low, self.high, step=1 if self.whole else None)
+        return Scores(self.low, self.high, step=1 if self.whole else None, top=self.top)
 
     @property
     def row_type(self) -> Any:
@@ -155,6 +157,7 @@ class Score(BaseAnswer):
             "lowest": min(values, default=None),
             "mean": fmean(values) if values else None,
             "highest": max(values, default=None),
+            **({self.top: fmean(value >= self.high for value in values)} if self.top and values else {}),
             **({"scores": {name: counts[name] for name in self.choices}} if self.choices else {}),
         }
 

@@ -20,7 +20,7 @@ from .facts import FACT_CHECK
 from .mapping import ConstraintSet, MapBySteps, demonstrations, items_of
 from .rows import ForResponses, MarkRow, QueryRow, ScoreRow
 from .satisfaction import Satisfaction
-from .scoring import DEFAULT_WEIGHTS, MARKS, PRIORITY, Weights, band, constraint_score
+from .scoring import DEFAULT_WEIGHTS, MARKS, PRIORITY, TOP, Weights, band, constraint_score
 
 __all__ = [
     "CONSTRAINTS",
@@ -39,7 +39,7 @@ MOST_RATINGS: Final = 5
 """How often the baseline rates a response before it gives up."""
 _GOLD: Final = "faithqa-mini"
 _ITEMS: Final = ConstraintSet(field="constraints", unit="query", model=Item, key=("category", "anchor"))
-_SCALE: Final = Score(field="score", unit="response", low=0, high=10, whole=False)
+_SCALE: Final = Score(field="score", unit="response", low=0, high=TOP, whole=False, top="perfect_rate")
 
 
 class MapAndScore(Stepwise):
