@@ -20,7 +20,6 @@ __all__ = ["Condition", "conditions", "instruction_of", "missing_parts"]
 
 _DATA: Final = table(__package__, "conditions")
 _HEAD: Final = "@head"
-_GIVEN: Final = re.compile(r"\b(?:given|provided|following|attached|below|above|the)\b", re.IGNORECASE)
 _COUNTED: Final = re.compile(
     r"(?P<number>two|three|four|five|[两二三四五2345])\s*(?:given |following )?篇?(?P<what>[^\W\d_]+)"
 )
@@ -49,7 +48,8 @@ def instruction_of(query: str) -> str:
 def missing_parts(query: str) -> list[str]:
     """Return what a query speaks of and does not bring: ``query``, ``response``, ``article`` or ``article 2``.
 
-    A query that brings no labelled material at all and does not say that some is given needs none.
+    A query without any labelled material needs none, unless it says that an article or a response was sent with it,
+    and nothing follows.
     """
     found = list(_label().finditer(query))
     ends = [*(label.start() for label in found[1:]), len(query)][: len(found)]
@@ -63,10 +63,9 @@ def missing_parts(query: str) -> list[str]:
     wanted = max([*numbers, *(as_number(one["number"]) or 0 for one in _counted_articles(asked))], default=0)
     if numbers:
         missing += [f"article {number}" for number in range(1, wanted + 1) if number not in numbers]
-    held = {name for name, _, _ in bodies}
-    if bodies:
-        missing += [name for name in _DATA["parts"] if name not in held and _speaks_of(asked, name)]
-    return sorted(set(missing))
+    absent = set(_DATA["parts"]) - ({name for name, _, _ in bodies} or {"query"})
+    said = _DATA["given"]["labelled" if bodies else "unlabelled"]
+    return sorted({*missing, *(name for name in absent if _said(said, name, asked))})
 
 
 def conditions(query: str) -> list[Condition]:
@@ -141,9 +140,6 @@ def _counted_articles(asked: str) -> list[re.Match[str]]:
     ]
 
 
-def _speaks_of(asked: str, name: str) -> bool:
+def _said(pattern: str, name: str, asked: str) -> bool:
     """Whether an instruction speaks of a piece of material as something that is there."""
-    for found in re.finditer(rf"\b(?:{_DATA['parts'][name]})\b", asked, re.IGNORECASE):
-        if _GIVEN.search(asked[max(0, found.start() - 20) : found.start()]):
-            return True
-    return False
+    return re.search(filled(pattern, {"part": _DATA["parts"][name]}), asked, re.IGNORECASE) is not None

@@ -54,7 +54,7 @@ class ConstraintSet(ObjectSet):
         if items is None:
             return Reading(values=(None,), problem="no list of constraints")
         value = self.of_json([item.model_dump() for item in items])
-        counts = {"unanchored": rejected, "incomplete": bool(missing_of(items))}
+        counts = {"unanchored": rejected, "incomplete": int(bool(missing_of(items)))}
         return Reading(values=(value,), reasoning=reasoning_of(reply), counts=counts)
 
     def row_parts(self, values: Any) -> dict[str, Any]:

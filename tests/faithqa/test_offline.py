@@ -65,6 +65,11 @@ def test_conditions_are_read_from_the_words(query: str, found: list[tuple[str, s
         ("Compare the two articles.\n\nArticle 1: A.\n\nArticle 2: B.", []),
         ("请比较下面三篇文章。\n\n文章1：甲。\n\n文章2：", ["article 2", "article 3"]),
         ("请根据文章评价回答。\n\n问题：为什么？\n\n文章：潮汐。\n\n回答：月亮。", []),
+        ("请根据文章评价下面的回答。\n\n问题：为什么？\n\n回答：月亮。", ["article"]),
+        ("Summarise the attached article. Use no numbers.", ["article"]),
+        ("Rate the given response on the basis of the provided article.", ["article", "response"]),
+        ("Summarise the following article:\nTides rise.", []),
+        ("Answer the following question. Why did the text of the treaty change?", []),
     ],
 )
 def test_missing_material_is_named(query: str, missing: list[str]) -> None:
