@@ -197,6 +197,10 @@ class Transport(Options):
 class Endpoint(Transport):
     """How a model is reached and how it draws."""
 
+    rpm: int | None = option(
+        "--rpm", type=whole, metavar="N", help="requests a minute to the model at most (default: as it bears)"
+    )
+    tpm: int | None = option("--tpm", type=whole, metavar="N", help="tokens a minute at most, estimated")
     api_base: str | None = option("--api-base", metavar="URL", help="address of an OpenAI-compatible server")
     temperature: float | None = option(
         "--temperature",

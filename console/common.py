@@ -98,6 +98,8 @@ def model_of(options: Endpoint, name: str, seed: int) -> Model:
         temperature=options.temperature,
         max_tokens=options.max_tokens,
         timeout=options.timeout,
+        rpm=options.rpm,
+        tpm=options.tpm,
         seed=seed,
         structure=options.structure,
     )

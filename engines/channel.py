@@ -18,17 +18,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from dspy.lm15 import Request, Response
-from dspy.utils.exceptions import LMError
+from dspy.utils.exceptions import LMError, LMRateLimitError
 
 from ..errors import BudgetExhausted, CheckpointError
-from .conversion import answer_of, content_of, response_of, settled, text_of
-from .draws import Draw, current_draw
+from .conversion import answer_of, content_of, response_of, text_of
+from .drawn import drawn_for, heard, number_of_draw, numbered, probabilities_of
+from .draws import current_draw
 from .failures import Breaker, EmptyReplyError, backoff, brief, fatal, retryable
 from .journal import Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Budget, Estimate, Meter, ReplayWait, Reservation, size_of
-from .probabilities import ALTERNATIVES, closed_labels, label_probabilities
-from .typed import typed_request
+from .pace import Pace
 
 __all__ = [
     "AsyncChannel",
@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 
-_STRIDE = 1_000_003  # apart from any sample number in use
 _STEP = 0.1  # seconds; longer waits are made of such steps
+_PATIENCE = 8  # attempts of a request that only comes too fast: the pace is still being found
 _TOLD = 120
 """Characters of a failure that are shown while the work goes on."""
 _POLL = 0.002  # seconds between two looks whether the calls in flight have left room for one more
@@ -69,6 +69,7 @@ class CallContext:
     meter: Meter
     journal: Journal
     breaker: Breaker = field(default_factory=Breaker)
+    paces: dict[str, Pace] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""
@@ -95,8 +96,17 @@ class _Call:
 class Channel:
     """A synchronous DSPy engine with journal, meter, retries and ledger."""
 
-    def __init__(self, inner: Inner, context: CallContext, purpose: Purpose, *, attempts: int = 4) -> None:
+    def __init__(
+        self,
+        inner: Inner,
+        context: CallContext,
+        purpose: Purpose,
+        *,
+        attempts: int = 4,
+        pace: Pace | None = None,
+    ) -> None:
         self.inner, self.context, self.purpose, self.attempts = inner, context, purpose, attempts
+        self.pace = pace or Pace()
         self._estimate, self._primed = Estimate(), False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Channel:
@@ -149,11 +159,12 @@ class Channel:
 
     def _steps(self, request: Request, *, may_wait: bool) -> Steps:
         """Go through one call, yielding what is to be sent, and seconds to wait; return the response."""
-        request = _drawn_for(request)
+        request = drawn_for(request)
         call, meter = self._begin(request), self.context.meter
         if call.kept:
             return response_of(call.kept, request)
         for attempt in self._attempts_left(call):
+            yield from self._turn(request)
             replay_wait = ReplayWait(meter)
             while not self._reserve(
                 call, reservation := self._reservation(request), may_wait and replay_wait.left()
@@ -162,20 +173,31 @@ class Channel:
                     raise BudgetExhausted(*meter.tightest)
                 yield _POLL
             self._leave(call, reservation)
+            begun = self.pace.begin()
             try:
-                answered = yield _drawn(request, call.draw)
+                answered = yield numbered(request, call.draw)
                 assert answered is not None
                 if not _says_something(answered[0]):
                     raise EmptyReplyError(answer_of(*answered))
             except LMError as error:
                 pause = self._wait(call, request, error, attempt, reservation)
+                if isinstance(error, LMRateLimitError):
+                    self.pace.refused(begun, 0.0 if error.retry_after is None else pause)
             except BaseException:
                 self._dropped(call, request, reservation)
                 raise
             else:
                 return self._paid(call, request, reservation, *answered)
+            finally:
+                self.pace.end()
             yield from self._paused(pause)
         raise AssertionError("the last attempt returns or raises")
+
+    def _turn(self, request: Request) -> Generator[float, Any, None]:
+        """Wait until the endpoint takes one more."""
+        yield from self._paused(self.pace.booked(request))
+        while self.context.meter.signal is None and (wait := self.pace.busy()):
+            yield from self._paused(wait)
 
     def _paused(self, seconds: float) -> Generator[float, Any, None]:
         """Wait in short steps: whoever stops the work must not wait for a server that asked for a minute."""
@@ -200,14 +222,16 @@ class Channel:
             self._replay(request, kept, past)
         elif past.retried:  # it goes on with the attempt at which it was interrupted
             self._book(past, past.retried)
-        return _Call(key=key, occurrence=occurrence, draw=_draw(key, occurrence), kept=kept, past=past)
+        return _Call(
+            key=key, occurrence=occurrence, draw=number_of_draw(key, occurrence), kept=kept, past=past
+        )
 
     def _replay(self, request: Request, kept: Answer, past: Past) -> None:
         tokens = kept.input_tokens + kept.output_tokens
         known = Reservation(tokens=tokens, cost=kept.cost or 0.0)
         self.context.meter.replay(known, phase=past.mark.phase, calls=1 + past.retried)
         self._count(replayed=1, failed_before=past.retried)
-        _heard(kept)
+        heard(kept)
         case = current_draw.get().spend
         if case is not None:  # a case takes what it takes, in whichever run it was paid
             case.add(replace(_taken(kept), calls=0))
@@ -233,7 +257,7 @@ class Channel:
         return Mark(phase=self.context.meter.phase, asker=asker, size=size_of(request))
 
     def _attempts_left(self, call: _Call) -> range:
-        return range(min(call.past.retried, self.attempts - 1), self.attempts)
+        return range(min(call.past.retried, self.attempts - 1), max(self.attempts, _PATIENCE))
 
     def _reserve(self, call: _Call, reservation: Reservation | None, replays_first: bool) -> bool:
         """Take a new call from the budget. One that failed for good before has failed again if it has no room."""
@@ -256,10 +280,11 @@ class Channel:
         response: Response,
         cost: float | None,
     ) -> Response:
-        answer = answer_of(response, cost, _probabilities(response))
+        answer = answer_of(response, cost, probabilities_of(response))
         if answer.text != response.text:
             response = response_of(answer, request)
         self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
+        self.pace.answered(request, answer.input_tokens + answer.output_tokens)
         try:
             self._keep(call, answer, self._mark(request))
         finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
@@ -270,7 +295,7 @@ class Channel:
 
     def _keep(self, call: _Call, answer: Answer, mark: Mark) -> None:
         self.context.journal.keep(call.key, call.occurrence, answer, mark)
-        _heard(answer)
+        heard(answer)
         self._count(**vars(_taken(answer)))
 
     def _count(self, **counts: float) -> None:
@@ -293,7 +318,8 @@ class Channel:
         self, call: _Call, request: Request, error: LMError, attempt: int, reservation: Reservation | None
     ) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
-        again = retryable(error) and attempt + 1 < self.attempts
+        attempts = max(self.attempts, _PATIENCE) if isinstance(error, LMRateLimitError) else self.attempts
+        again = retryable(error) and attempt + 1 < attempts
         self.context.breaker.last = f"{type(error).__name__}: {brief(error)[:_TOLD]}"
         taken = _taken(error.answer) if isinstance(error, EmptyReplyError) else Spend(calls=1)
         self.context.meter.settle(
@@ -323,35 +349,6 @@ def _looping() -> bool:
     return True
 
 
-def _drawn_for(request: Request) -> Request:
-    """Return a request with what the draw in hand adds to it: the sample's number, and that it wants probabilities."""
-    draw, config = current_draw.get(), request.config
-    seed = draw.sample if config.seed is None else config.seed
-    config = settled(config, seed, ALTERNATIVES if _has_labels(draw) else config.logprobs)
-    return request if config == request.config else replace(request, config=config)
-
-
-def _has_labels(draw: Draw) -> bool:
-    typed = typed_request.get() if draw.labels else None
-    signature: Any = typed and typed.signature  # its metaclass hides from mypy that a class is hashable
-    return signature is not None and closed_labels(signature, draw.labels) is not None
-
-
-def _probabilities(response: Response) -> list[dict[str, float]]:
-    typed = typed_request.get() if response.logprobs else None
-    return label_probabilities(typed.signature, current_draw.get().labels, response.logprobs) if typed else []
-
-
-def _heard(answer: Answer) -> None:
-    draw = current_draw.get()
-    if draw.replies is not None:
-        draw.replies.append(answer.text)
-    if draw.probabilities is not None and _has_labels(draw):
-        draw.probabilities.append(answer.probabilities)
-    if draw.cut is not None and answer.finish_reason == "length":
-        draw.cut.append(answer.output_tokens)
-
-
 def _says_something(response: Response) -> bool:
     """Whether there is anything to read; a reply that was cut off before its first word is no fault of the endpoint."""
     return bool(text_of(response).strip() or response.tool_calls) or response.finish_reason == "length"
@@ -366,24 +363,3 @@ def _taken(answer: Answer) -> Spend:
         cost=answer.cost or 0.0,
         unpriced=int(answer.cost is None),
     )
-
-
-def _draw(key: str, occurrence: int) -> int:
-    """Return which draw of its question this is: counted within the sample in hand, else over the whole job.
-
-    Two cases may come to ask the same thing (a second stage that sees a summary only): that is no other draw,
-    and must not depend on which of them was first.
-    """
-    counter = current_draw.get().asked
-    if counter is None:
-        return occurrence
-    counter[key] += 1
-    return counter[key]
-
-
-def _drawn(request: Request, draw: int) -> Request:
-    """Return the request of the n-th draw: DSPy's ``n`` sends equal requests, which are meant as other draws."""
-    if draw == 1:
-        return request
-    seed = (request.config.seed or 0) + _STRIDE * (draw - 1)
-    return replace(request, config=settled(request.config, seed, request.config.logprobs))

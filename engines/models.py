@@ -34,6 +34,7 @@ from .channel import AsyncChannel, CallContext, Channel, Inner
 from .direct import Direct
 from .failures import brief, timed_out
 from .ledger import Purpose
+from .pace import Pace
 from .structure import STRUCTURES, Structure, Terms
 
 __all__ = ["ADAPTERS", "OFFLINE", "Model", "adapter", "connect"]
@@ -54,6 +55,8 @@ class Model:
         temperature: 0 to 2; ``None`` leaves it to the provider.
         max_tokens: limit on a reply; ``None`` leaves it to the provider.
         timeout: seconds one request may take; a request without a limit can hang for ever.
+        rpm: requests a minute that are never exceeded; ``None`` for no limit.
+        tpm: tokens a minute, read and written, by an estimate of each request; ``None`` for no limit.
         seed: of the offline engine's draws.
         structure: how answers in JSON are held to their form: ``schema``, ``object``, ``prompt``, or ``auto``, the
             first of these that the endpoint takes.
@@ -64,6 +67,8 @@ class Model:
     temperature: float | None = None
     max_tokens: int | None = None
     timeout: float = 120.0
+    rpm: int | None = None
+    tpm: int | None = None
     seed: int = 0
     structure: Structure = "auto"
 
@@ -147,7 +152,8 @@ def connect(model: Model, context: CallContext, purpose: Purpose = "judge") -> d
         UsageError: the model does not take these settings.
     """
     inner = _inner(model)
-    channel = Channel(inner, context, purpose)
+    pace = context.paces.setdefault(f"{model.name} {model.api_base}", Pace(model.rpm, model.tpm))
+    channel = Channel(inner, context, purpose, pace=pace)
     settings = {"temperature": model.temperature, "max_tokens": model.max_tokens}
     try:
         return dspy.LM(

@@ -68,7 +68,7 @@ def test_every_sentence_gets_its_own_label(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("fault", "status", "calls", "said"),
     [
-        ("429", "failed", 4, "LMRateLimitError"),
+        ("429", "failed", 8, "LMRateLimitError"),
         ("500", "failed", 4, "LMServerError"),
         ("503", "failed", 4, "LMServerError"),
         ("truncated", "failed", 4, "not JSON"),

@@ -1,0 +1,98 @@
+"""How fast an endpoint is asked: no faster than it was said, and than it bears."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from .meter import size_of
+
+if TYPE_CHECKING:
+    from dspy.lm15 import Request
+
+__all__ = ["Pace"]
+
+_LOOK = 0.02  # seconds between two looks whether there is room for one more
+_DENSITY = 0.3  # tokens a byte, before any answer
+_LEARNS = 0.05
+_log = logging.getLogger("jurist")
+
+
+class Pace:
+    """What is known of one endpoint. Thread-safe.
+
+    As many requests are in flight as are begun, until the endpoint refuses one because they come too fast: then half
+    as many, and one more after each round of answers (additive increase, multiplicative decrease), and none as long as
+    it asked to wait. Requests and tokens a minute are spread evenly; the tokens of a request are estimated by its
+    size and by what others took.
+
+    Args:
+        requests: at most so many a minute; ``None`` for no limit.
+        tokens: at most so many a minute, read and written; ``None`` for no limit.
+    """
+
+    def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
+        self._request, self._token = (60 / limit if limit else 0.0 for limit in (requests, tokens))
+        self._next, self._closed, self._cut = 0.0, 0.0, 0.0
+        self._limit, self._flying, self._density = math.inf, 0, _DENSITY
+        self._lock = threading.Lock()
+
+    @property
+    def limit(self) -> float:
+        """How many requests may be in flight."""
+        return self._limit
+
+    def booked(self, request: Request) -> float:
+        """Take the next place in the row of requests, and return the seconds until then."""
+        if not (self._request or self._token):
+            return 0.0
+        with self._lock:
+            now = time.monotonic()
+            tokens = size_of(request) * self._density if self._token else 0.0
+            place = max(now, self._next)
+            self._next = place + max(self._request, tokens * self._token)
+            return place - now
+
+    def busy(self) -> float:
+        """Return the seconds after which to look again, 0 if a request may leave now."""
+        with self._lock:
+            wait = self._closed - time.monotonic()
+            return wait if wait > 0 else _LOOK if self._flying >= self._limit else 0.0
+
+    def begin(self) -> float:
+        """Take note that a request leaves; return when."""
+        with self._lock:
+            self._flying += 1
+            return time.monotonic()
+
+    def end(self) -> None:
+        """Take note that a request is over."""
+        with self._lock:
+            self._flying -= 1
+
+    def answered(self, request: Request, tokens: int) -> None:
+        """Learn from an answer and from the tokens that it took."""
+        if self._token:
+            self._density += _LEARNS * (tokens / max(1, size_of(request)) - self._density)
+        if self._limit < math.inf:
+            with self._lock:
+                self._limit += 1 / self._limit
+
+    def refused(self, begun: float, seconds: float) -> None:
+        """Ask for less: a request that left at ``begun`` came too soon, and ``seconds`` is what was asked to wait.
+
+        Those that left before the last time say nothing new.
+        """
+        with self._lock:
+            now = time.monotonic()
+            self._closed = max(self._closed, now + seconds)
+            if begun < self._cut:
+                return
+            if self._limit == math.inf:
+                _log.warning(
+                    "the endpoint refuses requests that come too fast: fewer at once, until it bears more"
+                )
+            self._limit, self._cut = max(1.0, min(self._limit, self._flying) / 2), now

@@ -1,0 +1,87 @@
+"""An endpoint is asked no faster than it was said, and than it bears."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from dspy.lm15 import Message, Request
+from loopback import Loopback
+
+from jurist.engines import pace as module
+from jurist.engines.channel import CallContext
+from jurist.engines.models import Model, connect
+from jurist.engines.pace import Pace
+
+
+def request(text: str = "u") -> Request:
+    return Request(model="openai/m", messages=(Message.user(text),))
+
+
+class Clock:
+    """Stands still unless it is told."""
+
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(module, "time", found)
+    return found
+
+
+def test_requests_are_spread_over_the_minute(clock: Clock) -> None:
+    pace = Pace(requests=120)
+    assert [pace.booked(request()) for _ in range(4)] == pytest.approx([0, 0.5, 1, 1.5])
+    clock.now += 60
+    assert pace.booked(request()) == 0  # what was not used is gone
+
+
+def test_tokens_are_learned_from_answers(clock: Clock) -> None:
+    pace, text = Pace(tokens=6000), "x" * 1000
+    for _ in range(200):
+        pace.answered(request(text), 500)
+    assert pace.booked(request(text)) == 0
+    assert pace.booked(request(text)) == pytest.approx(5, rel=0.01)  # 500 of 100 a second
+
+
+def test_a_refusal_halves_and_answers_add(clock: Clock) -> None:
+    pace = Pace()
+    begun = [pace.begin() for _ in range(16)]
+    assert pace.busy() == 0
+    clock.now += 1
+    for one in begun[:5]:  # of one round: they say it once
+        pace.refused(one, 2.0)
+        pace.end()
+    assert pace.limit == 8
+    assert pace.busy() == pytest.approx(2)
+    clock.now += 2
+    assert pace.busy() == module._LOOK  # 11 are in flight still
+    for _ in range(8):
+        pace.answered(request(), 1)
+        pace.end()
+    assert pace.limit == pytest.approx(9, abs=0.1)
+    assert pace.busy() == 0
+    clock.now += 1
+    pace.refused(clock.now, 0)
+    assert 1 <= pace.limit <= 2
+
+
+def test_rows_in_flight_follow_what_the_endpoint_bears() -> None:
+    server = Loopback(lambda messages: "fine", delay=0.02, retry_after="0.05")
+    server.faults = lambda index, body: "429" if server.in_flight >= 6 else None
+    context = CallContext.fresh()
+
+    async def all_of_them() -> None:
+        model = connect(Model(name="openai/m", api_base=server.url), context)
+        await asyncio.gather(*(model.acall(request(f"row {number}")) for number in range(80)))
+
+    with server:
+        asyncio.run(all_of_them())
+    spend = context.ledger.spend()
+    assert (spend.calls - spend.retries, spend.failures) == (80, 0)
+    assert server.count == spend.calls
