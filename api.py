@@ -18,7 +18,7 @@ from .jobs.comparing import Comparison, Pairs
 from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
-from .jobs.experiment import Experiment
+from .jobs.experiment import Experiment, judge_for
 from .jobs.gating import Criteria, Gate, Gating, Limit, gate_of
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import Plan
@@ -287,7 +287,7 @@ def compare(
     """Score judges on the same gold, judges x models x repeats, with paired tests corrected together (Holm).
 
     Args:
-        judges: see :data:`JudgeLike`; versions or variants of one judge.
+        judges: see :data:`JudgeLike`; they find the same in the same rows.
         gold: labelled rows; see :data:`GoldLike`. Rows that one of the artifacts
             was compiled on are left out, and counted.
         models: every judge is asked with each.
@@ -311,7 +311,7 @@ def compare(
     )
     for note in dict.fromkeys(one.note for one in contenders):
         _warn(note)
-    given = _gold(gold, contenders[0].judge)
+    given = _gold(gold, judge_for(contenders))
     experiment = Experiment(contenders=contenders, gold=given, repeats=repeats, budget=budget or Budget())
     _warn(_caution(experiment))
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..arguments.compare import CompareOptions
 from ..jobs.comparing import Comparison, compare
 from ..jobs.estimate import Estimate
-from ..jobs.experiment import Answers, Experiment
+from ..jobs.experiment import Answers, Experiment, judge_for
 from ..jobs.foresee import foresee
 from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, Start, paying
@@ -69,7 +69,7 @@ def _experiment(options: CompareOptions, store: Store) -> Experiment:
     contenders = [one for judge in loaded for one in judge.on(models, draws=options.repeats)]
     return Experiment(
         contenders=tuple(contenders),
-        gold=gold_of(options.gold, contenders[0].judge, options),
+        gold=gold_of(options.gold, judge_for(contenders), options),
         repeats=options.repeats,
         budget=budget_of(options),
     )
@@ -79,7 +79,7 @@ def _notes(experiment: Experiment, tests: int) -> list[str]:
     notes = list(dict.fromkeys(one.note for one in experiment.contenders if one.note))
     if experiment.repeats > 1 and any(one.model.temperature == 0 for one in experiment.contenders):
         notes.append("at temperature 0, repeats differ only by what the model itself still varies")
-    look, comparison = experiment.look, experiment.contenders[0].judge.comparison
+    look, comparison = experiment.look, experiment.judge.comparison
     single = tests if experiment.repeats == 1 else 0  # of repeats, no unit is simply right or wrong
     told = look.limits(experiment.cases, comparison, single)
     return [*notes, *([look.words] if look.words else []), *told]

@@ -162,7 +162,7 @@ def compare(
     """
     if not answers:
         raise UsageError("there is nothing to compare", hint="give the answers of one contender or more")
-    judge = answers[0].judge.judge
+    judge = answers[0].scored
     tested = resolve(judge.metric, judge.comparison).name
     contenders = tuple(_contender(one, judge) for one in answers)
     alpha = look.level if look else ALPHA
@@ -186,7 +186,7 @@ def compare(
 
 
 def _contrast(one: Answers, two: Answers, seed: int, alpha: float) -> Contrast:
-    judge = one.judge.judge
+    judge = one.scored
     first, second = (one.name, one.repeats), (two.name, two.repeats)
     return contrast(first, second, judge.metric, judge.comparison, seed=seed, alpha=alpha)
 

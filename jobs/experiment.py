@@ -13,21 +13,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from ..cases import Case
+from ..cases import Case, Value, Values
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
-from ..errors import UsageError
+from ..errors import GoldError, UsageError
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge, unique_names
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.asking import Verdict
+from ..programs.judge import Judge
 from .looking import Look, look_at
 from .seen import seen_by
 
-__all__ = ["Answers", "Experiment"]
+__all__ = ["Answers", "Experiment", "judge_for"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,23 +68,40 @@ class Experiment:
                 hint="compare on rows that no artifact was compiled on",
             )
 
+    @property
+    def judge(self) -> Judge:
+        """Whose metric is tested, and as whose answers all are scored."""
+        judges = [one.judge for one in self.contenders]
+        return judges[0] if _same(judges) else self.gold.judge
+
     def _check_alike(self) -> None:
         """Refuse judges that are asked about other things, or give other answers."""
         judges = [one.judge for one in self.contenders]
-        first = {**judges[0].answer.identity(), "input fields": judges[0].input_fields}
-        for judge in judges[1:]:
+        first = {**self.judge.answer.identity(), "input fields": self.judge.input_fields}
+        for judge in judges:
             own = {**judge.answer.identity(), "input fields": judge.input_fields}
             what = next((name for name in {**first, **own} if first.get(name) != own.get(name)), None)
-            if what is None:
+            if what is None or (what != "input fields" and self._means_the_same(judge)):
                 continue
             strict = what == "positive" and all(one.answer.levels for one in judges)
             raise UsageError(
                 f"these judges have different {'positive labels' if what == 'positive' else what}",
                 hint="give --strictness, so that all of them have the same one"
                 if strict
-                else "compare versions or variants of one judge; what finds hallucinated sentences under other "
-                "labels is compared by jurist table cognibench-3",
+                else "compare judges that find the same in the same rows; judges of single sentences are compared "
+                "with judges of responses by jurist table cognibench-3",
             )
+
+    def _means_the_same(self, judge: Judge) -> bool:
+        """Say whether gold is the same in the labels of a judge, read as the one's that all are scored as."""
+        read = self.judge.answer.reading_of(judge.answer)
+        if read is None or judge.input_fields != self.judge.input_fields:
+            return False
+        try:
+            own = [judge.case(self.gold.rows[case.id], path=case.source).gold for case in self.gold.cases]
+        except GoldError:
+            return False
+        return [case.gold for case in self.gold.cases] == [_read(values, read) for values in own]
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
@@ -152,12 +170,14 @@ class Experiment:
         cases, aside = self.cases, self.gold.ambiguous
         repeats = [_verdicts(judge, cases, number, on_case) for number in range(self.repeats)]
         ambiguous = _verdicts(judge, aside, 0, on_case)
+        read = self.judge.answer.reading_of(judge.judge.answer) or (lambda value: value)
         return Answers(
             name=name,
             judge=judge,
-            repeats=tuple(_rows(cases, verdicts) for verdicts in repeats),
+            scored=self.judge,
+            repeats=tuple(_rows(cases, verdicts, read) for verdicts in repeats),
             verdicts=repeats[0],
-            ambiguous=_rows(aside, ambiguous),
+            ambiguous=_rows(aside, ambiguous, read),
             spend=context.ledger.spend(),
         )
 
@@ -189,6 +209,7 @@ class Answers:
     Attributes:
         name: its name in the experiment.
         judge: the contender.
+        scored: the judge as whose answers it is scored.
         repeats: the rows of each repeat, in the order of the cases.
         verdicts: of the first repeat, in the order of the cases.
         ambiguous: rows of the cases whose raters did not agree, asked once; they are in no score.
@@ -197,6 +218,7 @@ class Answers:
 
     name: str
     judge: LoadedJudge
+    scored: Judge
     repeats: tuple[tuple[Row, ...], ...]
     verdicts: tuple[Verdict, ...] = ()
     ambiguous: tuple[Row, ...] = ()
@@ -210,5 +232,25 @@ def _verdicts(
     return tuple(asker.ask_all(cases, lambda index, verdict: on_case()))
 
 
-def _rows(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> tuple[Row, ...]:
-    return tuple(row_of(case, verdict) for case, verdict in zip(cases, verdicts, strict=True))
+def _rows(
+    cases: Sequence[Case], verdicts: Sequence[Verdict], read: Callable[[Value], Value]
+) -> tuple[Row, ...]:
+    rows = (row_of(case, verdict) for case, verdict in zip(cases, verdicts, strict=True))
+    return tuple(dataclasses.replace(row, predicted=_read(row.predicted, read)) for row in rows)
+
+
+def _read(values: Values | None, read: Callable[[Value], Value]) -> Values | None:
+    return values and tuple(None if value is None else read(value) for value in values)
+
+
+def _same(judges: Sequence[Judge]) -> bool:
+    return all(judge.answer.identity() == judges[0].answer.identity() for judge in judges)
+
+
+def judge_for(contenders: Sequence[LoadedJudge]) -> Judge:
+    """Return the judge as whose answers all can be scored, and whose gold is read; the first, if there is none."""
+    judges = [one.judge for one in contenders]
+    if _same(judges) or len({judge.input_fields for judge in judges}) > 1:
+        return judges[0]
+    able = (one for one in judges if all(one.answer.reading_of(other.answer) for other in judges))
+    return next(able, judges[0])

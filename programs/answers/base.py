@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from ...cases import Case, Value, Values
 from ...errors import JudgeError
 from ...evaluation.comparisons import Comparison
-from .protocol import Lack
+from .protocol import Answer, Lack
 from .reading import Reading
 
 __all__ = ["SHOWN", "BaseAnswer", "by_number", "member", "reasoning_of", "upper_half"]
@@ -167,6 +167,10 @@ class BaseAnswer(ABC):
     def identity_under(self, card: Mapping[str, Any]) -> dict[str, Any]:
         """Return all of the identity."""
         return self.identity()
+
+    def reading_of(self, other: Answer) -> Callable[[Value], Value] | None:
+        """Return the value as it is, if the other is the same answer."""
+        return (lambda value: value) if other.identity() == self.identity() else None
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:

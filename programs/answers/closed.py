@@ -18,7 +18,7 @@ from ...errors import JudgeError
 from ...evaluation.closed_labels import ClosedLabels
 from ..votes import Sampling, agreement, decide, is_decided
 from .base import BaseAnswer
-from .protocol import Lack
+from .protocol import Answer, Lack
 
 __all__ = ["ClosedLabel", "Details"]
 
@@ -51,6 +51,18 @@ class ClosedLabel(BaseAnswer):
         """Let labels be given in any collection."""
         object.__setattr__(self, "labels", tuple(self.labels))
         object.__setattr__(self, "positive", frozenset(self.positive))
+
+    def reading_of(self, other: Answer) -> Callable[[Value], Value] | None:
+        """Return the same, or which side a label is on, if this has one label for each side."""
+        same = super().reading_of(other)
+        found, clear = sorted(self.positive), sorted(set(self.labels) - self.positive)
+        if (
+            same
+            or not isinstance(other, ClosedLabel)
+            or not (len(found) == len(clear) == 1 and other.positive)
+        ):
+            return same
+        return lambda value: found[0] if value in other.positive else clear[0]
 
     @cached_property
     def comparison(self) -> ClosedLabels:

@@ -7,7 +7,7 @@ which kind it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -285,6 +285,10 @@ class _Shown(Protocol):
 
     def at_strictness(self, level: str) -> Self:
         """Return the same at one of its levels."""
+        ...
+
+    def reading_of(self, other: Answer) -> Callable[[Value], Value] | None:
+        """Return how values of another answer to the same question are said by this one; ``None`` if they cannot be."""
         ...
 
     def identity(self) -> dict[str, Any]:
