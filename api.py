@@ -18,7 +18,7 @@ from .jobs.comparing import Comparison, Pairs
 from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
-from .jobs.experiment import Experiment, judge_for
+from .jobs.experiment import Experiment, scoring_judge
 from .jobs.gating import Criteria, Gate, Gating, Limit, gate_of
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import Plan
@@ -311,7 +311,7 @@ def compare(
     )
     for note in dict.fromkeys(one.note for one in contenders):
         _warn(note)
-    given = _gold(gold, judge_for(contenders))
+    given = _gold(gold, scoring_judge(contenders))
     experiment = Experiment(contenders=contenders, gold=given, repeats=repeats, budget=budget or Budget())
     _warn(_caution(experiment))
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)

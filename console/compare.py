@@ -9,7 +9,7 @@ from pathlib import Path
 from ..arguments.compare import CompareOptions
 from ..jobs.comparing import Comparison, compare
 from ..jobs.estimate import Estimate
-from ..jobs.experiment import Answers, Experiment, judge_for
+from ..jobs.experiment import Answers, Experiment, scoring_judge
 from ..jobs.foresee import foresee
 from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, Start, paying
@@ -69,7 +69,7 @@ def _experiment(options: CompareOptions, store: Store) -> Experiment:
     contenders = [one for judge in loaded for one in judge.on(models, draws=options.repeats)]
     return Experiment(
         contenders=tuple(contenders),
-        gold=gold_of(options.gold, judge_for(contenders), options),
+        gold=gold_of(options.gold, scoring_judge(contenders), options),
         repeats=options.repeats,
         budget=budget_of(options),
     )

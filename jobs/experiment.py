@@ -28,7 +28,7 @@ from ..programs.judge import Judge
 from .looking import Look, look_at
 from .seen import seen_by
 
-__all__ = ["Answers", "Experiment", "judge_for"]
+__all__ = ["Answers", "Experiment", "scoring_judge"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,7 +247,7 @@ def _same(judges: Sequence[Judge]) -> bool:
     return all(judge.answer.identity() == judges[0].answer.identity() for judge in judges)
 
 
-def judge_for(contenders: Sequence[LoadedJudge]) -> Judge:
+def scoring_judge(contenders: Sequence[LoadedJudge]) -> Judge:
     """Return the judge as whose answers all can be scored, and whose gold is read; the first, if there is none."""
     judges = [one.judge for one in contenders]
     if _same(judges) or len({judge.input_fields for judge in judges}) > 1:
