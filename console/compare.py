@@ -79,7 +79,7 @@ def _notes(experiment: Experiment, tests: int) -> list[str]:
     notes = list(dict.fromkeys(one.note for one in experiment.contenders if one.note))
     if experiment.repeats > 1 and any(one.model.temperature == 0 for one in experiment.contenders):
         notes.append("at temperature 0, repeats differ only by what the model itself still varies")
-    look, comparison = experiment.look, experiment.judge.comparison
+    look, comparison = experiment.look, experiment.scored.comparison
     single = tests if experiment.repeats == 1 else 0  # of repeats, no unit is simply right or wrong
     told = look.limits(experiment.cases, comparison, single)
     return [*notes, *([look.words] if look.words else []), *told]

@@ -69,7 +69,7 @@ class Experiment:
             )
 
     @property
-    def judge(self) -> Judge:
+    def scored(self) -> Judge:
         """Whose metric is tested, and as whose answers all are scored."""
         judges = [one.judge for one in self.contenders]
         return judges[0] if _same(judges) else self.gold.judge
@@ -77,7 +77,7 @@ class Experiment:
     def _check_alike(self) -> None:
         """Refuse judges that are asked about other things, or give other answers."""
         judges = [one.judge for one in self.contenders]
-        first = {**self.judge.answer.identity(), "input fields": self.judge.input_fields}
+        first = {**self.scored.answer.identity(), "input fields": self.scored.input_fields}
         for judge in judges:
             own = {**judge.answer.identity(), "input fields": judge.input_fields}
             what = next((name for name in {**first, **own} if first.get(name) != own.get(name)), None)
@@ -94,14 +94,14 @@ class Experiment:
 
     def _means_the_same(self, judge: Judge) -> bool:
         """Say whether gold is the same in the labels of a judge, read as the one's that all are scored as."""
-        read = self.judge.answer.reading_of(judge.answer)
-        if read is None or judge.input_fields != self.judge.input_fields:
+        read = self.scored.answer.reading_of(judge.answer)
+        if read is None or judge.input_fields != self.scored.input_fields:
             return False
         try:
             own = [judge.case(self.gold.rows[case.id], path=case.source).gold for case in self.gold.cases]
         except GoldError:
             return False
-        return [case.gold for case in self.gold.cases] == [_read(values, read) for values in own]
+        return [case.gold for case in self.gold.cases] == [values and _read(values, read) for values in own]
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
@@ -170,11 +170,11 @@ class Experiment:
         cases, aside = self.cases, self.gold.ambiguous
         repeats = [_verdicts(judge, cases, number, on_case) for number in range(self.repeats)]
         ambiguous = _verdicts(judge, aside, 0, on_case)
-        read = self.judge.answer.reading_of(judge.judge.answer) or (lambda value: value)
+        read = self.scored.answer.reading_of(judge.judge.answer) or (lambda value: value)
         return Answers(
             name=name,
             judge=judge,
-            scored=self.judge,
+            scored=self.scored,
             repeats=tuple(_rows(cases, verdicts, read) for verdicts in repeats),
             verdicts=repeats[0],
             ambiguous=_rows(aside, ambiguous, read),
@@ -239,8 +239,8 @@ def _rows(
     return tuple(dataclasses.replace(row, predicted=_read(row.predicted, read)) for row in rows)
 
 
-def _read(values: Values | None, read: Callable[[Value], Value]) -> Values | None:
-    return values and tuple(None if value is None else read(value) for value in values)
+def _read(values: Values, read: Callable[[Value], Value]) -> Values:
+    return tuple(None if value is None else read(value) for value in values)
 
 
 def _same(judges: Sequence[Judge]) -> bool:
