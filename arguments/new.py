@@ -32,7 +32,8 @@ NEW = Command(
     does="new.run",
     options=NewOptions,
     help="""\
-Make a judge of a prompt that you have: text, Jinja2, messages in JSON, a LangSmith, MLflow or promptfoo prompt.
+Make a judge of a prompt that you have: text, Jinja2, messages in JSON, a LangSmith, MLflow or promptfoo prompt
+(its rubricPrompt, if it has one).
 Its variables become the inputs, its text the instruction; the file is yours to read and change.
 """,
     examples="""\

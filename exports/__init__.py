@@ -33,6 +33,7 @@ from .prompty import Prompty
 from .pydantic_evals import PydanticEvals
 from .python_file import PythonFile
 from .target import Exporter, Row, Subject, Target
+from .text import Text
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -73,6 +74,7 @@ _ALL: tuple[Exporter, ...] = (
     OpenAIGrader(),
     Prompty(),
     Dotprompt(),
+    Text(),
 )
 
 EXPORTERS: Registry[Exporter] = Registry(

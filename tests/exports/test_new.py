@@ -21,7 +21,42 @@ from jurist.programs.state import PromptState, normalise_instruction
 TEXT = "Is the reply polite?\n\nMessage: {{message}}\nReply: {{ reply }}"
 WANTED = "Is the reply polite?\n\nMessage: `message`\nReply: `reply`"
 MESSAGES = [{"role": "system", "content": "Be fair to {braces}."}, {"role": "user", "content": TEXT}]
+
+
+def lc(kind: str, **kwargs: Any) -> dict[str, Any]:
+    """Return what LangChain writes of one of its objects."""
+    return {"lc": 1, "type": "constructor", "id": ["langchain", kind], "kwargs": kwargs}
+
+
+BRACED = TEXT.replace("{{ ", "{").replace(" }}", "}").replace("{{", "{").replace("}}", "}")
+CHAT = lc(
+    "ChatPromptTemplate",
+    messages=[
+        lc("SystemMessage", content="Be fair to {braces}."),
+        lc(
+            "HumanMessagePromptTemplate",
+            prompt=lc("PromptTemplate", template=BRACED, template_format="f-string"),
+        ),
+    ],
+)
 FORMS: dict[str, tuple[str, str, str]] = {
+    "langsmith": ("p.json", json.dumps({"manifest": CHAT}), f"Be fair to {{braces}}.\n\nuser:\n{WANTED}"),
+    "langsmith, with a model": (
+        "p.json",
+        json.dumps(lc("RunnableSequence", first=CHAT, last={})),
+        f"Be fair to {{braces}}.\n\nuser:\n{WANTED}",
+    ),
+    "langchain text": ("p.json", json.dumps(lc("PromptTemplate", template=BRACED)), WANTED),
+    "promptfoo's judge": (
+        "p.yaml",
+        json.dumps({"prompts": ["a", "b"], "defaultTest": {"options": {"rubricPrompt": TEXT}}}),
+        WANTED,
+    ),
+    "promptfoo's judge, messages": (
+        "p.yaml",
+        json.dumps({"prompts": ["a"], "defaultTest": {"options": {"rubricPrompt": MESSAGES}}}),
+        f"Be fair to {{braces}}.\n\nuser:\n{WANTED}",
+    ),
     "markdown": ("p.md", TEXT, WANTED),
     "f-string": ("p.txt", TEXT.replace("{{", "{").replace("}}", "}").replace("{ reply }", "{reply}"), WANTED),
     "messages": ("p.json", json.dumps(MESSAGES), f"Be fair to {{braces}}.\n\nuser:\n{WANTED}"),
@@ -43,12 +78,13 @@ def test_every_form_is_read(form: str, tmp_path: Path) -> None:
     assert read_prompt(tmp_path / name) == IncomingPrompt(instruction=wanted, inputs=("message", "reply"))
 
 
-@pytest.mark.parametrize("target", ["langchain", "mlflow", "messages", "jinja2"])
+@pytest.mark.parametrize("target", ["langchain", "mlflow", "messages", "jinja2", "promptfoo"])
 def test_what_we_export_is_read_back_whole(target: str, tmp_path: Path) -> None:
     judge = find("fect")
     state = PromptState.of(judge.basic()).with_instruction("self", 'Mind {x}, {% y and "z".')
-    (tmp_path / "p.json").write_text(rendered(EXPORTERS[target], subject_of(state, judge)), "utf-8")
-    found = read_prompt(tmp_path / "p.json")
+    file = tmp_path / f"p{EXPORTERS[target].suffix}"
+    file.write_text(rendered(EXPORTERS[target], subject_of(state, judge)), "utf-8")
+    found = read_prompt(file)
     assert found.inputs == ("conversation", "claim")
     assert 'Mind {x}, {% y and "z".' in found.instruction
 
@@ -63,6 +99,7 @@ BAD: dict[str, tuple[str, str, str]] = {
     "other": ("p.json", "[1, 2]", "no prompt that is known"),
     "two": ("p.yaml", "prompts: [a, b]", "2 prompts"),
     "gone": ("p.yaml", "prompts: [file://none.txt]", "cannot be read"),
+    "program": ("p.js", "module.exports = {}", "a program of its own"),
     "kind": (
         "p.json",
         json.dumps({"lc": 1, "kwargs": {"messages": [{"id": ["ToolMessage"]}]}}),
@@ -119,10 +156,53 @@ def test_the_file_gives_the_instruction_back(text: str) -> None:
     assert made["judge"].answer.positive == {"b"}
 
 
-def test_from_a_prompt_to_a_compiled_judge_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+OWN = {
+    "markdown": "text",
+    "messages": "messages",
+    "langsmith": "langchain",
+    "mlflow text": "mlflow",
+    "promptfoo": "promptfoo",
+    "jinja2": "jinja2",
+}
+"""Form -> the target that gives it back."""
+JINJA = f"{{% raw %}}Mind {{{{.{{% endraw %}}\n\n{TEXT}"
+
+
+def judge_of(form: str) -> str:
+    """Write the prompt in a form and make a judge of it; return what names it."""
+    name, text, _ = FORMS.get(form, ("p.j2", JINJA, ""))
+    Path(name).write_text(text, "utf-8")
+    done = cli("new", "polite-reply", "--from", name, "--labels", "yes,no")
+    assert done.code == 0, done.err
+    return "polite_reply.py:judge"
+
+
+def given_back(form: str, judge: str) -> None:
+    """Export a judge into the form that its prompt had, and read that again."""
+    target = OWN[form]
+    output = f"back{EXPORTERS[target].suffix}"
+    done = cli("export", judge, "--to", target, "--output", output)
+    assert done.code == 0, done.err
+    assert "Is the reply polite?" in Path(output).read_text("utf-8")
+    assert read_prompt(Path(output)).inputs[:2] == ("message", "reply")
+
+
+@pytest.mark.parametrize("form", sorted(OWN))
+def test_a_prompt_goes_back_into_its_own_form(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("p.md").write_text(TEXT, "utf-8")
-    assert cli("new", "polite-reply", "--from", "p.md", "--labels", "yes,no").code == 0
+    given_back(form, f"{judge_of(form)}:basic")
+
+
+@pytest.mark.parametrize(
+    "form", [pytest.param(one, marks=() if one == "markdown" else pytest.mark.slow) for one in sorted(OWN)]
+)
+def test_from_a_prompt_to_a_compiled_judge_and_back(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    judge = judge_of(form)
     rows = [
         {
             "group": f"g{place}",
@@ -134,10 +214,27 @@ def test_from_a_prompt_to_a_compiled_judge_and_back(tmp_path: Path, monkeypatch:
     ]
     write_jsonl(Path("gold.jsonl"), rows)
     fast = ("--optimizer", "fewshot", "--set", "sizes=1", "--set", "sets=1", "--force")
-    assert cli("compile", "polite_reply.py:judge", "--gold", "gold.jsonl", *fast).code == 0
+    assert cli("compile", judge, "--gold", "gold.jsonl", *fast).code == 0
     assert cli("compare", "polite-reply", "polite-reply:basic", "--gold", "gold.jsonl").code == 0
-    out = cli("export", "polite-reply", "--to", "langchain").out
-    assert "Is the reply polite?" in out
+    given_back(form, "polite-reply")
+
+
+def test_a_file_that_is_there_is_not_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    judge_of("markdown")
     again = cli("new", "polite-reply", "--from", "p.md", "--labels", "yes,no")
     assert again.code in (1, 2)
     assert "exists" in again.err
+
+
+@pytest.mark.targets
+@pytest.mark.parametrize("form", ["f-string", "mustache", "jinja2"])
+def test_what_langchain_writes_is_read(form: str, tmp_path: Path) -> None:
+    from langchain_core.load import dumps
+    from langchain_core.prompts import ChatPromptTemplate
+
+    text = {"f-string": BRACED, "mustache": TEXT, "jinja2": TEXT}[form]
+    prompt = ChatPromptTemplate.from_messages([("system", "Be fair."), ("user", text)], template_format=form)
+    (tmp_path / "p.json").write_text(dumps(prompt), "utf-8")
+    found = read_prompt(tmp_path / "p.json")
+    assert found == IncomingPrompt(instruction=f"Be fair.\n\nuser:\n{WANTED}", inputs=("message", "reply"))
