@@ -100,7 +100,7 @@ class Terms:
             return None
         text = error.message.lower()
         named = [name for name in _PARAMETERS if getattr(sent.config, name) is not None and name in text]
-        if named and _refusal(error):
+        if named and (_refusal(error) or named[0] == "logprobs"):  # llama.cpp's server answers 500
             self._leave_out(named[0])
         elif "max_tokens" in (sent.config.extensions or {}) and "max_tokens" in text and _refusal(error):
             self._both_limits, self._config = False, Kept(self._changed)
