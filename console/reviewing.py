@@ -37,8 +37,12 @@ def run(options: PageOptions) -> Result:
     artifact = store.load(options.judge) if "@" in options.judge else None
     judge = find_judge(options.judge, store) if artifact is None else judge_of(artifact, store)
     named = artifact is None or options.place or options.named
-    name = gold_name(options) if named or artifact is None else gold_source(artifact, store)
-    gold = gold_of(name, judge, options, labelled=False)
+    if named or artifact is None:
+        name = gold_name(options)
+        gold = gold_of(name, judge, options, labelled=False)
+    else:
+        name = gold_source(artifact, store)
+        gold = Gold.again(artifact.card["gold"], judge, name, labelled=False)
     known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
     judged = _judged(options, artifact, judge, known)
     lines = list(_ranked(judged, gold, known, every=options.every))[: options.top]

@@ -85,19 +85,23 @@ class Gold(GoldData):
             return _build(readings, judge, " ".join(map(str, sources)), way)
 
     @classmethod
-    def again(cls, about: Mapping[str, Any], judge: Judge, place: str | Path | None = None) -> Gold:
+    def again(
+        cls, about: Mapping[str, Any], judge: Judge, place: str | Path | None = None, *, labelled: bool = True
+    ) -> Gold:
         """Read gold that a card tells of once more, by the names it was read by then, without what was set aside.
 
         Args:
             about: the card's ``gold``.
             judge: whose rows they are.
             place: where it is, if not where the card says.
+            labelled: as for :meth:`load`.
 
         Raises:
             GoldError: it cannot be read.
         """
         source = place or str(about.get("source") or about["name"])
-        return cls.load(source, judge, mapping=RowMapping(**about.get("mapping", {})), rejects=Rejects())
+        mapping = RowMapping(**about.get("mapping", {}))
+        return cls.load(source, judge, labelled=labelled, mapping=mapping, rejects=Rejects())
 
     @classmethod
     def of(
