@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,21 @@ from ..arguments.artifacts import (
     VerifyOptions,
 )
 from ..arguments.groups import StoreOptions
-from ..errors import ArtifactError
+from ..errors import ArtifactError, JuristError
+from ..evaluation.contrasts import Contrast
 from ..exports import export
-from ..keeping.artifacts import Artifact, Store, Summary, prompt_text
+from ..keeping.artifacts import Artifact, Problem, Store, Summary, prompt_text
+from ..keeping.fitness import needs, unfit
 from ..keeping.loading import load_judge
 from ..keeping.locating import judge_of
 from ..keeping.signing import PublicKey, public_key
 from ..programs.answers.confusion import confused
-from ..report.history import chosen_candidate, curve
+from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
+from ..report.history import basic_state, chosen_candidate, curve
 from ..report.judged import rows_of
 from ..report.robustness import robustness_about, robustness_table
 from ..report.scores import confusion_table, metric_cell
-from ..report.table import table
+from ..report.table import Table, table
 from .common import store_of
 from .history import chart, history_json, history_table, pareto_parts, plot, prompt_diff
 from .printing import Part, Result, Verbatim
@@ -114,20 +116,56 @@ def _history(artifact: Artifact) -> list[Part]:
 
 
 def diff(options: DiffOptions) -> Result:
-    """Return what changed between two prompts."""
+    """Return what differs from one judge to another."""
     store = store_named(options)
-    (one, first), (two, second) = (_prompt(store, ref) for ref in (options.first, options.second))
-    text = "\n".join(difflib.unified_diff(first, second, one, two, lineterm=""))
-    same = f"{one} and {two} have the same prompt"
-    return Result(data={"first": one, "second": two, "diff": text}, body=[Verbatim(text) if text else same])
+    one, two = _sides(store, options.first, options.second)
+    changed, settings, scores = prompt_difference(one, two), setting_rows(one, two), score_rows(one, two)
+    test, why = _test(store, one, two)
+    found = {
+        "first": one.name,
+        "second": two.name,
+        "diff": changed,
+        "settings": {name: values for name, *values in settings},
+        "scores": {side.name: dict(side.scores) for side in (one, two)},
+        "test": test.to_json() if test else None,
+    }
+    body: list[Part] = [
+        Verbatim(changed) if changed else f"{one.name} and {two.name} have the same prompt",
+        *([table("settings that differ", ["", one.name, two.name], settings)] if settings else []),
+        *([scores] if scores else []),
+    ]
+    body.append(f"on {test.groups} groups that both were proven on: {test.words}" if test else why)
+    body += [f"warning: {warning}" for warning in (test.warnings if test else ())]
+    return Result(data=found, body=body)
 
 
-def _prompt(store: Store, reference: str) -> tuple[str, list[str]]:
-    if reference.endswith(":basic"):
-        loaded = load_judge(reference, store=store)
-        return loaded.name, prompt_text(loaded.state).split("\n")
-    artifact = store.load(reference)
-    return artifact.ref, prompt_text(artifact.state).split("\n")
+def _sides(store: Store, *references: str) -> list[Side]:
+    """Return both; a basic prompt is the one that was asked beside the other, if the other is an artifact of it."""
+    artifacts = [None if one.endswith(":basic") else store.load(one) for one in references]
+    sides = []
+    for reference, artifact, other in zip(references, artifacts, reversed(artifacts), strict=True):
+        if artifact is not None:
+            sides.append(Side.of(artifact))
+        elif other is not None and reference == f"{other.judge}:basic":
+            sides.append(Side.of(other, basic_state(other, store)))
+        else:
+            loaded = load_judge(reference, store=store)
+            sides.append(Side(name=loaded.name, state=loaded.state))
+    return sides
+
+
+def _test(store: Store, one: Side, two: Side) -> tuple[Contrast | None, str]:
+    """Return the paired test of the second against the first, or why there is none."""
+    proven = [side for side in (one, two) if side.card.get("decision")]
+    if not (proven and one.proof and two.proof) or len({side.judge for side in (one, two)}) > 1:
+        return None, "no paired test: these are not two proven versions of one judge"
+    try:
+        judge = load_judge(proven[-1].name, store=store).judge
+    except JuristError as error:
+        return None, f"no paired test: {error}"
+    metric = proven[-1].card["decision"]["metric"]
+    test = paired_test(one, two, judge, judge.metric if callable(judge.metric) else metric)
+    return test, "" if test else "no paired test: they were proven on other cases"
 
 
 def tag(options: TagOptions) -> Result:
@@ -140,23 +178,49 @@ def tag(options: TagOptions) -> Result:
 
 
 def verify(options: VerifyOptions) -> Result:
-    """Check every byte; exit code 1 if anything is wrong."""
+    """Check every byte, and whether each artifact can be used here; exit code 1 if anything is wrong."""
     store = store_named(options)
-    problems = store.verify(options.artifact, signer(options))
-    data = {"problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems]}
+    problems = list(store.verify(options.artifact, signer(options)))
+    found = _meant(store, options.artifact)
+    broken = {problem.path for problem in problems}
+    for artifact in found:
+        if artifact.path not in broken and (why := unfit(artifact, store)):
+            problems.append(Problem(ref=artifact.ref, path=artifact.path, message=why))
+    data = {
+        "problems": [{"ref": one.ref, "path": str(one.path), "problem": one.message} for one in problems],
+        "needs": [{"artifact": one.ref, "path": str(one.path), **needs(one.card)} for one in found],
+    }
     if problems:
         return Result(data=data, notes=[f"error: {problem}" for problem in problems], code=1)
-    found = store.signatures(options.artifact)
-    signed = [(ref, one) for ref, one in found if one is not None]
+    signed = [(ref, one) for ref, one in store.signatures(options.artifact) if one is not None]
     data["signed"] = [{"artifact": ref, "as": one.signed, "key": str(one.key)} for ref, one in signed]
-    plural = "s" if len(found) != 1 else ""
     lines = [f"{ref}: signed as {one.signed} by {one.key}" for ref, one in signed]
-    return Result(data=data, body=[f"{len(found)} artifact{plural} verified, no byte changed", *lines])
+    many = f"{len(found)} artifact{'s' if len(found) != 1 else ''}"
+    said = f"{many} verified, no byte changed, and what {'each' if len(found) != 1 else 'it'} needs is here"
+    return Result(data=data, body=[*([_needed(store, found)] if found else []), said, *lines])
 
 
 def signer(options: SignerOptions) -> PublicKey | None:
     """Return who must have signed what is used, if anybody."""
     return None if options.signed_by is None else public_key(options.signed_by)
+
+
+def _meant(store: Store, reference: str | None) -> list[Artifact]:
+    """Return the artifacts that a reference means, those that can be read; all without one."""
+    if reference is not None and "@" in reference:
+        return [store.load(reference)] if not store.verify(reference) else []
+    return [one for summary in store.list(reference) if (one := store.read(summary)) is not None]
+
+
+def _needed(store: Store, found: Sequence[Artifact]) -> Table:
+    rows = []
+    for artifact in found:
+        needed, own = needs(artifact.card), artifact.path.parent.parent == store.root
+        fields = "; ".join(f"{name}: {kind}" for name, kind in needed["fields"].items())
+        made = ", ".join(f"{name} {version}" for name, version in needed["versions"].items())
+        name = artifact.ref if own else f"{artifact.ref} (shipped)"
+        rows.append([name, f"{needed['engine'] or '-'}, {needed['adapter']}", fields or "-", made])
+    return table("", ["artifact", "engine", "fields", "made with"], rows)
 
 
 def _entry(one: Summary) -> dict[str, object]:

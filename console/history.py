@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..keeping.artifacts import Artifact, Store, prompt_text
+from ..keeping.artifacts import Artifact, Store
 from ..optimizers.naming import candidate_names
+from ..report.differing import Side, prompt_difference
 from ..report.history import Curve, basic_state, chosen_candidate, curve
 from ..report.plotting import draw
 from ..report.table import Table, table
@@ -118,20 +118,13 @@ def plot(artifact: Artifact, path: str) -> None:
 
 
 def prompt_diff(artifact: Artifact, store: Store) -> str:
-    """Return the unified diff of the prompt from basic to compiled; empty if compiling changed nothing.
+    """Return what compiling changed in the prompt, by word; empty if nothing.
 
     The basic prompt is the one that was compiled, from the history; an artifact without a history is compared
     with its judge's basic prompt of today.
     """
-    state = basic_state(artifact, store)
-    lines = difflib.unified_diff(
-        prompt_text(state).split("\n"),
-        prompt_text(artifact.state).split("\n"),
-        f"{artifact.judge}:basic",
-        artifact.ref,
-        lineterm="",
-    )
-    return "\n".join(lines)
+    basic = Side(name=f"{artifact.judge}:basic", state=basic_state(artifact, store))
+    return prompt_difference(basic, Side(name=artifact.ref, state=artifact.state))
 
 
 def pareto_parts(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> list[Part]:

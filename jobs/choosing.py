@@ -300,6 +300,11 @@ def _row(artifact: Artifact, candidate: str) -> Mapping[str, Any]:
             hint=f"on its front of cost and score are {some}; jurist artifacts show {artifact.ref} --history has all",
         )
     row = found[0]
+    if not row.get("prompt"):
+        raise ArtifactError(
+            f"the history of {artifact.ref} does not hold the prompt of {row['candidate']}",
+            hint="what came with the package keeps the basic and the chosen prompt; compile it yourself to choose",
+        )
     state = PromptState.from_json(row["prompt"])
     if Setting.from_json(row.get("setting")).id_of(state.id) != row["candidate"]:
         raise ArtifactError(

@@ -7,6 +7,7 @@ when a prompt is read.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import platform
 from collections.abc import Mapping
@@ -132,13 +133,17 @@ class Artifact:
         """Refuse a judge that is not the one that was compiled.
 
         Raises:
-            ArtifactError: another name, or other labels, positive labels or input fields.
+            ArtifactError: another name, or other labels, positive labels, input fields or types of fields.
         """
         now = {"judge": judge.name, **judge.answer.identity_under(self.card), **_task(judge)}
-        for key, value in now.items():
-            if key in self.card and self.card[key] != value:
+        types = now.pop("types")
+        pairs = [(key, self.card[key], value) for key, value in now.items() if key in self.card]
+        known = self.card.get("types") or types  # artifacts of older versions have none
+        pairs += [(f"{name} of type", known.get(name), kind) for name, kind in types.items()]
+        for key, compiled, value in pairs:
+            if compiled != value:
                 raise ArtifactError(
-                    f"{self.ref} was compiled for {key} {self.card[key]!r}, the judge has {value!r}",
+                    f"{self.ref} was compiled for {key} {compiled!r}, the judge has {value!r}",
                     hint="compile it again with this judge, or use the judge it was made for",
                 )
 
@@ -194,7 +199,19 @@ def _task(judge: Judge) -> dict[str, Any]:
     )  # other verifiers: another score
     if judge.verifiers:
         frozen["verifiers"] = [one.to_json() for one in judge.verifiers]
-    return {"inputs": list(judge.input_fields), "output_field": judge.answer.field, **frozen}
+    wanted = (*judge.input_fields, judge.answer.field)  # the items of a generator are no field
+    types = {name: _type(info.annotation) for name, info in judge.signature.fields.items() if name in wanted}
+    return {"inputs": list(judge.input_fields), "output_field": judge.answer.field, "types": types, **frozen}
+
+
+def _type(annotation: Any) -> dict[str, Any]:
+    """Return a type as its JSON schema; one that has none by its Python name."""
+    import pydantic
+
+    try:
+        return pydantic.TypeAdapter(annotation).json_schema()
+    except pydantic.PydanticUserError:
+        return {"python": inspect.formatannotation(annotation)}
 
 
 def _now() -> str:

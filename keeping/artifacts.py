@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..programs.judge import Judge
     from ..programs.state import PromptState
 
-__all__ = ["Artifact", "Problem", "Store", "Summary", "prompt_text"]
+__all__ = ["Artifact", "Problem", "Store", "Summary", "prompt_text", "shipped_root"]
 
 _ABOVE = 3
 """Folders above a store in which the file of a judge is looked for: a store stands in its project."""
@@ -76,6 +76,11 @@ class Summary:
     problem: str = ""
 
 
+def shipped_root() -> Path:
+    """Return the folder of the artifacts that came with the package."""
+    return Path(str(resources.files(__package__.rpartition(".")[0]) / "compiled"))
+
+
 class Store:
     """The artifacts of a user, and behind them those that came with the package.
 
@@ -93,11 +98,7 @@ class Store:
     ) -> None:
         self.root = store_root(root)
         self.trust = trust or Trust()
-        self.shipped = (
-            Path(str(resources.files(__package__.rpartition(".")[0]) / "compiled"))
-            if shipped is None
-            else shipped
-        )
+        self.shipped = shipped_root() if shipped is None else shipped
 
     @property
     def checkpoints(self) -> Path:
@@ -199,7 +200,7 @@ class Store:
         shelves = [shelf for shelf in self._shelves(judge) if shelf.versions()]
         if not shelves:
             raise self._missing(judge, "latest", named)
-        return next((found for shelf in shelves if (found := shelf.number("latest")) is not None), None)
+        return shelves[0].number("latest")  # one's own decide, better or not; what was shipped stands behind
 
     def list(self, judge: str | None = None) -> list[Summary]:
         """Return all artifacts (of one judge) by judge and version, the user's before the shipped."""
@@ -222,6 +223,10 @@ class Store:
                     )
                 )
         return sorted(found, key=lambda one: (one.judge, one.shipped, one.version))
+
+    def read(self, one: Summary) -> Artifact | None:
+        """Return the artifact of a line of the list; ``None`` if it is damaged."""
+        return None if one.problem else self._open(one.path, one.judge, one.version)
 
     def sign(self, ref: str, key: Path | str, passphrase: Callable[[], str]) -> None:
         """Sign an artifact of the user's store in place of whoever signed it before; see :func:`.signing.sign`.
@@ -330,6 +335,8 @@ class Store:
             version = shelf.number(selector)
             if version is not None:
                 return shelf, version
+            if selector == "latest" and shelf.versions():
+                break
         raise self._missing(judge, selector)
 
     def _own(self, ref: str) -> tuple[Shelf, int]:

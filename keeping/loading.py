@@ -297,7 +297,8 @@ def _found(reference: str | Judge, version: str, store: Store) -> tuple[Judge, A
         return judge, None, ""
     named = reference if isinstance(reference, str) else ""
     if not version and store.latest(judge.name, named) is None:
-        newest = store.list(judge.name)[-1]
+        kept = store.list(judge.name)  # one's own first
+        newest = [one for one in kept if one.shipped == kept[0].shipped][-1]
         standing = (
             f"no version of {judge.name} was shown to be better than its basic prompt, which is used; "
             f"{judge.name}@{newest.version} names a version"

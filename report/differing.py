@@ -1,0 +1,169 @@
+"""What differs from one judge to another: words of the prompt, demonstrations, settings, scores, and a paired test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..evaluation.contrasts import Contrast, contrast
+from ..evaluation.proof import level_of
+from ..keeping.artifacts import Artifact
+from ..programs.judge import Judge
+from ..programs.state import PromptState
+from .document import Word
+from .judged import rows_of
+from .scores import metric_cell
+from .table import Table, table
+from .wording import prompt_changes
+
+__all__ = ["Side", "paired_test", "prompt_difference", "score_rows", "setting_rows"]
+
+_ALPHA = 0.05
+_MARKS = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
+_SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "model": ("model", "name"),
+    "temperature": ("model", "temperature"),
+    "prompts written by": ("prompt_model", "name"),
+    "samples": ("thresholds", "samples"),
+    "votes needed": ("thresholds", "threshold"),
+    "adapter": ("adapter",),
+    "strictness": ("strictness",),
+    "optimizer": ("optimizer", "name"),
+    "seed": ("optimizer", "seed"),
+    "gold": ("gold", "name"),
+    "gold sha256": ("gold", "sha256"),
+    "parent": ("parent",),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One of the two.
+
+    Attributes:
+        name: ``JUDGE@VERSION`` or ``JUDGE:basic``.
+        state: its prompt.
+        card: of the artifact; empty for a basic prompt.
+        scores: each metric on its own sealed test; empty if it was never proven.
+        proof: what was said there, as the artifact keeps it.
+        system: under which name it said that: ``compiled`` or ``basic``.
+    """
+
+    name: str
+    state: PromptState
+    card: Mapping[str, Any] = field(default_factory=dict)
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    proof: Sequence[Mapping[str, Any]] = ()
+    system: str = "compiled"
+
+    @property
+    def judge(self) -> str:
+        """The judge's name."""
+        return self.name.partition("@")[0].removesuffix(":basic")
+
+    @classmethod
+    def of(cls, artifact: Artifact, basic: PromptState | None = None) -> Side:
+        """Return an artifact, or the basic prompt as it was asked beside it.
+
+        Args:
+            artifact: whose proof it is.
+            basic: the basic prompt, if that is meant.
+
+        Raises:
+            ArtifactError: the proof was changed since the artifact was read.
+        """
+        system = "basic" if basic else "compiled"
+        return cls(
+            name=f"{artifact.judge}:basic" if basic else artifact.ref,
+            state=basic or artifact.state,
+            card={} if basic else artifact.card,
+            scores=(artifact.card.get("scores") or {}).get(system) or {},
+            proof=artifact.proof(),
+            system=system,
+        )
+
+
+def prompt_difference(one: Side, two: Side) -> str:
+    """Return what changed in the prompt: ``[-removed-]`` and ``{+added+}`` words of each instruction that changed, and
+    the demonstrations that went (``-``) and came (``+``); empty if nothing did.
+    """
+    lines = list(_changed(one.state, two.state))
+    return "\n".join([f"--- {one.name}", f"+++ {two.name}", *lines]) if lines else ""
+
+
+def _changed(before: PromptState, after: PromptState) -> Iterator[str]:
+    shown = dict(zip(sorted(after.predictors), prompt_changes(before, after), strict=True))
+    gone = prompt_changes(after, before)
+    old = dict(zip(sorted(before.predictors), gone, strict=True))
+    for name in sorted({*shown, *old}):
+        if name not in shown:
+            yield f"## {name}: gone"
+            continue
+        words = shown[name].words
+        if any(word.change != "same" for word in words):
+            yield f"## {name}: instruction"
+            yield "".join(map(_marked, words))
+        demos = Counter(shown[name].examples)
+        had = Counter(old[name].examples) if name in old else Counter[str]()
+        if demos != had:
+            yield f"## {name}: demonstrations"
+            yield from _listed("-", had - demos)
+            yield from _listed("+", demos - had)
+
+
+def _marked(word: Word) -> str:
+    return _MARKS[word.change].format(word.text)
+
+
+def _listed(mark: str, demos: Counter[str]) -> Iterator[str]:
+    for demo in demos.elements():
+        first, *rest = demo.split("\n")
+        yield f"{mark} {first}"
+        yield from (f"  {line}" for line in rest)
+
+
+def setting_rows(one: Side, two: Side) -> list[list[str]]:
+    """Return the settings that differ: name, first, second; none where one of the two has no card."""
+    if not (one.card and two.card):
+        return []
+    found = [[name, str(_at(one.card, path)), str(_at(two.card, path))] for name, path in _SETTINGS.items()]
+    return [row for row in found if row[1] != row[2]]
+
+
+def _at(card: Mapping[str, Any], path: Sequence[str]) -> Any:
+    value: Any = card
+    for name in path:
+        value = (value or {}).get(name)
+    return value
+
+
+def score_rows(one: Side, two: Side) -> Table | None:
+    """Return the scores of both, each on its own sealed test; ``None`` if neither was proven."""
+    names = list(dict.fromkeys((*one.scores, *two.scores)))
+    if not names:
+        return None
+    rows = [[name, *(metric_cell(side.scores.get(name)) for side in (one, two))] for name in names]
+    return table("each on its own sealed test", ["metric [95 % interval]", one.name, two.name], rows)
+
+
+def paired_test(one: Side, two: Side, judge: Judge, metric: str) -> Contrast | None:
+    """Compare what both said on the cases of their sealed tests that are the same; ``None`` if there are none.
+
+    It is one more look at these cases, so that the level is that of the opening after those on the cards.
+
+    Args:
+        one, two: both of one judge; the second is tested against the first.
+        judge: that judge.
+        metric: of the test.
+    """
+    known = {row.id: row for row in rows_of(judge.answer, one.proof, one.system)}
+    rows = rows_of(judge.answer, two.proof, two.system)
+    shared = [row for row in rows if row.id in known and known[row.id].gold == row.gold and row.labelled]
+    if not shared:
+        return None
+    opened = max(int(side.card.get("test_openings") or 1) for side in (one, two))
+    before = [replace(known[row.id], group=row.group) for row in shared]
+    first, second = (two.name, [shared]), (one.name, [before])
+    return contrast(first, second, metric, judge.comparison, alpha=level_of(_ALPHA, opened + 1))

@@ -1,0 +1,116 @@
+"""``artifacts verify`` and ``diff``: what an artifact needs, why one cannot be used, and what differs between two."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judges import changed
+from small import FAST, claims, cli, write_jsonl
+
+from jurist.errors import ArtifactError
+from jurist.keeping.artifacts import Store
+from jurist.programs.catalogue import find
+
+FECT = find("fect")
+MINE = '''
+from typing import Literal
+
+import dspy
+import jurist
+
+
+class Mine(dspy.Signature):
+    """Say whether it may be sent."""
+
+    when: {type} = dspy.InputField()
+    reply: str = dspy.InputField()
+    ok: Literal["yes", "no"] = dspy.OutputField()
+
+
+judge = jurist.Judge(name="mine", signature=Mine, positive={"no"})
+'''
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def verify(code: int = 0) -> Any:
+    done = cli("artifacts", "verify", "--json")
+    assert done.code == code, done.err
+    return done.json
+
+
+def test_what_an_artifact_needs_is_said() -> None:
+    Store("compiled").save(FECT, changed(FECT), {"model": {"name": "offline"}}, [], make_latest=True)
+    (found,) = verify()["needs"]
+    assert found["fields"] == {"conversation": "string", "claim": "string", "factual": "boolean"}
+    assert (found["engine"], found["adapter"], set(found["versions"])) == (
+        "offline",
+        "chat",
+        {"jurist", "dspy", "python"},
+    )
+    assert "what it needs is here" in cli("artifacts", "verify", "fect@1").out
+
+
+@pytest.mark.parametrize(
+    ("card", "words"),
+    [
+        ({"adapter": "yaml"}, "the prompt format 'yaml', which is not here"),
+        ({"model": {"name": "nli:"}}, "nli:"),
+        ({"judge_ref": "gone.py:judge"}, "no such file"),
+    ],
+)
+def test_what_cannot_be_used_here_is_refused_with_the_reason(card: dict[str, Any], words: str) -> None:
+    Store("compiled").save(FECT, changed(FECT), card, [], make_latest=True)
+    (problem,) = verify(code=1)["problems"]
+    assert problem["ref"] == "fect@1"
+    assert words in problem["problem"]
+
+
+def test_a_field_of_another_type_is_refused() -> None:
+    Path("mine.py").write_text(MINE.replace("{type}", "int"))
+    judge = find("mine.py:judge")
+    kept = Store("compiled").save(judge, changed(judge), {"judge_ref": "mine.py:judge"}, [], make_latest=True)
+    kept.check(judge)
+    Path("other.py").write_text(MINE.replace("{type}", "str"))
+    with pytest.raises(
+        ArtifactError, match=r"when of type {'type': 'integer'}, the judge has {'type': 'string'}"
+    ):
+        kept.check(find("other.py:judge"))
+    older = {key: value for key, value in kept.card.items() if key != "types"}
+    type(kept)(**{**vars(kept), "card": older}).check(judge)  # an older version did not keep types
+
+
+def test_two_proven_versions_are_compared_on_the_cases_of_their_tests() -> None:
+    gold = write_jsonl(Path("gold.jsonl"), claims())
+    for more in ((), ("--split", "40/20/40"), ("--seed", "7")):
+        assert cli("compile", "fect", "--gold", gold, *FAST, "--force", *more).code == 0
+    done = cli("artifacts", "diff", "fect@1", "fect@2", "--json")
+    found = done.json
+    assert (found["test"]["first"], found["test"]["second"]) == ("fect@2", "fect@1")
+    assert found["test"]["alpha"] < 0.05 / 6 + 1e-9  # one more opening than the two on the cards
+    assert set(found["scores"]) == {"fect@1", "fect@2"}
+    assert cli("artifacts", "diff", "fect@1", "fect@3", "--json").json["settings"]["seed"] == ["0", "7"]
+    basic = cli("artifacts", "diff", "fect:basic", "fect@1", "--json").json
+    decision = Store("compiled").load("fect@1").card["decision"]
+    assert basic["test"]["difference"] == pytest.approx(decision["difference"])
+    assert basic["settings"] == {}
+
+
+def test_words_and_demonstrations_that_went_and_came_are_marked() -> None:
+    store = Store("compiled")
+    first, second = changed(FECT, "Decide it now."), changed(FECT, "Decide it later.")
+    bare = second.with_demos("self", ())
+    for state in (first, second, bare):
+        store.save(FECT, state, {}, [], make_latest=True)
+    lines = cli("artifacts", "diff", "fect@1", "fect@2").results
+    assert lines[:4] == ["--- fect@1", "+++ fect@2", "## self: instruction", "Decide it [-now-]{+later+}."]
+    gone = json.loads(cli("artifacts", "diff", "fect@2", "fect@3", "--json").out)["diff"].split("\n")
+    assert gone[2] == "## self: demonstrations"
+    assert gone[3].startswith("- ")
+    assert "no paired test" in cli("artifacts", "diff", "fect@1", "fect@2").out
