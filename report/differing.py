@@ -10,7 +10,7 @@ from typing import Any
 from ..evaluation.contrasts import Contrast, contrast
 from ..evaluation.proof import level_of
 from ..keeping.artifacts import Artifact
-from ..programs.judge import Judge
+from ..programs.judge import Judge, Metric
 from ..programs.state import PromptState
 from .document import Word
 from .judged import rows_of
@@ -148,7 +148,7 @@ def score_rows(one: Side, two: Side) -> Table | None:
     return table("each on its own sealed test", ["metric [95 % interval]", one.name, two.name], rows)
 
 
-def paired_test(one: Side, two: Side, judge: Judge, metric: str) -> Contrast | None:
+def paired_test(one: Side, two: Side, judge: Judge, metric: Metric) -> Contrast | None:
     """Compare what both said on the cases of their sealed tests that are the same; ``None`` if there are none.
 
     It is one more look at these cases, so that the level is that of the opening after those on the cards.
