@@ -29,12 +29,12 @@ A score is None where no reply was usable; label, votes and artifact are in its 
         return _SPEC["artifact"]["judge"]
 
     def _run_eval_sync(self, output: Any, expected: Any = None, **row: Any) -> Score:
-        verdict = _JUDGE.ask(self._complete, _JUDGE.inputs_of(row, output))
+        verdict = _JUDGE.ask(self._complete, _JUDGE.inputs_of({"output": output, "expected": expected, **row}, output))
         return Score(name=self._name(), score=verdict["score"], metadata=verdict)
 """
 
     def sent(self, file: Mapping[str, Any], row: Row) -> Messages:
         """Evaluate the row with a client that records."""
         client = RecordingClient()
-        file["Judge"](client, "any").eval(None, **row.inputs)
+        file["Judge"](client, "any").eval(**{"output": None, **row.inputs})
         return client.messages

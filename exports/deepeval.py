@@ -34,7 +34,8 @@ A test case has $call in its metadata. Where no reply was usable, the metric has
         self.evaluation_model, self.verdict = model, None
 
     def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
-        row = _JUDGE.inputs_of(test_case.metadata or {}, test_case.actual_output)
+        said = {"input": test_case.input, "output": test_case.actual_output, "expected": test_case.expected_output}
+        row = _JUDGE.inputs_of({**said, **(test_case.metadata or {})}, test_case.actual_output)
         self.verdict = _JUDGE.ask(_JUDGE.through(self.client, self.model, self.settings), row)
         self.score, self.reason = self.verdict["score"], str(self.verdict["value"])
         self.error = "; ".join(self.verdict["errors"]) if self.score is None else None

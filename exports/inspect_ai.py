@@ -35,7 +35,8 @@ def judge(model: str | Model | None = None) -> Scorer:
     """Return the scorer; without a model, it asks the one with the role "grader"."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        row = _JUDGE.inputs_of(state.metadata, state.output.completion)
+        said = {"input": state.input_text, "output": state.output.completion}
+        row = _JUDGE.inputs_of({**said, **state.metadata}, state.output.completion)
         grader = get_model(model, role=None if model else "grader")
         chat = [_CHAT[one["role"]](content=one["content"]) for one in _JUDGE.messages(row)]
         config = GenerateConfig(temperature=_SPEC["settings"]["temperature"])

@@ -29,7 +29,7 @@ from opik.evaluation.metrics.score_result import ScoreResult"""
         self._complete = _JUDGE.through(client, model, settings)
 
     def score(self, output: Any = None, **row: Any) -> ScoreResult:
-        verdict = _JUDGE.ask(self._complete, _JUDGE.inputs_of(row, output))
+        verdict = _JUDGE.ask(self._complete, _JUDGE.inputs_of({"output": output, **row}, output))
         failed = verdict["score"] is None
         reason = "; ".join(verdict["errors"]) if failed else str(verdict["value"])
         value = 0.0 if failed else verdict["score"]

@@ -86,10 +86,11 @@ class PortableJudge:
         Raises:
             KeyError: an input is missing.
         """
-        found = {one["name"]: given[one["name"]] for one in self.spec["inputs"] if one["name"] in given}
+        names = [one["name"] for one in self.spec["inputs"]]
+        found = {name: given[name] for name in names if given.get(name) is not None}
         if output is not None and self.spec["judged"]:
             found.setdefault(self.spec["judged"], output)
-        missing = [one["name"] for one in self.spec["inputs"] if one["name"] not in found]
+        missing = [name for name in names if name not in found]
         if missing:
             raise KeyError(f"the row has no {', '.join(missing)}")
         return found

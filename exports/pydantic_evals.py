@@ -36,8 +36,10 @@ class Judge(Evaluator):
     model: Any
 
     async def evaluate(self, ctx: EvaluatorContext) -> dict[str, Any]:
-        given = [one for one in (ctx.metadata, ctx.inputs) if isinstance(one, Mapping)]
-        row = _JUDGE.inputs_of({name: one[name] for one in given for name in one}, ctx.output)
+        row = {"input": ctx.inputs, "output": ctx.output, "expected": ctx.expected_output}
+        for one in (ctx.metadata, ctx.inputs):
+            row |= one if isinstance(one, Mapping) else {}
+        row = _JUDGE.inputs_of(row, ctx.output)
         chat = [_message(one["role"], one["content"]) for one in _JUDGE.messages(row)]
         settings = {"temperature": _SPEC["settings"]["temperature"]}
         replies = [await model_request(self.model, chat, model_settings=settings) for _ in range(_SPEC["samples"])]
@@ -57,7 +59,7 @@ def _message(role: str, content: str) -> Any:
         got: list[Any] = []
         models, parts = (
             loader("pydantic_ai.models.function", "pydantic-ai-slim"),
-            loader("pydantic_ai.messages", "x"),
+            loader("pydantic_ai.messages", "pydantic-ai-slim"),
         )
 
         def answer(messages: Any, info: Any) -> Any:

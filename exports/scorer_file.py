@@ -32,7 +32,7 @@ class ScorerFile(PortableFile):
 
     limits: ClassVar[tuple[str, ...]] = (
         "1 is a label that does not count as found, or the top of the scale; units of a row are averaged",
-        "a row's inputs go by their own names; the framework's output is what is judged if that has no name",
+        "a row's inputs go by their own names, then input, output, expected; the output is what is judged if unnamed",
     )
     module: ClassVar[str]
     package: ClassVar[str]

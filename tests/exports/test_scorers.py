@@ -1,0 +1,154 @@
+"""Scorers in their frameworks: a label becomes a score, and a row without a usable reply is none."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import dspy
+import pytest
+from prompts import subject
+
+from jurist.errors import UsageError
+from jurist.exports import EXPORTERS, export, rendered, subject_of
+from jurist.exports.parity import nasty_cases, parity, rows_of
+from jurist.exports.portable_file import executed
+from jurist.programs.catalogue import find
+from jurist.programs.judge import Judge
+from jurist.programs.state import PromptState
+
+FECT = find("fect")
+ROW = {"conversation": "Agent: Hello.", "claim": "They said hello."}
+REPLIES = {
+    "factual": "[[ ## factual ## ]]\nTrue\n\n[[ ## completed ## ]]",
+    "non_factual": "[[ ## factual ## ]]\nFalse\n\n[[ ## completed ## ]]",
+    "unusable": "I would rather not say.",
+}
+WANTED = {"factual": 1.0, "non_factual": 0.0, "unusable": None}
+
+
+def client(reply: str) -> Any:
+    """Return an OpenAI-compatible client that always answers the same."""
+    message = SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content=reply))])
+    return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_: message)))
+
+
+def in_autoevals(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
+    found = file["Judge"](client(reply), "m").eval(ROW["claim"], conversation=ROW["conversation"])
+    return found.score, found.metadata
+
+
+def in_opik(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
+    found = file["Judge"](client(reply), "m", track=False).score(**ROW)
+    return None if found.scoring_failed else found.value, found.metadata
+
+
+def in_phoenix(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
+    import pandas as pd
+    from phoenix.evals import evaluate_dataframe
+
+    frame = evaluate_dataframe(pd.DataFrame([ROW]), [file["judge"](client(reply), "m")])
+    found = frame["fect_score"][0]
+    return found.get("score"), found["metadata"]
+
+
+def in_deepeval(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
+    from deepeval import evaluate
+    from deepeval.evaluate import AsyncConfig, DisplayConfig
+    from deepeval.test_case import LLMTestCase
+
+    case = LLMTestCase(input="", actual_output=ROW["claim"], metadata={"conversation": ROW["conversation"]})
+    shown = DisplayConfig(show_indicator=False, print_results=False)
+    judge = file["Judge"](client(reply), "m")
+    done = evaluate([case], [judge], display_config=shown, async_config=AsyncConfig(run_async=False))
+    (found,) = done.test_results[0].metrics_data
+    assert (found.error is None, found.success) == (found.score is not None, found.score == 1)
+    return found.score, judge.verdict
+
+
+def in_pydantic_evals(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
+    from pydantic_ai.messages import ModelResponse, TextPart
+    from pydantic_ai.models.function import FunctionModel
+    from pydantic_evals import Case, Dataset
+
+    model = FunctionModel(lambda messages, info: ModelResponse(parts=[TextPart(reply)]))
+    cases = [Case(inputs={"conversation": ROW["conversation"]})]
+    data: Any = Dataset(name="one", cases=cases, evaluators=[file["Judge"](model)])
+    (found,) = data.evaluate_sync(lambda inputs: ROW["claim"], progress=False).cases
+    assert bool(found.evaluator_failures) == (not found.scores)
+    return (found.scores["fect"].value if found.scores else None), None
+
+
+def in_inspect(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.solver import TaskState
+
+    def answer(*_: Any) -> ModelOutput:
+        said = ModelOutput.from_content("mock", reply)
+        said.usage = ModelUsage()
+        return said
+
+    grader = get_model("mockllm/model", custom_outputs=answer, memoize=False)
+    state: Any = TaskState(model="mock", sample_id=1, epoch=1, input="", messages=[], metadata=dict(ROW))
+    found = asyncio.run(file["judge"](grader)(state, None))
+    return None if math.isnan(found.value) else found.value, found.metadata
+
+
+FRAMEWORKS: dict[str, Callable[[Mapping[str, Any], str], tuple[float | None, Any]]] = {
+    "autoevals": in_autoevals,
+    "opik": in_opik,
+    "phoenix": in_phoenix,
+    "deepeval": in_deepeval,
+    "pydantic-evals": in_pydantic_evals,
+    "inspect": in_inspect,
+}
+
+
+@pytest.mark.targets
+@pytest.mark.parametrize("target", sorted(FRAMEWORKS))
+def test_a_framework_scores_as_the_judge_does(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, value in EXPORTERS[target].quiet.items():  # type: ignore[attr-defined]
+        monkeypatch.setenv(name, value)
+    given = subject(FECT, tmp_path / "store")
+    file = executed(rendered(EXPORTERS[target], given))
+    for said, reply in REPLIES.items():
+        score, about = FRAMEWORKS[target](file, reply)
+        assert score == WANTED[said]
+        if about is not None:
+            assert about["artifact"]["sha256"] == given.stamp["sha256"]
+            assert about["votes"] == [{said: 3} if said in ("factual", "non_factual") else {}]
+
+
+class Answers(dspy.Signature):
+    """Is the question answered?"""
+
+    input: str = dspy.InputField()
+    output: str = dspy.InputField()
+    expected: str = dspy.InputField()
+    verdict: Literal["yes", "no"] = dspy.OutputField()
+
+
+@pytest.mark.targets
+@pytest.mark.parametrize("target", sorted(FRAMEWORKS))
+def test_inputs_may_have_the_names_that_frameworks_use(target: str) -> None:
+    judge = Judge(name="answers", signature=Answers, positive=frozenset({"no"}), unit="output")
+    given = subject_of(PromptState.of(judge.basic()), judge)
+    target_of: Any = EXPORTERS[target]
+    found = parity(target_of, replace(given, rows=rows_of(given, nasty_cases(judge))))
+    assert found.equal == found.rows
+
+
+@pytest.mark.parametrize("target", sorted(FRAMEWORKS))
+@pytest.mark.parametrize("name", ["detector", "tier", "constraints"])
+def test_what_is_no_number_is_refused(name: str, target: str) -> None:
+    judge = find(name)
+    with pytest.raises(UsageError, match=r"no one number|holds one prompt"):
+        export(PromptState.of(judge.basic()), judge, target)
