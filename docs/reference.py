@@ -10,6 +10,7 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 import jurist
 from jurist.cli import build_parser
@@ -21,6 +22,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, lines in (("commands.md", _commands()), ("python.md", _python())):
         files.append(File.generated(config, name, content="\n".join(lines) + "\n"))
     return files
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name the theme's search for those who hear the page."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
+def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:
+    """Do the same on the page of what is not there."""
+    return output_content.replace('role="dialog"', 'role="dialog" aria-label="Search"')
 
 
 def _commands() -> Iterator[str]:

@@ -1,0 +1,11 @@
+"use strict";
+// What the theme puts on a page later has a name each, and can be reached from the keyboard.
+(() => {
+  let copies = 0;
+  const mend = () => {
+    for (const one of document.querySelectorAll(".md-code__nav:not([aria-label])")) one.setAttribute("aria-label", `copy code ${(copies += 1)}`);
+    for (const one of document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])")) one.tabIndex = 0;
+  };
+  new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
+  mend();
+})();

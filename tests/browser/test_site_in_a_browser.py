@@ -1,0 +1,68 @@
+"""The documentation's site, built as CI builds it: every page, wide and narrow, light and dark, and its search."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+ROOT = Path(__file__).resolve().parents[2]
+VIEWS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Files, and no log."""
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[str]]]:
+    """The address of the built site, and its pages."""
+    pytest.importorskip("mkdocs", reason="pip install -e '.[docs]'")
+    folder = tmp_path_factory.mktemp("site")
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", folder], cwd=ROOT, check=True
+    )
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    pages = sorted(path.name for path in folder.glob("*.html") if path.name != "404.html")
+    assert {"index.html", "tutorial.html", "commands.html", "python.html"} <= set(pages)
+    yield f"http://127.0.0.1:{server.server_address[1]}/", pages
+    server.shutdown()
+
+
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def test_every_page(
+    site: tuple[str, list[str]],
+    opened: Callable[..., Any],
+    accessible: Callable[[Any], None],
+    width: int,
+    scheme: str,
+) -> None:
+    address, pages = site
+    shown = opened(f"{address}index.html", width=width, scheme=scheme)
+    for page in pages:
+        shown.goto(address + page)
+        assert shown.locator("article h1").count() == 1, page
+        assert shown.evaluate("document.documentElement.scrollWidth") <= width, page
+        accessible(shown)
+
+
+def test_the_search_finds_a_command(site: tuple[str, list[str]], opened: Callable[..., Any]) -> None:
+    shown = opened(f"{site[0]}index.html")
+    shown.locator("input[name=query]").fill("not shown to be better")
+    found = shown.locator(".md-search-result__item a").first
+    found.wait_for()
+    assert "statistics.html" in " ".join(
+        one.get_attribute("href") for one in shown.locator(".md-search-result__item a").all()
+    )
