@@ -62,6 +62,14 @@ class CompileOptions(
     prompt_model: str | None = option(
         "--prompt-model", metavar="M", help="model that writes prompts (default: the judge's)"
     )
+    prompt_api_base: str | None = option(
+        "--prompt-api-base",
+        metavar="URL",
+        help="address of that model (default: --api-base, where it is of the same provider)",
+    )
+    prompt_api_key_env: str | None = option(
+        "--prompt-api-key-env", metavar="NAME", help="environment variable that holds the key of that model"
+    )
     max_tokens_total: int | None = option(
         "--max-tokens-total", type=int, metavar="N", help="stop before input and output tokens go over this"
     )

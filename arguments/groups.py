@@ -202,6 +202,11 @@ class Endpoint(Transport):
     )
     tpm: int | None = option("--tpm", type=whole, metavar="N", help="tokens a minute at most, estimated")
     api_base: str | None = option("--api-base", metavar="URL", help="address of an OpenAI-compatible server")
+    api_key_env: str | None = option(
+        "--api-key-env",
+        metavar="NAME",
+        help="environment variable that holds its key (default: the provider's)",
+    )
     temperature: float | None = option(
         "--temperature",
         type=float,

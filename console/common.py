@@ -102,6 +102,7 @@ def model_of(options: Endpoint, name: str, seed: int) -> Model:
         tpm=options.tpm,
         seed=seed,
         structure=options.structure,
+        key_env=options.api_key_env,
     )
 
 

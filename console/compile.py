@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..arguments.compile import CompileOptions
 from ..engines.meter import Budget
+from ..engines.models import Model
 from ..errors import UsageError, choices
 from ..evaluation.ceiling import Ceiling
 from ..evaluation.comparisons import choosable
@@ -104,6 +105,25 @@ def _check_reference(reference: str) -> None:
         )
 
 
+def _proposer(options: CompileOptions, samples: int) -> Model | None:
+    """Return who writes prompts; ``None`` for the judge's model. It shares what names an endpoint of its provider."""
+    if options.prompt_model is None:
+        if options.prompt_api_base or options.prompt_api_key_env:
+            raise UsageError(
+                "--prompt-api-base and --prompt-api-key-env go with --prompt-model",
+                hint="name the model that writes prompts",
+            )
+        return None
+    near = options.prompt_model.partition("/")[0] == options.model.partition("/")[0]
+    elsewhere = options.prompt_api_base is not None or not near
+    endpoint = replace(
+        options,
+        api_base=options.prompt_api_base if elsewhere else options.api_base,
+        api_key_env=options.prompt_api_key_env or (None if elsewhere else options.api_key_env),
+    )
+    return default_temperature(model_of(endpoint, options.prompt_model, options.seed), samples)
+
+
 def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
     fit = resolve_sampling(model_of(options, options.model, options.seed), sampling_of(options))
     sampling, model = fit.sampling, fit.model
@@ -112,18 +132,13 @@ def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
     gold = options.gold or judge.bundled
     if not gold:
         raise UsageError(f"no gold is bundled for {judge.name}", hint="name labelled rows with --gold")
-    proposer = None
-    if options.prompt_model is not None:
-        proposer = default_temperature(
-            model_of(options, options.prompt_model, options.seed), sampling.samples
-        )
     return Plan(
         judge=judge,
         gold=gold_of(gold, judge, options),
         optimizer=options.optimizer or DEFAULT,
         options=settings_of(options.settings),
         model=model,
-        prompt_model=proposer,
+        prompt_model=_proposer(options, sampling.samples),
         verifier=verifier_model(options, options.timeout, options.seed),
         budget=Budget(
             calls=_DEFAULT_CALLS if options.max_calls is None else options.max_calls,

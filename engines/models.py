@@ -60,6 +60,7 @@ class Model:
         seed: of the offline engine's draws.
         structure: how answers in JSON are held to their form: ``schema``, ``object``, ``prompt``, or ``auto``, the
             first of these that the endpoint takes.
+        key_env: the environment variable that holds the key, ending in ``_KEY`` or ``_TOKEN``; default: the provider's.
     """
 
     name: str = OFFLINE
@@ -71,6 +72,7 @@ class Model:
     tpm: int | None = None
     seed: int = 0
     structure: Structure = "auto"
+    key_env: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse addresses and settings that cannot work."""
@@ -86,6 +88,12 @@ class Model:
         if not self.timeout > 0:
             raise UsageError(
                 f"a time-out of {self.timeout} seconds allows nothing", hint="give a number above 0"
+            )
+        if self.key_env is not None and not self.key_env.upper().endswith(("_KEY", "_TOKEN")):
+            # The values of such variables are taken out of all that is written.
+            raise UsageError(
+                f"{self.key_env!r} does not end in _KEY or _TOKEN",
+                hint="name the environment variable that holds the key, and not the key",
             )
         if self.structure not in STRUCTURES:
             raise UsageError(
@@ -176,6 +184,15 @@ def _inner(model: Model) -> Inner:
     return _Offline(model.seed) if model.offline else _Endpoint(model)
 
 
+def _key(name: str) -> str:
+    key = os.environ.get(name, "").strip()
+    if not key:
+        raise UsageError(
+            f"the environment variable {name} holds no key", hint="set it to the key of the endpoint"
+        )
+    return key
+
+
 class _Offline:
     """The evidence reader behind the channel; it costs nothing."""
 
@@ -198,9 +215,15 @@ class _Endpoint:
         # Prices come from the table that DSPy ships; fetching a newer one is nobody's wish in mid-run.
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")
         options: dict[str, Any] = {"timeout": model.timeout}
+        if model.key_env:
+            options["api_key"] = _key(model.key_env)
         if model.api_base:
             options["api_base"] = model.api_base
-            if model.name.startswith("openai/") and not os.environ.get("OPENAI_API_KEY"):
+            if (
+                "api_key" not in options
+                and model.name.startswith("openai/")
+                and not os.environ.get("OPENAI_API_KEY")
+            ):
                 options["api_key"] = "none"  # local servers ask for no key, DSPy's client does
         self._lm = dspy.LM(model.name, cache=False, num_retries=0, **options)
         self._terms = Terms(model.name, model.structure, foreign=bool(model.api_base))

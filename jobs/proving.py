@@ -41,7 +41,11 @@ def model_under(model: Model, setting: Setting, samples: int) -> Model:
     if setting.model is not None:
         near = setting.model.partition("/")[0] == model.name.partition("/")[0]
         changed = dataclasses.replace(
-            model, name=setting.model, api_base=model.api_base if near else None, temperature=None
+            model,
+            name=setting.model,
+            api_base=model.api_base if near else None,
+            key_env=model.key_env if near else None,
+            temperature=None,
         )
         if not changed.fixed_temperature:
             changed = dataclasses.replace(changed, temperature=model.temperature)

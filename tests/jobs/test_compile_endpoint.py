@@ -233,3 +233,44 @@ def test_a_threshold_is_fitted_kept_and_used(serve: Callable[..., Any]) -> None:
 def test_a_threshold_that_is_given_stays(serve: Callable[..., Any]) -> None:
     done = cli(*argv(serve(_wavering()), "--samples", "3", "--threshold", "2", "--json"))
     assert done.json["thresholds"] == {"samples": 3, "threshold": 2}
+
+
+def test_judge_and_proposer_at_two_addresses_with_two_keys(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, proposer = serve(), serve()
+    monkeypatch.setenv("SMALL_API_KEY", "sk-small-0123456789")
+    monkeypatch.setenv("LARGE_API_KEY", "sk-large-0123456789")
+    named = ("--prompt-model", "openai/y", "--prompt-api-base", proposer.url)
+    keys = ("--api-key-env", "SMALL_API_KEY", "--prompt-api-key-env", "LARGE_API_KEY")
+    done = cli(*argv(judge, *named, *keys))
+    assert done.code == 0, done.err
+    assert {hit.authorization for hit in judge.hits} == {"Bearer sk-small-0123456789"}
+    assert {hit.authorization for hit in proposer.hits} == {"Bearer sk-large-0123456789"}
+    assert all("`instruction`" in str(hit.body["messages"][0]) for hit in proposer.hits)
+    assert not any("`instruction`" in str(hit.body["messages"][0]) for hit in judge.hits)
+    kept = [path for path in Path().rglob("*") if path.is_file()]
+    assert not any(b"0123456789" in path.read_bytes() for path in kept)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--api-key-env", "SECRET"), "does not end in _KEY or _TOKEN"),
+        (("--api-key-env", "NOBODYS_KEY"), "holds no key"),
+        (("--prompt-api-base", "http://localhost:1/v1"), "go with --prompt-model"),
+    ],
+)
+def test_keys_that_are_not_there(serve: Callable[..., Any], options: tuple[str, ...], said: str) -> None:
+    server = serve()
+    done = cli(*argv(server, *options))
+    assert done.code in (1, 2)
+    assert said in done.err
+    assert server.count == 0
+
+
+def test_an_offline_proposer_goes_with_a_judge_at_an_address(serve: Callable[..., Any]) -> None:
+    server = serve()
+    done = cli(*argv(server, "--prompt-model", "offline"))
+    assert done.code == 0, done.err
+    assert not any("`instruction`" in str(hit.body["messages"][0]) for hit in server.hits)
