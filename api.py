@@ -196,23 +196,17 @@ def evaluate(
 
     Args:
         judge: see :data:`JudgeLike`.
-        gold: labelled rows; see :data:`GoldLike`. Rows that the judge was compiled
-            on are left out, and counted.
+        gold: labelled rows; see :data:`GoldLike`. Rows that the judge was compiled on are left out, and counted.
         model: who answers.
-        budget: hard limits.
-        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        resume: continue an interrupted run of the same evaluation; nothing is paid twice.
-        fresh: forget an interrupted run of the same evaluation.
-        options: ``samples``, ``threshold``, ``concurrency`` and ``strictness``, as for :func:`load`.
+        budget, store, resume, fresh, options: as for :func:`compare`.
 
     Raises:
-        What :func:`load` and :func:`compare` raise; GoldError: the gold cannot be used.
+        What :func:`compare` raises.
     """
     place = _store(store)
     (loaded,) = _loaded(judge, [model], place, options)
     _warn(loaded.note)
-    given = _gold(gold, loaded.judge)
-    work = Evaluating(contenders=(loaded,), gold=given, budget=budget or Budget())
+    work = Evaluating(contenders=(loaded,), gold=_gold(gold, loaded.judge), budget=budget or Budget())
     _warn(_caution(work))
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(work, start) as job, counted(loaded.name, work.rows) as step:
@@ -234,9 +228,7 @@ def harden(
     fresh: bool = False,
     **options: Any,
 ) -> Robustness:
-    """Attack a judge: how often its answer changes under changes of the text that must not change it.
-
-    The figures of an artifact of the store are kept beside its card.
+    """Attack a judge: how often its answer changes where it must not; kept beside the card of an artifact of the store.
 
     Args:
         judge: see :data:`JudgeLike`.
@@ -245,8 +237,7 @@ def harden(
         cases: attacked at most.
         field: the input that is attacked; default: that whose text is judged.
         model: who answers.
-        budget: hard limits.
-        store, resume, fresh, options: as for :func:`compare`.
+        budget, store, resume, fresh, options: as for :func:`compare`.
 
     Raises:
         What :func:`evaluate` raises; UsageError: the field cannot be attacked.
@@ -353,9 +344,7 @@ def gate(
         max_unusable: the largest share of labelled units without an answer.
         max_flip: the largest flip rate of any attack or probe of :func:`harden`; by default it is not attacked.
         model: who answers.
-        budget: hard limits.
-        seed: of the permutation test.
-        store, resume, fresh, options: as for :func:`compare`.
+        budget, seed, store, resume, fresh, options: as for :func:`compare`.
 
     Raises:
         What :func:`compare` raises; UsageError: a limit is of a metric that there is not.
@@ -377,17 +366,11 @@ def gate(
 
 
 def _loaded(
-    judge: JudgeLike,
-    models: Sequence[str | Model],
-    store: Store,
-    options: Mapping[str, Any],
-    draws: int = 1,
+    judge: JudgeLike, models: Sequence[str | Model], store: Store, options: Mapping[str, Any], draws: int = 1
 ) -> Sequence[LoadedJudge]:
     """Return a judge with each of the models; one that was loaded has its own already."""
-    if isinstance(judge, Compiled):
-        return [judge.judge]
-    if isinstance(judge, LoadedJudge):
-        return [judge]
+    if isinstance(judge, Compiled | LoadedJudge):
+        return [judge.judge if isinstance(judge, Compiled) else judge]
     return load_judge(judge, store=store, **options).on([_model(one) for one in models], draws=draws)
 
 
