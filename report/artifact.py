@@ -22,19 +22,18 @@ from ..keeping.artifacts import Artifact, Store
 from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
 from ..programs.votes import Sampling
-from .document import Document, Facts, Lines, Part, Plot, Section, Tone
+from .document import Document, Facts, Lines, Part, Section, Tone
 from .figures import TAKEN, class_table, confusion_counts, score_parts, search_parts
 from .history import basic_state
-from .judged import paired_cases, rows_of
-from .plotting import Series, element
+from .judged import SYSTEMS, paired_cases, rows_of
 from .raters import ceiling_table
 from .reliability import reliability_parts
 from .robustness import robustness_about, robustness_table
 from .scores import OFFLINE, counts_line, spend_line
 from .succession import against_before
+from .sureness import sure_parts
 from .table import Table, table
 from .unmeasured import unmeasured
-from .votes import calibration, drawn_fully, thresholds
 from .wording import prompt_changes
 
 __all__ = ["ArtifactReport"]
@@ -44,7 +43,6 @@ _HEADLINES: Mapping[str, tuple[str, Tone]] = {
     "worse": ("Compiling made it worse", "bad"),
     "not shown to be better": ("Not shown to be better", "open"),
 }
-_SYSTEMS = ("basic", "compiled")
 _GROUPS = 20
 """Groups that the table of groups shows: those that the compiled judge has most trouble with."""
 
@@ -164,7 +162,7 @@ class ArtifactReport:
         )
 
     def _scores(self) -> Section:
-        counted = Lines(texts=tuple(counts_line(system, self._card["counts"][system]) for system in _SYSTEMS))
+        counted = Lines(texts=tuple(counts_line(system, self._card["counts"][system]) for system in SYSTEMS))
         metric = self._card["decision"]["metric"]
         succession = against_before(self.artifact, self.judge, self.store)
         older = (Lines(texts=(f"Against the version before it: {succession.words}.",)),) if succession else ()
@@ -177,7 +175,7 @@ class ArtifactReport:
         )
 
     def _classes(self) -> Section:
-        rows = {system: self._rows(system) for system in _SYSTEMS} if self._proof else {}
+        rows = {system: self._rows(system) for system in SYSTEMS} if self._proof else {}
         parts: list[Part] = []
         for system, own in rows.items():
             parts += confusion_counts(system, confused(self.judge.answer, own))
@@ -188,50 +186,11 @@ class ArtifactReport:
 
     def _votes(self) -> Section:
         samples = self._sampling.samples
-        parts: list[Part] = []
-        if self._proof and samples > 1:
-            if drawn_fully(self._proof, "compiled", samples):
-                parts += self._thresholds(samples)
-            parts += self._calibration()
-        parts += reliability_parts(self._card.get("calibration") or {})
+        parts = sure_parts(self.judge, self._proof, samples) if self._proof else ()
+        kept = reliability_parts(self._card.get("calibration") or {})
         return Section(
-            name="votes", title="How sure it is", intro=f"Samples a case: {samples}.", parts=tuple(parts)
+            name="votes", title="How sure it is", intro=f"Samples a case: {samples}.", parts=(*parts, *kept)
         )
-
-    def _calibration(self) -> Iterator[Part]:
-        found = {system: calibration(self.judge, self._proof, system) for system in _SYSTEMS}
-        lines = [
-            Series(name=system, points=tuple((one.share, one.right) for one in sure))
-            for system, sure in found.items()
-            if sure
-        ]
-        if not lines:
-            return
-        ideal = Series(name="as sure as right", points=((0.0, 0.0), (1.0, 1.0)), style="dashed")
-        svg = element([*lines, ideal], name="calibration", x="share of the votes", y="share right")
-        title = "how often it is right when so many samples agree"
-        yield Plot(title=title, svg=svg, words="see the table below")
-        rows = [
-            [system, f"{one.share:.2f}", one.units, f"{one.right:.3f}"]
-            for system, sure in found.items()
-            for one in sure
-        ]
-        yield table("", ["program", "share of the votes", "units", "right"], rows)
-
-    def _thresholds(self, samples: int) -> Iterator[Part]:
-        found = thresholds(self.judge, self._proof, "compiled", samples)
-        if not found:
-            return
-        names = list(found[1])
-        series = [
-            Series(name=name, points=tuple((float(t), values[name]) for t, values in found.items()))
-            for name in names
-        ]
-        rows = [[needed, *(f"{values[name]:.3f}" for name in names)] for needed, values in found.items()]
-        svg = element(series, name="thresholds", x="votes that are needed", y="value on the sealed test")
-        words = "see the table below"
-        yield Plot(title="precision and recall by the votes that are needed", svg=svg, words=words)
-        yield table("", ["votes needed", *names], rows)
 
     def _search(self) -> Section:
         optimizer = self._card["optimizer"]

@@ -12,8 +12,10 @@ from ..evaluation.rows import Row
 from ..programs.answers.protocol import Answer
 from .document import Cases, Tone
 
-__all__ = ["KINDS", "case_json", "paired_cases", "rows_of"]
+__all__ = ["KINDS", "SYSTEMS", "case_json", "paired_cases", "rows_of"]
 
+SYSTEMS = ("basic", "compiled")
+"""Who answered in a proof."""
 KINDS: tuple[tuple[str, Tone, str], ...] = (
     ("corrected", "good", "wrong before, right after compiling"),
     ("nearer", "good", "nearer to what people said after compiling"),

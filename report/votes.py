@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..evaluation.measured import objective_score
 from ..evaluation.rows import Row
@@ -13,9 +13,10 @@ from ..programs.judge import Judge
 from ..programs.votes import Sampling
 from .judged import rows_of
 
-__all__ = ["Sure", "calibration", "drawn_fully", "thresholds"]
+__all__ = ["Cut", "Proof", "Sure", "calibration", "cuts", "drawn_fully", "thresholds"]
 
-Proof = Sequence[Mapping[str, Any]]
+Proof: TypeAlias = Sequence[Mapping[str, Any]]
+"""The lines of :meth:`~jurist.keeping.artifact_card.Artifact.proof`."""
 
 
 def drawn_fully(proof: Proof, system: str, samples: int) -> bool:
@@ -46,6 +47,45 @@ def thresholds(judge: Judge, proof: Proof, system: str, samples: int) -> dict[in
 
 def _voted(row: Row, values: Sequence[Any]) -> Row:
     return row if row.failed else replace(row, predicted=tuple(values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """What would be found if every unit counted as found that is at least so probable.
+
+    Attributes:
+        least: the probability, of tokens or of votes, 0 to 1.
+        found: units that would be.
+        precision, recall: 0 to 1.
+    """
+
+    least: float
+    found: int
+    precision: float
+    recall: float
+
+
+def cuts(judge: Judge, proof: Proof, system: str) -> tuple[Cut, ...]:
+    """Return precision and recall by the least probability, the highest first; empty if units have none, or all one.
+
+    Units without an answer are never found, and missed if they are positive.
+    """
+    answer, units = judge.answer, []
+    for row, line in zip(rows_of(answer, proof, system), proof, strict=True):
+        told = line[system].get("probability") or map(answer.probability, line[system]["votes"])
+        units += [
+            (-1.0 if one is None else round(one, 2), answer.probability({gold: 1.0}) == 1)
+            for gold, one in zip(row.gold, told, strict=True)
+            if gold is not None
+        ]
+    positive, levels = sum(is_so for _, is_so in units), sorted({p for p, _ in units if p >= 0}, reverse=True)
+    if len(levels) < 2 or not positive:
+        return ()
+    hits = [[is_so for p, is_so in units if p >= least] for least in levels]
+    return tuple(
+        Cut(least=least, found=len(hit), precision=sum(hit) / len(hit), recall=sum(hit) / positive)
+        for least, hit in zip(levels, hits, strict=True)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
