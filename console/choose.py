@@ -22,7 +22,8 @@ def run(options: ChooseOptions) -> Result:
     with Bar() as bar:
 
         def begin(opening: Opening) -> None:
-            remark(opening.words)
+            for said in opening.words:
+                remark(said)
             if any(part.paid for part in opening.estimate.parts):
                 agree(opening.estimate, opening.paid, yes=options.yes)
             bar.begin("proving", len(opening.estimate.parts) * opening.cases)

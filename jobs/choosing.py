@@ -58,13 +58,13 @@ class Opening:
     """What opening a sealed test takes.
 
     Attributes:
-        words: what is done, for people.
+        words: what is done, and what that can show, for people: one line each.
         cases: of the test.
         estimate: what it takes.
         paid: role -> answers that are there already.
     """
 
-    words: str
+    words: tuple[str, ...]
     cases: int
     estimate: Estimate
     paid: Mapping[str, int]
@@ -131,7 +131,7 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
     start = Start(root=store.checkpoints, resume=choosing.resume, fresh=choosing.fresh)
     with paying(work, start) as job:
         pair = _pair(choosing, work, job.contexts["judge"])
-        choosing.begin(_opening(work, pair, look.opening, job.paid))
+        choosing.begin(_opening(work, pair, look, job.paid))
         return _proven(choosing, store, work, job, pair, look)
 
 
@@ -208,12 +208,13 @@ def _pair(choosing: Choosing, work: _Work, context: CallContext) -> _Pair:
     return _Pair(basic=basic, chosen=chosen, own=own, model=model)
 
 
-def _opening(work: _Work, pair: _Pair, opened: int, paid: Mapping[str, int]) -> Opening:
+def _opening(work: _Work, pair: _Pair, look: Look, paid: Mapping[str, int]) -> Opening:
     test = work.split.test
+    done = f"proving {work.row['candidate']} on {len(test)} sealed cases, opening {look.opening} of this test"
     asked = [("judge", pair.basic, pair.own)] + [("chosen", pair.chosen, pair.model)] * (not pair.same)
     parts = [part_of(role, one, [model], test, _draws(one, len(test))) for role, one, model in asked]
     return Opening(
-        words=f"proving {work.row['candidate']} on {len(test)} sealed cases, opening {opened} of this test",
+        words=(done, *look.limits(test, work.judge.comparison)),
         cases=len(test),
         estimate=Estimate(what=f"{len(test)} sealed cases", parts=tuple(parts), budget=work.budget),
         paid=paid,
