@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -28,7 +29,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "numbers": ("has_number", "number_missing", "quantity"),
     "names": ("has_name", "name_missing"),
-    "contradiction": ("negation_gap", "antonym", "near_miss"),
+    "contradiction": ("negation_gap", "antonym", "near_miss", "changed"),
     "wording": (
         "evaluative", "subjective", "hedge", "causal", "advice", "absolute", "impact", "summary", "inference",
         "elaboration", "new_evaluative",
@@ -170,13 +171,30 @@ def _numbers_and_names(unit: str, evidence: Evidence) -> dict[str, float]:
     digits = numbers(_LIST_ITEM.sub("", unit))
     names = latin_names(unit)
     absent = [n for n in names if n not in evidence.lowered]
+    lost = digits - evidence.digits
     return {
         "has_number": float(bool(digits)),
-        "number_missing": len(digits - evidence.digits) / len(digits) if digits else 0.0,
+        "number_missing": len(lost) / len(digits) if digits else 0.0,
         "quantity": min(1.0, hits("quantity", unit.lower()[:4000]) / 2),
         "has_name": float(bool(names)),
         "name_missing": len(absent) / len(names) if names else 0.0,
+        "changed": _changed(unit, evidence, lost, absent) if lost or absent else 0.0,
     }
+
+
+def _changed(unit: str, evidence: Evidence, lost: set[str], absent: Sequence[str]) -> float:
+    """Return how far a number or a name that the evidence lacks stands in the place of another one.
+
+    That is how far the rest of its sentence is covered, from 0 (half of it or less) to 1 (all of it): what is new
+    altogether brings other words that are new, what was exchanged does not.
+    """
+    found = 0.0
+    for piece in sentences(unit)[:200]:
+        names = [name for name in absent if name in piece.lower()]
+        if names or lost & numbers(piece):
+            rest = term_set(piece) - lost - set(terms(" ".join(names)))
+            found = max(found, evidence.coverage(rest))
+    return max(0.0, 2 * found - 1)
 
 
 def _contradiction(lowered: str, quote: str, best: float) -> dict[str, float]:
