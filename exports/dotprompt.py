@@ -17,12 +17,12 @@ __all__ = ["Dotprompt"]
 
 _MARKER = "<<<dotprompt:"
 _ROLES = {"system": "system", "user": "user", "assistant": "model"}
-_TEXTS = {"{": "text_brace", "\\": "text_backslash"}
-_SYNTAX = re.compile(r"[{\\](?=[{\\]*(?:\{|\Z))")  # what Handlebars would read, also where a variable follows
+_SYNTAX = re.compile(r"\{(?=\{|\Z)|\\\Z")  # what Handlebars would read, also where a variable follows
+_PARTED = "{} {{{{~!}}}}".format  # a comment that takes the space before it away
 
 
 class Dotprompt(Target):
-    """Handlebars, a role helper before each message; braces of the prompt itself are variables with a default."""
+    """Handlebars, a role helper before each message; comments stand between braces of the prompt itself."""
 
     name = "dotprompt"
     suffix = ".prompt"
@@ -45,10 +45,7 @@ class Dotprompt(Target):
         fields = {
             "name": subject.judge.name,
             "description": subject.ref,
-            "input": {
-                "schema": dict.fromkeys([*prompt.placeholders, *_TEXTS.values()], "string"),
-                "default": {name: text for text, name in _TEXTS.items()},
-            },
+            "input": {"schema": dict.fromkeys(prompt.placeholders, "string")},
             "output": as_json or {"format": "text"},
             "jurist.judge": about,
         }
@@ -69,7 +66,7 @@ class Dotprompt(Target):
                 f"the prompt itself holds {_MARKER}, which dotprompt would obey",
                 hint="compile a prompt without it, or export it to another target",
             )
-        return _SYNTAX.sub(lambda found: "{{" + _TEXTS[found[0]] + "}}", text)
+        return _SYNTAX.sub(lambda found: _PARTED(found[0]), text)
 
 
 async def _rendered(package: Any, text: str, rows: Sequence[Row]) -> list[Messages]:
