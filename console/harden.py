@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ..arguments.harden import HardenOptions
 from ..errors import UsageError, choices
@@ -31,11 +33,12 @@ def run(options: HardenOptions) -> Result:
         with progress(work.rows, "attacking") as bar:
             found = work.attack(job, lambda: bar.advance(bar.task_ids[0]))
         job.unfinished = any(one.flips.failed for one in found.found)
-        data = {**found.to_json(), "spend": job.spend()}
+        spend = job.spend()
+        data = {**found.to_json(), "spend": spend}
         if options.output:
             write_text(json.dumps(data, ensure_ascii=False, indent=2), options.output)
         _keep(store, work, found)
-    return Result(data=data, body=_body(found, data))
+    return Result(data=data, body=_body(found, spend))
 
 
 def _work(options: HardenOptions, store: Store) -> Hardening:
@@ -68,11 +71,10 @@ def _keep(store: Store, work: Hardening, found: Robustness) -> None:
         remark(f"{artifact.ref} came with the package and is read-only; --output F writes the figures")
 
 
-def _body(found: Robustness, data: dict[str, object]) -> list[Part]:
-    worst, spend = found.worst, data["spend"]
-    assert isinstance(spend, dict)
+def _body(found: Robustness, spend: Mapping[str, Any]) -> list[Part]:
+    measured, worst = found.to_json(), found.worst
     return [
-        robustness_table(data, f"{found.judge}, {robustness_about(data)}"),
+        robustness_table(measured, f"{found.judge}, {robustness_about(measured)}"),
         f"worst: {worst.words}; the control, which is no attack: {found.found[0].words}",
         spend_line(spend),
         *([OFFLINE] if found.model == "offline" else []),

@@ -1,0 +1,114 @@
+"""Make the artifacts that ship with the package: every built-in judge and generator, compiled offline on bundled gold.
+
+    python benchmarks/shipped.py                # makes all of compiled/ anew
+    python benchmarks/shipped.py fect tier      # these only
+    python benchmarks/shipped.py --check        # makes them elsewhere, and says which are not what is shipped
+
+The default optimizer and seed 0, no key, no network. Judges are attacked too (``jurist harden``), and their flip rates
+kept beside their cards. Each judge has a ledger of openings of its own: none is counted among yours. Left out, as they
+are by far the most bytes, are candidates by cases (``matrix.jsonl``) and the prompts of candidates not chosen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import jurist
+from jurist.keeping.artifacts import Artifact, Store
+from jurist.keeping.sealing import PROOF, SEEN
+from jurist.programs.catalogue import GENERATORS, JUDGES, find
+from jurist.report.history import chosen_candidate
+
+SHIPPED = Path(__file__).resolve().parents[1] / "compiled"
+GOLD = {"faithqa": "faithqa-documents", "haluagent-zh": "haluagent-docs"}
+"""Bundled sets of those that name none."""
+LEFT_OUT = {"label-check"}
+"""Its rows nearly repeat each other, so that they cannot be split; its basic prompt has all of them right."""
+FIELDS = {"satisfaction": "response"}
+"""The input that a stranger writes, where the units are another one."""
+CALLS, MORE = 800, {"cognibench": 4000, "haluagent": 2000, "haluagent-zh": 2000}
+"""The most calls that one compilation makes, and of those that take more."""
+UNLIKE = ("created", "versions", "sha256", "files")
+"""What two makings of the same card differ in: the day, the installed versions, and hashes of these."""
+
+
+def make(name: str, folder: Path) -> None:
+    """Compile one judge or generator, attack it if it judges, and put it into a folder as its version 1."""
+    judge, gold = find(name), GOLD.get(name) or find(name).bundled
+    with tempfile.TemporaryDirectory() as work:
+        model, budget = jurist.Model(temperature=0.0), jurist.Budget(calls=MORE.get(name, CALLS))
+        made = jurist.compile(name, gold=gold, store=work, model=model, budget=budget)
+        artifact = made.artifact
+        card = {
+            key: value for key, value in artifact.card.items() if key not in ("version", "sha256", "files")
+        }
+        shutil.rmtree(folder / name, ignore_errors=True)
+        records = {PROOF: artifact.proof(), SEEN: artifact.seen()}
+        kept = Store(folder).save(
+            judge, artifact.state, card, _history(artifact), make_latest=made.latest, records=records
+        )
+    (folder / name / "names.jsonl").unlink(missing_ok=True)  # when names moved says nothing here
+    if name in {one.name for one in JUDGES}:
+        jurist.harden(kept.ref, gold, store=folder, field=FIELDS.get(name, ""), model=model)
+
+
+def _history(artifact: Artifact) -> list[dict[str, Any]]:
+    chosen = chosen_candidate(artifact)
+    return [
+        row
+        if row["source"] == "basic" or row["candidate"] == chosen
+        else {key: value for key, value in row.items() if key != "prompt"}
+        for row in artifact.history
+    ]
+
+
+def content(folder: Path) -> dict[str, Any]:
+    """Return what has to be the same in every making of one artifact, by what it is."""
+    artifact = Store(folder.parent).load(f"{folder.name}@1")
+    return {
+        "card": {key: value for key, value in artifact.card.items() if key not in UNLIKE},
+        "prompt": artifact.state.to_json(),
+        "history": artifact.history,
+        "proof": artifact.proof(),
+        "seen": artifact.seen(),
+        "robustness": artifact.robustness,
+        "latest": (folder / "latest").exists(),
+    }
+
+
+def differences(name: str, one: Path, two: Path) -> list[str]:
+    """Return what of two makings differs."""
+    first, second = (json.loads(json.dumps(content(folder / name))) for folder in (one, two))
+    return [key for key in first if first[key] != second[key]]
+
+
+def main() -> int:
+    """Make or check; return the exit code."""
+    every = [name for name in (*(one.name for one in JUDGES), *GENERATORS) if name not in LEFT_OUT]
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+    options.add_argument("--check", action="store_true")
+    given = options.parse_args()
+    code = 0
+    for name in given.names or every:
+        with tempfile.TemporaryDirectory() as home:
+            os.environ["XDG_DATA_HOME"] = home  # a ledger of openings of its own
+            folder = Path(home) / "compiled" if given.check else SHIPPED
+            make(name, folder)
+            found = differences(name, folder, SHIPPED) if given.check else []
+        code |= bool(found)
+        said = f"not the same: {', '.join(found)}" if found else "the same" if given.check else "made"
+        print(f"{name}: {said}", flush=True)
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,93 @@
+"""What ships with the package: every built-in judge compiled, small, sealed, usable at once, and made by its script."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import start, tree
+
+from jurist.keeping.artifacts import Store
+from jurist.keeping.fitness import unfit
+from jurist.programs.catalogue import GENERATORS, JUDGES
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = ROOT / "compiled"
+LARGEST, ALL = 512 * 1024, 5 * 1024 * 1024  # bytes
+
+
+def script() -> Any:
+    spec = importlib.util.spec_from_file_location("shipped", ROOT / "benchmarks" / "shipped.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["shipped"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_built_in_judge_and_generator_ships_verifies_and_can_be_used(tmp_path: Path) -> None:
+    store = Store(tmp_path / "mine", shipped=SHIPPED)
+    every = {one.name for one in JUDGES} | set(GENERATORS)
+    assert {one.judge for one in store.list()} == every - script().LEFT_OUT
+    assert list(store.verify()) == []
+    for one in store.list():
+        artifact = store.load(f"{one.judge}@{one.version}")
+        assert (one.shipped, unfit(artifact, store)) == (True, "")
+        assert artifact.card["test_openings"] == 1
+        assert one.latest == (artifact.card["decision"]["verdict"] == "better"), one.judge
+
+
+def test_they_are_small_and_hold_nothing_of_the_machine_they_were_made_on() -> None:
+    sizes = {
+        folder.name: sum(map(len, tree(folder).values())) for folder in SHIPPED.iterdir() if folder.is_dir()
+    }
+    assert max(sizes.values()) < LARGEST, sizes
+    assert sum(sizes.values()) < ALL
+    for name, data in tree(SHIPPED).items():
+        assert b"/tmp/" not in data, name
+        assert b"/home/" not in data, name
+
+
+def test_the_flip_rate_of_every_judge_is_beside_its_card(tmp_path: Path) -> None:
+    store = Store(tmp_path / "mine", shipped=SHIPPED)
+    for judge in JUDGES:
+        if judge.name not in script().LEFT_OUT:
+            (measured,) = store.load(f"{judge.name}@1").robustness
+            assert (measured["model"], len(measured["flips"])) == ("offline", 25), judge.name
+            assert 0 <= measured["flips"]["asked again"]["rate"] <= measured["worst"] <= 1
+
+
+def test_a_built_in_judge_runs_at_once_and_ones_own_version_wins(tmp_path: Path) -> None:
+    row = {
+        "reference": "The lighthouse was finished in 1874.",
+        "question": "When?",
+        "sentences": ["In 1874."],
+    }
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    running = start("run", "cognibench", "--input", "rows.jsonl", "--output", "out.jsonl", cwd=tmp_path)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    (line,) = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert "cognibench@1" in line
+    mine = Store(tmp_path / "compiled", shipped=SHIPPED)
+    theirs = mine.load("cognibench")
+    (judge,) = (one for one in JUDGES if one.name == "cognibench")
+    kept = mine.save(judge, theirs.state, {"parent": None}, [], make_latest=False)
+    assert mine.load("cognibench@1").path == kept.path != theirs.path
+    assert (
+        mine.latest("cognibench") is None
+    )  # one's own, not shown to be better: the shipped one does not step in
+
+
+@pytest.mark.slow
+def test_the_script_makes_them_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    shipped = script()
+    shipped.make("answer-check", tmp_path / "compiled")
+    assert shipped.differences("answer-check", tmp_path / "compiled", SHIPPED) == []
+    assert shipped.differences("answer-check", tmp_path / "compiled", tmp_path / "compiled") == []
