@@ -29,6 +29,7 @@ from .journal import Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Budget, Estimate, Meter, ReplayWait, Reservation, size_of
 from .pace import Pace
+from .window import Bounded
 
 __all__ = [
     "AsyncChannel",
@@ -163,6 +164,8 @@ class Channel:
         call, meter = self._begin(request), self.context.meter
         if call.kept:
             return response_of(call.kept, request)
+        if isinstance(self.inner, Bounded):
+            self.inner.check(request)
         for attempt in self._attempts_left(call):
             yield from self._turn(request)
             replay_wait = ReplayWait(meter)

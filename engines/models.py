@@ -36,6 +36,7 @@ from .failures import brief, timed_out
 from .ledger import Purpose
 from .pace import Pace
 from .structure import STRUCTURES, Structure, Terms
+from .window import Window
 
 __all__ = ["ADAPTERS", "OFFLINE", "Model", "adapter", "connect"]
 
@@ -234,6 +235,8 @@ class _Endpoint:
             )
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
         self._priceless: dict[str, bool] = {}
+        self._window = Window(model.name)
+        self._looked_up = bool(model.api_base)  # a server may serve less, or more, than its model's name says
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         sent = self._terms.apply(request)
@@ -265,6 +268,7 @@ class _Endpoint:
         try:
             yield
         except (LMProviderError, LMUnsupportedFeatureError) as error:
+            self._window.learn(error)
             refused = self._terms.learn(sent, error)
             if refused is None:
                 raise
@@ -274,8 +278,15 @@ class _Endpoint:
                 raise
             raise LMTimeoutError(f"no answer within {self._timeout:g} s", model=self._lm.model) from error
 
+    def check(self, request: Request) -> None:
+        if not self._looked_up:
+            known = model_info(self._provider, self._lm.model.partition("/")[2]) or {}
+            self._window, self._looked_up = Window(self._lm.model, known.get("max_input_tokens")), True
+        self._window.check(request)
+
     def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
         self._terms.heard(request, response)
+        self._window.heard(request, response)
         requested = request.model.partition("/")[2]
         if response.model not in self._priceless:  # each look-up goes through the whole catalogue
             names = (response.model, requested)
