@@ -48,7 +48,6 @@ class Question(QueryRow):
     constraints: list[Item] = pydantic.Field(min_length=1)
     topic: str = ""
     difficulty: str = ""
-    missing: str = ""
 
     @property
     def lines(self) -> list[str]:

@@ -17,6 +17,7 @@ from ...evaluation.metrics import Metric, mean, pair_sums
 from ...evaluation.rows import Row
 from ...evaluation.scores import Scores
 from ...evaluation.shares import Share, shares
+from ...programs.faithqa.constraints import missing_of
 from ...programs.faithqa.scoring import MARKS, TOP
 from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
 from ...report.table import Table, table
@@ -102,13 +103,14 @@ def _scores(*names: str) -> Callable[[Sequence[Response]], Iterator[Count]]:
 
 def _hallucinated(given: Sequence[Response]) -> Iterator[Count]:
     for one in given:
-        yield one, [one.question.topic], one.question.missing, float(one.score != TOP), 1.0
+        for part in missing_of(one.question.constraints):
+            yield one, [one.question.topic], part, float(one.score != TOP), 1.0
 
 
 def _failures(given: Sequence[Response]) -> Iterator[Count]:
     """Count how hallucinated responses fail: their marks are notice, request and no invention."""
     for one in given:
-        if one.score != TOP:
+        if one.score != TOP and missing_of(one.question.constraints):
             notice, _, invention = (mark == "satisfied" for mark in one.marks)
             kind = "other" if notice and invention else "T1" if invention else "T2"
             for name in _FAILURES:

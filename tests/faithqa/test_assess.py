@@ -72,6 +72,8 @@ def test_missing_material_by_hand() -> None:
         said(5, "summary", "mmm", missing="article 1", topic="health"),  # T2: invented
         said(6, "summary", "sms", missing="article 3", topic="health"),  # neither
         said(7, "summary", "sss", missing="article 3", topic="health"),
+        said(8, "summary", "so", topic="health"),  # nothing is missing: in neither table
+        said(9, "evaluation", "so", topic="health"),
     )
     rates = BREAKDOWNS["missing"].of(found)
     assert rates["evaluation health"]["query"].value == 0.5
