@@ -12,7 +12,7 @@ from .plotting import Series, element
 from .scores import metric_cell, scores_table
 from .table import Table, table
 
-__all__ = ["TAKEN", "class_table", "confusion_counts", "score_parts", "search_parts"]
+__all__ = ["TAKEN", "class_table", "confusion_counts", "interval_plot", "score_parts", "search_parts"]
 
 TAKEN = (
     "Rows are what people said, columns what the judge said; the stronger the colour, the more of the row."
@@ -34,23 +34,27 @@ def score_parts(scores: Scores, metric: str, where: str) -> list[Plot | Table]:
     full = scores_table("", scores, metric)
     if not shared:
         return [full]
+    title = f"{' and '.join(scores)} on {where}"
+    return [interval_plot("scores", title, scores, shared), full]
+
+
+def interval_plot(name: str, title: str, found: Scores, shown: Sequence[str]) -> Plot:
+    """Return the estimates ``shown`` of everybody below each other, each with its interval."""
     drawn = [
         Series(
-            name=system,
-            points=tuple((place, own[name]["value"]) for place, name in enumerate(shared)),
-            low=tuple(own[name]["low"] for name in shared),
-            high=tuple(own[name]["high"] for name in shared),
+            name=who,
+            points=tuple((place, own[one]["value"]) for place, one in enumerate(shown)),
+            low=tuple(own[one]["low"] for one in shown),
+            high=tuple(own[one]["high"] for one in shown),
         )
-        for system, own in scores.items()
+        for who, own in found.items()
     ]
     words = "; ".join(
-        f"{name}: " + ", ".join(f"{system} {metric_cell(own[name])}" for system, own in scores.items())
-        for name in shared
+        f"{one}: " + ", ".join(f"{who} {metric_cell(own[one])}" for who, own in found.items())
+        for one in shown
     )
-    svg = element(
-        drawn, name="scores", x="value, with its 95 % interval", y="", kind="intervals", labels=shared
-    )
-    return [Plot(title=f"{' and '.join(scores)} on {where}", svg=svg, words=words), full]
+    svg = element(drawn, name=name, x="value, with its 95 % interval", y="", kind="intervals", labels=shown)
+    return Plot(title=title, svg=svg, words=words)
 
 
 def search_parts(artifact: Artifact) -> list[Plot]:

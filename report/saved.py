@@ -10,8 +10,9 @@ from typing import Any
 
 from ..errors import JuristError, UsageError
 from .document import Cases, Document, Facts, Lines, Part, Section, Tone
-from .figures import TAKEN, class_table, confusion_counts, score_parts
-from .scores import counts_line, spend_line
+from .figures import TAKEN, class_table, confusion_counts, interval_plot, score_parts
+from .items import items_report
+from .scores import counts_line, metric_cell, spend_line
 from .table import table
 
 __all__ = ["saved_report"]
@@ -24,6 +25,7 @@ _CASES: tuple[tuple[str, Tone, str], ...] = (
     ("judged", "good", "it has a verdict"),
 )
 _RUN = {"id", "status", "units"}
+_ENDS = ("value", "low", "high")
 
 
 def saved_report(path: Path) -> Document:
@@ -187,8 +189,10 @@ def _cost(spends: Sequence[Mapping[str, Any]]) -> Section:
 def _run(path: Path, text: str) -> Document:
     try:
         rows = [json.loads(line) for line in text.splitlines() if line.strip()]
-        if not rows or not all(isinstance(row, Mapping) and row.keys() >= _RUN for row in rows):
+        if not rows or not all(isinstance(row, Mapping) and "id" in row and len(row) > 1 for row in rows):
             raise _no_result(path)
+        if not all(row.keys() >= _RUN for row in rows):
+            return items_report(path, rows)
         judge, cases = str(rows[0]["judge"]), [_judged(row) for row in rows]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _no_result(path) from error
@@ -245,8 +249,9 @@ def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _any(path: Path, data: Mapping[str, Any]) -> Document:
-    """Return every value of an object under its name: what a result of another command holds."""
-    sections = []
+    """Return what a result of another command holds: estimates with their intervals, every other value by its name."""
+    contenders = {name: found for name, one in _contenders(data) if (found := dict(_estimates("", one)))}
+    sections = [Section(name="estimates", title="Estimates", parts=tuple(_compared(contenders)))]
     for number, (name, value) in enumerate(data.items()):
         rows = tuple(_flat("", value))
         part: Part = Facts(rows=rows)
@@ -254,14 +259,50 @@ def _any(path: Path, data: Mapping[str, Any]) -> Document:
     return Document(
         subject=path.name,
         about="as the command wrote it",
-        headline="Saved results",
+        headline=" and ".join(contenders) or "Saved results",
         tone="open",
         lead=(),
         sections=tuple(sections),
     )
 
 
+def _contenders(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the models that were assessed, or the judges, by name."""
+    for key, name in (("models", "model"), ("judges", "name")):
+        found = data.get(key)
+        for one in found if isinstance(found, list) else ():
+            if isinstance(one, Mapping) and name in one:
+                yield str(one[name]), one
+
+
+def _estimates(name: str, value: Any) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield every share that has an interval, by the names on the way to it."""
+    if not isinstance(value, Mapping):
+        return
+    if all(isinstance(value.get(end), int | float) for end in _ENDS):
+        if all(0 <= value[end] <= 1 for end in _ENDS):
+            yield name, {end: value[end] for end in _ENDS}
+        return
+    for key, one in value.items():
+        yield from _estimates(f"{name} {key}".strip(), one)
+
+
+def _compared(contenders: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Iterator[Part]:
+    """Yield the estimates that all have, beside each other, as a plot and as a table."""
+    every = list(contenders.values())
+    shared = [name for name in (every[0] if every else {}) if all(name in one for one in every)]
+    if not shared:
+        return
+    yield interval_plot("estimates", "shares", contenders, shared)
+    yield table(
+        "", ["share", *contenders], [[name, *(metric_cell(one[name]) for one in every)] for name in shared]
+    )
+
+
 def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and all(isinstance(value.get(end), int | float) for end in _ENDS):
+        yield name or "value", metric_cell(value)
+        value = {key: one for key, one in value.items() if key not in (*_ENDS, "best", "worst")}
     if isinstance(value, Mapping):
         for key, one in value.items():
             yield from _flat(f"{name} {key}".strip(), one)

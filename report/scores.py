@@ -17,7 +17,7 @@ def metric_cell(score: Mapping[str, float] | None) -> str:
     if score is None:
         return "-"
     text = f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]"
-    if score["best"] - score["worst"] > 1e-9:
+    if score.get("best", 0.0) - score.get("worst", 0.0) > 1e-9:
         text += f" ({score['worst']:.3f} to {score['best']:.3f} if all units were answered)"
     return text
 

@@ -73,6 +73,28 @@ def test_any_other_object_shows_every_value(tmp_path: Path) -> None:
     assert parts == [(("1 name", "m"), ("1 rates raw", "0.25")), (("value", "3"),)]
 
 
+def test_what_was_assessed_stands_beside_each_other(tmp_path: Path) -> None:
+    share = {"value": 0.25, "low": 0.125, "high": 0.5, "of": 8}
+    models = [{"model": name, "rates": {"raw": share}, name: share} for name in ("one", "two")]
+    (tmp_path / "r.json").write_text(json.dumps({"models": models}), encoding="utf-8")
+    found = saved_report(tmp_path / "r.json")
+    plot, estimates = found.sections[0].parts
+    assert (found.headline, plot.words) == (
+        "one and two",
+        "rates raw: one 0.250 [0.125, 0.500], two 0.250 [0.125, 0.500]",
+    )
+    assert estimates.rows == (("rates raw", "0.250 [0.125, 0.500]", "0.250 [0.125, 0.500]"),)
+
+
+def test_a_benchmark(tmp_path: Path) -> None:
+    rows = [{"id": n, "format": "ab"[n % 2], "question": f"<b>{n}</b>", "group": "g"} for n in range(6)]
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    text, cases = page(str(tmp_path / "b.jsonl"))
+    assert "6 items" in text
+    assert [dict(case["inputs"])["question"] for case in cases["cases"]] == [row["question"] for row in rows]
+    assert [case["kinds"] for case in cases["cases"]] == [[row["format"]] for row in rows]
+
+
 @pytest.mark.parametrize(
     "text",
     [
