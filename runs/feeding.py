@@ -23,7 +23,7 @@ class Feed(Generic[Item]):
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._items, self._ready = items, deque[Item]()
-        self._room, self._ended = threading.Semaphore(_AHEAD), threading.Event()
+        self._room, self._ended = threading.Event(), threading.Event()
         self._error: BaseException | None = None
         self._closed = False
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -46,16 +46,21 @@ class Feed(Generic[Item]):
             if self._ready or self._ended.is_set():  # meanwhile
                 self._wake()
             await waiter
-        self._room.release()
-        return self._ready.popleft()
+        return self._next()
+
+    def _next(self) -> Item:
+        """Return an item that is ready; the thread is woken for many at once, as changing between threads is slow."""
+        item = self._ready.popleft()
+        if len(self._ready) <= _AHEAD // 2 and not self._room.is_set():
+            self._room.set()
+        return item
 
     def rest(self) -> Iterator[Item]:
         """Return the items that nobody has taken, and block until each is there; what reading raises ends them."""
         while True:
             ended = self._ended.is_set()
             if self._ready:
-                self._room.release()
-                yield self._ready.popleft()
+                yield self._next()
             elif ended:
                 return
             else:
@@ -64,12 +69,12 @@ class Feed(Generic[Item]):
     def close(self) -> None:
         """Read no more."""
         self._closed = True
-        self._room.release()
+        self._room.set()
 
     def _read(self) -> None:
         try:
             for item in self._items:
-                self._room.acquire()
+                self._wait_for_room()
                 if self._closed:
                     break
                 self._ready.append(item)
@@ -78,6 +83,12 @@ class Feed(Generic[Item]):
             self._error = error
         self._ended.set()
         self._tell()
+
+    def _wait_for_room(self) -> None:
+        if len(self._ready) >= _AHEAD:
+            self._room.clear()
+            if len(self._ready) > _AHEAD // 2 and not self._closed:  # nobody took them meanwhile
+                self._room.wait()
 
     def _tell(self) -> None:
         if self._waiting and not self._loop.is_closed():

@@ -1,0 +1,69 @@
+"""Every kind of fault of an endpoint, met by ``jurist run``: no row is lost, invented, doubled or misplaced.
+
+``pytest -m slow -n 0 -s tests/runs/test_run_faults.py`` prints the table of docs/measured.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from loopback import FAULTS, Fault, field_of, truth_of
+from small import cli, read_jsonl, write_jsonl
+
+ROWS, BAD = 100, (7, 41, 83)
+ABSTAINED = ("cut", "garbage")
+ENDING = ("quota", "401", "404")
+"""What every other row would meet too: it ends the run."""
+Lasting = Literal["first", "always"]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("lasting", ["first", "always"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_row_has_its_own_line(
+    fault: Fault, lasting: Lasting, serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+    rows = [{"id": f"r{n}", "conversation": f"talk {n}", "claim": f"claim {n}"} for n in range(ROWS)]
+    write_jsonl(Path("rows.jsonl"), rows)
+    seen = Counter[int]()
+
+    def plan(index: int, body: dict[str, Any]) -> Fault | None:
+        number = int(field_of(body["messages"][-1]["content"], "claim").split()[1])
+        seen[number] += 1
+        if lasting == "always":
+            return fault if number in BAD else None
+        return fault if number % 5 == 0 and seen[number] == 1 else None
+
+    server = serve(faults=plan)
+    told = ("--model", "openai/m", "--api-base", server.url, "--concurrency", 16, "--json")
+    told += ("--timeout", 2 if fault == "hang" else 60)
+    done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl", *told)
+    lines = read_jsonl(Path("o.jsonl")) if Path("o.jsonl").exists() else []
+    counts = Counter(line["status"] for line in lines)
+    print(
+        f"| {fault} | {lasting} | {counts['verdict']} | {counts['abstained']} | {counts['failed']} "
+        f"| {ROWS - len(lines)} | {server.count} |"
+    )
+    numbers = [int(line["id"][1:]) for line in lines]
+    assert numbers == sorted(set(numbers)), "each row once, in its order"
+    for number, line in zip(numbers, lines, strict=True):
+        assert line["row"] == number + 1
+        if line["status"] == "verdict":
+            assert (line["label"] == "factual") is truth_of(f"claim {number}"), "its own answer, and no other"
+    assert sum(line["usage"]["calls"] for line in lines) == server.count or fault in ENDING
+    if fault in ENDING:
+        assert done.code == 1
+        assert len(lines) < ROWS
+    elif fault in ABSTAINED or fault == "400":
+        touched = len(BAD) if lasting == "always" else ROWS // 5
+        assert counts == {"verdict": ROWS - touched, "failed" if fault == "400" else "abstained": touched}
+    else:
+        assert counts["verdict"] == ROWS - (len(BAD) if lasting == "always" else 0)
+        assert counts["failed"] == ROWS - counts["verdict"]
