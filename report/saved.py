@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -251,18 +252,18 @@ def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
 def _any(path: Path, data: Mapping[str, Any]) -> Document:
     """Return what a result of another command holds: estimates with their intervals, every other value by its name."""
     contenders = {name: found for name, one in _contenders(data) if (found := dict(_estimates("", one)))}
-    sections = [Section(name="estimates", title="Estimates", parts=tuple(_compared(contenders)))]
+    sections = {"estimates": Section(name="estimates", title="Estimates", parts=tuple(_compared(contenders)))}
     for number, (name, value) in enumerate(data.items()):
-        rows = tuple(_flat("", value))
-        part: Part = Facts(rows=rows)
-        sections.append(Section(name=f"part{number}", title=str(name), parts=(part,) if rows else ()))
+        rows, slug = tuple(_flat("", value)), re.sub(r"[^a-z0-9]+", "-", str(name).lower())
+        slug = f"part-{number}" if slug in (*sections, "", "-", "content") else slug
+        sections[slug] = Section(name=slug, title=str(name), parts=(Facts(rows=rows),) if rows else ())
     return Document(
         subject=path.name,
         about="as the command wrote it",
-        headline=" and ".join(contenders) or "Saved results",
+        headline=f"Estimates of {' and '.join(contenders)}" if contenders else "Saved results",
         tone="open",
         lead=(),
-        sections=tuple(sections),
+        sections=tuple(sections.values()),
     )
 
 

@@ -80,7 +80,7 @@ def test_what_was_assessed_stands_beside_each_other(tmp_path: Path) -> None:
     found = saved_report(tmp_path / "r.json")
     plot, estimates = found.sections[0].parts
     assert (found.headline, plot.words) == (
-        "one and two",
+        "Estimates of one and two",
         "rates raw: one 0.250 [0.125, 0.500], two 0.250 [0.125, 0.500]",
     )
     assert estimates.rows == (("rates raw", "0.250 [0.125, 0.500]", "0.250 [0.125, 0.500]"),)
