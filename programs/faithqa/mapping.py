@@ -54,8 +54,12 @@ class ConstraintSet(ObjectSet):
         if items is None:
             return Reading(values=(None,), problem="no list of constraints")
         value = self.of_json([item.model_dump() for item in items])
-        counts = {"unanchored": rejected, "incomplete": int(bool(missing_of(items)))}
-        return Reading(values=(value,), reasoning=reasoning_of(reply), counts=counts)
+        return Reading(values=(value,), reasoning=reasoning_of(reply), counts={"unanchored": rejected})
+
+    def tally(self, values: Any, counts: Mapping[str, int]) -> Mapping[str, float]:
+        """Count the same, and queries that lack something."""
+        missing = missing_of(_item(one) for one in values[0] or ())
+        return {**super().tally(values, counts), "incomplete": bool(missing)}
 
     def row_parts(self, values: Any) -> dict[str, Any]:
         """Return the constraints, and what is missing."""
