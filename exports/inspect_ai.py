@@ -56,9 +56,9 @@ def judge(model: str | Model | None = None) -> Scorer:
 
         def answer(messages: Any, *rest: Any) -> Any:
             got[:] = messages
-            return models.ModelOutput(
-                model="mock", completion="-", usage=models.ModelUsage()
-            )  # else its tokens are counted with a file from the network
+            said = models.ModelOutput.from_content("mock", "-")
+            said.usage = models.ModelUsage()  # else its tokens are counted with a file from the network
+            return said
 
         state = solver.TaskState(
             model="mock", sample_id=1, epoch=1, input="", messages=[], metadata=dict(row.inputs)

@@ -138,7 +138,7 @@ class PortableJudge:
             else None,
             "value": values[0] if units == 1 else values,
             "votes": [dict(vote) for vote in votes],
-            "errors": list(errors),
+            "errors": list(errors) or (["a unit has no usable answer"] if None in values else []),
             "artifact": self.spec["artifact"],
         }
 

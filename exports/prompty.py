@@ -17,7 +17,7 @@ from .target import Messages, Row, Subject, Target, loader
 __all__ = ["Prompty"]
 
 _ROLE_LINE = re.compile(
-    r"(?im)^([ \t]*#?[ \t]*(?:system|user|assistant|developer|tool)(?:\[.*\])?[ \t]*:[ \t]*)$"
+    r"(?im)^([^\S\n]*#?[^\S\n]*(?:system|user|assistant|developer|tool)(?:\[.*\])?[^\S\n]*:[^\S\n]*)$"
 )
 _LINE_END = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 

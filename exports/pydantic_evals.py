@@ -45,7 +45,7 @@ class Judge(Evaluator):
         replies = [await model_request(self.model, chat, model_settings=settings) for _ in range(_SPEC["samples"])]
         verdict = _JUDGE.judged([reply.text or "" for reply in replies], row)
         if verdict["score"] is None:
-            raise ValueError("; ".join(verdict["errors"]) or "the votes leave it open")
+            raise ValueError("; ".join(verdict["errors"]))
         name, reason = verdict["artifact"]["judge"], json.dumps(verdict["votes"])
         return {name: verdict["score"], f"{name} label": EvaluationReason(str(verdict["value"]), reason)}
 
@@ -57,10 +57,8 @@ def _message(role: str, content: str) -> Any:
     def sent(self, file: Mapping[str, Any], row: Row) -> Messages:
         """Evaluate a case of the row with a model that records."""
         got: list[Any] = []
-        models, parts = (
-            loader("pydantic_ai.models.function", "pydantic-ai-slim"),
-            loader("pydantic_ai.messages", "pydantic-ai-slim"),
-        )
+        models = loader("pydantic_ai.models.function", self.package)
+        parts = loader("pydantic_ai.messages", self.package)
 
         def answer(messages: Any, info: Any) -> Any:
             got[:] = messages

@@ -199,6 +199,14 @@ def test_the_python_file_needs_the_standard_library_only(tmp_path: Path) -> None
     assert verdict["votes"] == [{"factual": 1, "non_factual": 1}]
 
 
+def test_a_unit_that_is_left_out_is_an_error_and_no_score() -> None:
+    given = subject_of(PromptState.of(KINDS["numbered"].basic()), KINDS["numbered"])
+    portable = PortableJudge(portable_spec(given))
+    verdict = portable.judged(['[[ ## answer ## ]]\n[{"n": 1, "label": "a"}]'], {"text": ["x", "y"]})
+    assert (verdict["status"], verdict["score"], verdict["value"]) == ("abstained", None, ["a", None])
+    assert verdict["errors"] == ["a unit has no usable answer"]
+
+
 def test_the_python_file_asks_a_real_client(tmp_path: Path) -> None:
     file = executed(rendered(EXPORTERS["python"], compiled(tmp_path)))
     with Loopback() as server:
