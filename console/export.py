@@ -25,7 +25,7 @@ def run(options: ExportOptions) -> Result:
     about = {"judge": name, "target": options.target, "output": options.output}
     if options.check:
         return _checked(options, target, subject, about)
-    text, notes = rendered(target, subject), list(getattr(target, "limits", ()))
+    text, notes = rendered(target, subject), [*getattr(target, "limits", ()), *subject.limits]
     if options.output in (None, "-"):
         body: list[Part] = [Verbatim(text)]
         return Result(data={**about, "limits": notes, "text": text}, body=body, notes=notes)
@@ -62,9 +62,9 @@ def _checked(
     if options.output not in (None, "-"):
         write_text(rendered(target, subject), options.output)
     return Result(
-        data={**about, **found.to_json(), "limits": list(target.limits)},
+        data={**about, **found.to_json(), "limits": [*target.limits, *subject.limits]},
         body=_words(options, found),
-        notes=list(target.limits),
+        notes=[*target.limits, *subject.limits],
         code=1 if found.different else 0,
     )
 

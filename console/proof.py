@@ -8,6 +8,7 @@ from typing import Any
 from ..evaluation.proof import Decision
 from ..keeping.artifacts import Artifact
 from ..programs.state import PromptState
+from ..programs.votes import Sampling
 from ..report.scores import counts_line, scores_table
 from ..report.wording import change_words
 from .printing import Part
@@ -33,7 +34,10 @@ def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> lis
 
 def changed_line(basic: PromptState, artifact: Artifact) -> str:
     """Return what compiling changed in the prompt, in words."""
-    return f"prompt: {change_words(basic, artifact.state)}"
+    kept = artifact.card.get("thresholds") or {}
+    sampling = Sampling(samples=int(kept.get("samples") or 1), threshold=kept.get("threshold"))
+    cut = f"; positive from a probability of {sampling.needed:g} on" if sampling.by_probability else ""
+    return f"prompt: {change_words(basic, artifact.state)}{cut}"
 
 
 def kept_line(artifact: Artifact, *, latest: bool) -> str:

@@ -52,6 +52,7 @@ def limits_of(subject: Subject, prompt: Prompt) -> tuple[str, ...]:
     return (
         f"values go in as jurist.exports.variables gives them (field markers in judged text defused{rendered})",
         *([f"one filling is one sample of {samples}; {answer.voting_rule}"] if samples > 1 else []),
+        *subject.limits,
         *(["every sample asks twice, in both orders"] if answer.presentations > 1 else []),
         *(["units that a reply leaves out are not asked for again"] if answer.repeatable else []),
     )

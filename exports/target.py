@@ -92,6 +92,17 @@ class Subject:
         """How often a case is asked."""
         return int((self.card.get("thresholds") or {}).get("samples") or 1)
 
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What no target holds of this judge, in words."""
+        threshold = (self.card.get("thresholds") or {}).get("threshold") or 1
+        if threshold >= 1:
+            return ()
+        return (
+            f"the judge is positive from a probability of {threshold:g} on, read from the tokens of replies; without "
+            "them the share of the samples is held against it, and of one sample the label counts",
+        )
+
 
 @runtime_checkable
 class Exporter(Protocol):

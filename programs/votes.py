@@ -99,7 +99,7 @@ def check_threshold(samples: int, threshold: float) -> None:
         raise UsageError(f"{samples} samples give no verdict", hint="ask for 1 or more")
     if not (0 < threshold < 1 or (1 <= threshold <= samples and threshold == int(threshold))):
         raise UsageError(
-            f"a threshold of {threshold} votes does not fit {samples} samples",
+            f"a threshold of {threshold:g} votes does not fit {samples} samples",
             hint=f"use 1 to {samples}, or a probability between 0 and 1",
         )
 

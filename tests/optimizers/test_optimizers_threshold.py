@@ -95,3 +95,13 @@ def test_the_side_by_its_probability_and_then_its_likeliest_label(threshold: flo
 def test_no_threshold_in_between(threshold: float) -> None:
     with pytest.raises(UsageError, match="does not fit"):
         Sampling(samples=3, threshold=threshold)
+
+
+def test_it_is_said_where_it_goes(stricter: tuple[Path, float], tmp_path: Path) -> None:
+    store = ("--store", tmp_path)
+    done = cli(
+        "compile", "fect", "--gold", stricter[0], "--optimizer", "threshold", "--temperature", 0, *store
+    )
+    assert "prompt: the basic one, unchanged; positive from a probability of" in done.out
+    shown = cli("export", "fect@1", "--to", "python", "--output", tmp_path / "judge.py", *store)
+    assert (shown.code, "share of the samples is held against it" in shown.err) == (0, True)
