@@ -167,7 +167,7 @@ class Channel:
         if isinstance(self.inner, Bounded):
             self.inner.check(request)
         for attempt in self._attempts_left(call):
-            yield from self._turn(request)
+            yield from self._turn(request, may_wait)
             replay_wait = ReplayWait(meter)
             while not self._reserve(
                 call, reservation := self._reservation(request), may_wait and replay_wait.left()
@@ -196,10 +196,10 @@ class Channel:
             yield from self._paused(pause)
         raise AssertionError("the last attempt returns or raises")
 
-    def _turn(self, request: Request) -> Generator[float, Any, None]:
-        """Wait until the endpoint takes one more."""
+    def _turn(self, request: Request, may_wait: bool) -> Generator[float, Any, None]:
+        """Wait until the endpoint takes one more; for its place in the minute only, where others could not go on."""
         yield from self._paused(self.pace.booked(request))
-        while self.context.meter.signal is None and (wait := self.pace.busy()):
+        while may_wait and self.context.meter.signal is None and (wait := self.pace.busy()):
             yield from self._paused(wait)
 
     def _paused(self, seconds: float) -> Generator[float, Any, None]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+from typing import Any
 
 import pytest
 from dspy.lm15 import Message, Request
@@ -85,3 +87,14 @@ def test_rows_in_flight_follow_what_the_endpoint_bears() -> None:
     spend = context.ledger.spend()
     assert (spend.calls - spend.retries, spend.failures) == (80, 0)
     assert server.count == spend.calls
+
+
+def test_a_call_that_blocks_the_event_loop_does_not_wait_for_those_in_it() -> None:
+    async def inside(model: Any) -> Any:
+        model.engine.pace.begin()  # it cannot end while the loop is blocked
+        model.engine.pace.refused(math.inf, 0)
+        return model(request())
+
+    with Loopback(lambda messages: "fine") as server:
+        model = connect(Model(name="openai/m", api_base=server.url), CallContext.fresh())
+        assert asyncio.run(inside(model)).text == "fine"
