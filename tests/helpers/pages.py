@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from fakes import reply
-from loopback import truth_of
+from loopback import answer, truth_of
 from small import cli
 
 __all__ = ["ROOT", "Block", "blocks", "pages", "run_page", "typed_answer"]
@@ -83,6 +83,8 @@ def typed_answer(messages: list[dict[str, Any]]) -> str:
     """Answer as a model that knows no better than the types of the fields it is asked for."""
     system, last = str(messages[0]["content"]), str(messages[-1]["content"])
     asked = system[system.index("Your output fields are:") : system.index("All interactions will be")]
+    if "`labels`" in asked:
+        return answer(messages)
     said = {}
     for name, kind in re.findall(r"^\d+\. `(\w+)` \((.*?)\)(?::|$)", asked, re.MULTILINE):
         choices = ast.literal_eval(f"[{kind[8:-1]}]") if kind.startswith("Literal") else [True, False]
