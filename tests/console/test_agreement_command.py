@@ -56,6 +56,7 @@ def test_json_holds_every_coefficient_the_ceiling_and_the_rules(
         "unanimous": 3,
         "majority": 1,
         "adjudicated": 0,
+        "reviewed": 0,
     }
     assert found["rules"]["unanimous"]["by_category"] == {
         "sentiment": 1,

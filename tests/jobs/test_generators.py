@@ -273,7 +273,7 @@ def test_what_cannot_be_generated_is_one_line(argv: tuple[str, ...], code: int, 
 
 def test_the_page_shows_the_file_that_is_tested_here() -> None:
     page = (QUIZ.parent / "generators.md").read_text(encoding="utf-8")
-    shown = page.partition("```python\n")[2].partition("```")[0]
+    shown = page.partition('```python title="quiz.py"\n')[2].partition("```")[0]
     assert shown == QUIZ.read_text(encoding="utf-8")
     assert sum(bool(line.strip()) for line in shown.splitlines()) < 40
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from judges import POLITE, changed, save
+from judges import changed, save
 from small import cli
 
 from jurist.errors import ArtifactError
@@ -16,10 +16,13 @@ from jurist.keeping.artifacts import Artifact, Store
 from jurist.keeping.moving import files_of, pack, receive
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, SIGNATURE, canonical, seal
 from jurist.keeping.signing import public_key, require_signer, signature_of
+from jurist.programs.catalogue import find
 
 pytest.importorskip("cryptography", reason="signing needs the extra signing")
 from cryptography.hazmat.primitives import serialization as form
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
+
+FECT = find("fect")
 
 
 def key(path: Path, passphrase: bytes = b"") -> Path:
@@ -34,34 +37,32 @@ def key(path: Path, passphrase: bytes = b"") -> Path:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store with polite@1, signed by ``mine``, and another pair of keys."""
+    """A store with fect@1, signed by ``mine``, and another pair of keys."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("JURIST_STORE", raising=False)
     for name in ("mine", "other"):
         key(tmp_path / name)
-    save(Store("compiled"))
-    done = cli("artifacts", "sign", "polite@1", "--key", "mine")
+    save(Store("compiled"), FECT)
+    done = cli("artifacts", "sign", "fect@1", "--key", "mine")
     assert done.code == 0, done.err
     return tmp_path
 
 
 def signed() -> Artifact:
-    return Store("compiled").load("polite@1")
+    return Store("compiled").load("fect@1")
 
 
 def test_verify_says_who_signed_and_refuses_another(desk: Path) -> None:
-    assert (
-        cli("artifacts", "verify").out.splitlines()[1]
-        == f"polite@1: signed as polite@1 by {public_key('mine.pub')}"
-    )
-    assert cli("artifacts", "verify", "polite", "--signed-by", "mine.pub").code == 0
+    said = f"fect@1: signed as fect@1 by {public_key('mine.pub')}"
+    assert said in cli("artifacts", "verify").out.splitlines()
+    assert cli("artifacts", "verify", "fect", "--signed-by", "mine.pub").code == 0
     refused = cli("artifacts", "verify", "--signed-by", "other.pub")
     assert refused.code == 1
     assert (
-        f"polite@1: it is signed by {public_key('mine.pub')}, not by {public_key('other.pub')}" in refused.err
+        f"fect@1: it is signed by {public_key('mine.pub')}, not by {public_key('other.pub')}" in refused.err
     )
-    save(Store("compiled"))
-    assert "polite@2: it is signed by nobody" in cli("artifacts", "verify", "--signed-by", "mine.pub").err
+    save(Store("compiled"), FECT)
+    assert "fect@2: it is signed by nobody" in cli("artifacts", "verify", "--signed-by", "mine.pub").err
 
 
 def test_a_fingerprint_is_that_of_ssh_keygen(desk: Path) -> None:
@@ -75,19 +76,17 @@ def test_a_fingerprint_is_that_of_ssh_keygen(desk: Path) -> None:
 
 def test_it_travels_and_holds_under_another_number(desk: Path) -> None:
     (desk / "bundle.zip").write_bytes(pack(signed()))
-    Store("theirs").save(POLITE, changed(POLITE, "Theirs."), {}, [], make_latest=True)  # number 1 is taken
+    Store("theirs").save(FECT, changed(FECT, "Theirs."), {}, [], make_latest=True)  # number 1 is taken
     for place in ("theirs", "empty"):
         done = cli("artifacts", "unpack", "bundle.zip", "--store", place, "--signed-by", "mine.pub")
         assert done.code == 0, done.err
-    assert (
-        "polite@2: signed as polite@1 by" in cli("artifacts", "verify", "polite@2", "--store", "theirs").out
-    )
-    assert files_of(Store("empty").load("polite@1")) == files_of(signed())
+    assert "fect@2: signed as fect@1 by" in cli("artifacts", "verify", "fect@2", "--store", "theirs").out
+    assert files_of(Store("empty").load("fect@1")) == files_of(signed())
     refused = cli("artifacts", "unpack", "bundle.zip", "--store", "no", "--signed-by", "other.pub")
     assert (refused.code, Path("no").exists()) == (1, False)
-    assert cli("artifacts", "push", "polite@1", "shared").code == 0
-    assert cli("artifacts", "pull", "polite", "shared", "--store", "got", "--signed-by", "mine.pub").code == 0
-    assert cli("artifacts", "pull", "polite", "shared", "--store", "no", "--signed-by", "other.pub").code == 1
+    assert cli("artifacts", "push", "fect@1", "shared").code == 0
+    assert cli("artifacts", "pull", "fect", "shared", "--store", "got", "--signed-by", "mine.pub").code == 0
+    assert cli("artifacts", "pull", "fect", "shared", "--store", "no", "--signed-by", "other.pub").code == 1
 
 
 def test_a_signature_that_comes_later_is_added(desk: Path) -> None:
@@ -107,19 +106,19 @@ def test_changed_content_is_not_signed_whoever_seals_it_again(desk: Path) -> Non
     done = cli("artifacts", "verify")
     assert (done.code, done.lines) == (
         1,
-        ["error: polite@1: signature.json: is no signature of this content"],
+        ["error: fect@1: signature.json: is no signature of this content"],
     )
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda said: {**said, "signed": "polite@2"},
+        lambda said: {**said, "signed": "fect@2"},
         lambda said: {**said, "signature": "AAAA"},
         lambda said: {**said, "signature": 3},
         lambda said: {**said, "public_key": Path("other.pub").read_text().rpartition(" ")[0]},
         lambda said: {**said, "public_key": said["public_key"] + " me"},
-        lambda said: {"signed": "polite@1"},
+        lambda said: {"signed": "fect@1"},
         lambda said: [said],
     ],
 )
@@ -133,7 +132,7 @@ def test_no_other_signature_passes(desk: Path, change: object) -> None:
 
 
 def test_another_judges_signature_does_not_pass(desk: Path) -> None:
-    files = files_of(Store("compiled").save(POLITE, changed(POLITE, "Else."), {}, [], make_latest=False))
+    files = files_of(Store("compiled").save(FECT, changed(FECT, "Else."), {}, [], make_latest=False))
     with pytest.raises(ArtifactError):
         require_signer({**files, SIGNATURE: files_of(signed())[SIGNATURE]}, public_key("mine.pub"))
 
@@ -144,7 +143,7 @@ def test_a_passphrase_is_asked_for_and_nothing_secret_is_kept(
     secret = key(desk / "locked", b"open sesame").read_bytes()
     for said, code in (("open sesame", 0), ("wrong", 2)):
         monkeypatch.setattr("jurist.console.moving.getpass", lambda prompt, said=said: said)
-        done = cli("artifacts", "sign", "polite@1", "--key", "locked")
+        done = cli("artifacts", "sign", "fect@1", "--key", "locked")
         assert done.code == code, done.err
     kept = [path.read_bytes() for path in (desk / "compiled").rglob("*") if path.is_file()]
     assert not any(b"sesame" in data or secret[40:80] in data for data in kept)
@@ -157,7 +156,7 @@ def test_what_is_no_key_is_refused_in_one_line(desk: Path, name: str) -> None:
     other = rsa.generate_private_key(65537, 2048)
     parts = (form.Encoding.PEM, form.PrivateFormat.OpenSSH, form.NoEncryption())
     Path("rsa").write_bytes(other.private_bytes(*parts))
-    done = cli("artifacts", "sign", "polite@1", "--key", name)
+    done = cli("artifacts", "sign", "fect@1", "--key", name)
     assert (done.code, len(done.lines)) == (2, 1)
     assert "ssh-keygen -t ed25519" in done.err
     if name != "mine.pub":
@@ -166,7 +165,7 @@ def test_what_is_no_key_is_refused_in_one_line(desk: Path, name: str) -> None:
 
 def test_without_the_library_it_says_what_to_install(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "cryptography.exceptions", None)
-    for command in (("sign", "polite@1", "--key", "mine"), ("verify", "polite@1")):
+    for command in (("sign", "fect@1", "--key", "mine"), ("verify", "fect@1")):
         done = cli("artifacts", *command)
         assert done.code == 1
         assert "signatures need the library cryptography" in done.err

@@ -68,13 +68,11 @@ def test_samples_become_a_verdict(
 
 
 def test_a_failure_in_one_sample_fails_the_case_and_keeps_the_others() -> None:
-    inner = Scripted(
-        [YES, LMRateLimitError("slow", retry_after=0.0)] + [LMRateLimitError("slow", retry_after=0.0)] * 3
-    )
+    inner = Scripted([YES] + [LMRateLimitError("slow", retry_after=0.0)] * 8)
     verdict = asker(inner, sampling=Sampling(samples=3)).ask(CASE)
     assert (verdict.status, verdict.values, verdict.samples) == ("failed", (None,), (("factual",),))
     assert "LMRateLimitError" in verdict.error
-    assert (verdict.usage.calls, verdict.usage.retries, verdict.usage.failures) == (5, 3, 1)
+    assert (verdict.usage.calls, verdict.usage.retries, verdict.usage.failures) == (9, 7, 1)
 
 
 @pytest.mark.parametrize("adapter", ["chat", "json", "xml"])

@@ -92,7 +92,7 @@ def test_the_asker_decides_early_what_it_decides_at_the_end(
 
 
 def test_a_failure_is_no_saving() -> None:
-    slow = [LMRateLimitError("slow", retry_after=0.0)] * 4
+    slow = [LMRateLimitError("slow", retry_after=0.0)] * 8
     verdict = asker(Scripted([YES, *slow]), sampling=Sampling(samples=5), stopping="settled").ask(CLAIM)
     assert (verdict.status, verdict.drawn, verdict.saved) == ("failed", 2, 0)
 
