@@ -6,28 +6,25 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 from .engines.meter import Budget
 from .engines.models import Model
 from .errors import in_python
-from .gold.goldset import Gold
 from .jobs.comparing import Comparison, Pairs
 from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment, scoring_judge
 from .jobs.gating import Criteria, Gate, Gating, Limit, gate_of
+from .jobs.given import GoldLike, JudgeLike, gold_of, judges_of, model_of, settings_of, store_of
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import Plan
-from .keeping.artifacts import Store
 from .keeping.loading import LoadedJudge, load_judge
 from .keeping.locating import find_judge, locate
 from .keeping.paying import Start, paying
 from .keeping.resolving import resolve_sampling
-from .keeping.trust import Trust
 from .optimizers.base import Sink
 from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
@@ -36,13 +33,6 @@ from .report.progress import counted, shown
 from .text.attacks import Attack, suite
 
 __all__ = ["Gate", "GoldLike", "compare", "compile", "evaluate", "gate", "harden", "judge", "load"]
-
-JudgeLike: TypeAlias = "str | Judge | LoadedJudge | Compiled"
-"""A reference or a judge as for :func:`load`; or what :func:`load` or :func:`compile` returned, with its own model."""
-
-GoldLike: TypeAlias = "str | os.PathLike[str] | Gold | Any"
-"""A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
-Polars, PyArrow or ``datasets``."""
 
 
 def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool = False) -> Judge:
@@ -56,7 +46,7 @@ def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool
     Raises:
         JudgeError: there is none, or its file may not be executed.
     """
-    return find_judge(name, _store(store, trust=trust))
+    return find_judge(name, store_of(store, trust=trust))
 
 
 def load(
@@ -95,13 +85,13 @@ def load(
     loaded = load_judge(
         reference,
         version=str(version),
-        store=_store(store, trust=trust),
-        model=_model(model),
+        store=store_of(store, trust=trust),
+        model=model_of(model),
         samples=samples,
         threshold=threshold,
         concurrency=concurrency,
         strictness=strictness,
-        verifier=None if verifier is None else _model(verifier),
+        verifier=None if verifier is None else model_of(verifier),
     )
     _warn(loaded.note)
     return loaded
@@ -157,19 +147,19 @@ def compile(
         GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
-    place = _store(store)
+    place = store_of(store)
     found, reference = (judge, "") if isinstance(judge, Judge) else locate(judge, place)
-    fit = resolve_sampling(_model(model), sampling or Sampling())
+    fit = resolve_sampling(model_of(model), settings_of(sampling, Sampling))
     _warn(fit.note)
     plan = Plan(
         judge=found,
-        gold=_gold(gold, found),
+        gold=gold_of(gold, found),
         optimizer=optimizer,
         options=options or {},
         model=fit.model,
-        prompt_model=None if prompt_model is None else _model(prompt_model),
-        verifier=None if verifier is None else _model(verifier),
-        budget=budget or Budget(),
+        prompt_model=None if prompt_model is None else model_of(prompt_model),
+        verifier=None if verifier is None else model_of(verifier),
+        budget=settings_of(budget, Budget),
         sampling=fit.sampling,
         adapter=adapter,
         concurrency=concurrency,
@@ -203,10 +193,12 @@ def evaluate(
     Raises:
         What :func:`compare` raises.
     """
-    place = _store(store)
-    (loaded,) = _loaded(judge, [model], place, options)
+    place = store_of(store)
+    (loaded,) = judges_of(judge, [model], place, options)
     _warn(loaded.note)
-    work = Evaluating(contenders=(loaded,), gold=_gold(gold, loaded.judge), budget=budget or Budget())
+    work = Evaluating(
+        contenders=(loaded,), gold=gold_of(gold, loaded.judge), budget=settings_of(budget, Budget)
+    )
     _warn(_caution(work))
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(work, start) as job, counted(loaded.name, work.rows) as step:
@@ -242,13 +234,13 @@ def harden(
     Raises:
         What :func:`evaluate` raises; UsageError: the field cannot be attacked.
     """
-    place = _store(store)
-    (loaded,) = _loaded(judge, [model], place, options)
+    place = store_of(store)
+    (loaded,) = judges_of(judge, [model], place, options)
     _warn(loaded.note)
     work = Hardening(
         contenders=(loaded,),
-        gold=_gold(gold, loaded.judge),
-        budget=budget or Budget(),
+        gold=gold_of(gold, loaded.judge),
+        budget=settings_of(budget, Budget),
         attacks=suite() if attacks is None else tuple(attacks),
         most=cases,
         field=field,
@@ -296,14 +288,16 @@ def compare(
         be used. CheckpointError: there is an unfinished run and neither ``resume`` nor ``fresh`` is given.
         StoppedError: Ctrl-C or a limit; paid answers are kept. ModelError: a model cannot be used at all.
     """
-    place = _store(store)
+    place = store_of(store)
     contenders = tuple(
-        one for judge in judges for one in _loaded(judge, models, place, options, draws=repeats)
+        one for judge in judges for one in judges_of(judge, models, place, options, draws=repeats)
     )
     for note in dict.fromkeys(one.note for one in contenders):
         _warn(note)
-    given = _gold(gold, scoring_judge(contenders))
-    experiment = Experiment(contenders=contenders, gold=given, repeats=repeats, budget=budget or Budget())
+    given = gold_of(gold, scoring_judge(contenders))
+    experiment = Experiment(
+        contenders=contenders, gold=given, repeats=repeats, budget=settings_of(budget, Budget)
+    )
     _warn(_caution(experiment))
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(experiment, start) as job, counted("comparing", experiment.rows) as step:
@@ -323,6 +317,7 @@ def gate(
     sure: bool = False,
     max_unusable: float = 0.05,
     max_flip: float | None = None,
+    field: str = "",
     model: str | Model = "offline",
     budget: Budget | None = None,
     seed: int = 0,
@@ -343,6 +338,7 @@ def gate(
         sure: hold the worse end of the 95 % interval against the limits.
         max_unusable: the largest share of labelled units without an answer.
         max_flip: the largest flip rate of any attack or probe of :func:`harden`; by default it is not attacked.
+        field: the input that is attacked; default: that whose text is judged.
         model: who answers.
         budget, seed, store, resume, fresh, options: as for :func:`compare`.
 
@@ -352,38 +348,22 @@ def gate(
     limits = [Limit(metric=name, value=value, lowest=True) for name, value in minimum.items()]
     limits += [Limit(metric=name, value=value, lowest=False) for name, value in maximum.items()]
     criteria = Criteria(
-        limits=tuple(limits), sure=sure, max_unusable=max_unusable, margin=margin, max_flip=max_flip
+        limits=tuple(limits),
+        sure=sure,
+        max_unusable=max_unusable,
+        margin=margin,
+        max_flip=max_flip,
+        attacked=field,
     )
-    place = _store(store)
+    place = store_of(store)
     judges = [judge, *([] if not_worse_than is None else [not_worse_than])]
-    contenders = tuple(one for each in judges for one in _loaded(each, [model], place, options))
-    given = _gold(gold, contenders[0].judge)
-    work = Gating(contenders=contenders, gold=given, budget=budget or Budget(), criteria=criteria)
+    contenders = tuple(one for each in judges for one in judges_of(each, [model], place, options))
+    given = gold_of(gold, contenders[0].judge)
+    work = Gating(contenders=contenders, gold=given, budget=settings_of(budget, Budget), criteria=criteria)
     with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
         answers = work.ask(job)
         robustness = work.attack(answers)
     return gate_of(work, answers, robustness, seed=seed)
-
-
-def _loaded(
-    judge: JudgeLike, models: Sequence[str | Model], store: Store, options: Mapping[str, Any], draws: int = 1
-) -> Sequence[LoadedJudge]:
-    """Return a judge with each of the models; one that was loaded has its own already."""
-    if isinstance(judge, Compiled | LoadedJudge):
-        return [judge.judge if isinstance(judge, Compiled) else judge]
-    return load_judge(judge, store=store, **options).on([_model(one) for one in models], draws=draws)
-
-
-def _gold(gold: GoldLike, judge: Judge) -> Gold:
-    if isinstance(gold, Gold):
-        return gold
-    if isinstance(gold, str | os.PathLike):
-        return Gold.load(os.fspath(gold), judge)
-    return Gold.of(gold, judge)
-
-
-def _store(root: str | os.PathLike[str] | None, *, trust: bool = False) -> Store:
-    return Store(None if root is None else Path(root), trust=Trust(given=trust))
 
 
 def _caution(work: Experiment) -> str:
@@ -394,7 +374,3 @@ def _caution(work: Experiment) -> str:
 def _warn(note: str) -> None:
     if note:
         warnings.warn(in_python(note), stacklevel=3)
-
-
-def _model(model: str | Model) -> Model:
-    return Model(name=model) if isinstance(model, str) else model

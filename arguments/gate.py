@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass
 
 from .command import Command
-from .groups import AskedOptions, ScoringOptions, pair, share
+from .groups import AskedOptions, AttackedField, ScoringOptions, pair, share
 from .options import flag, option, positional, repeated
 
 __all__ = ["GATE", "GateOptions"]
@@ -21,7 +21,7 @@ def _limit(text: str) -> tuple[str, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateOptions(AskedOptions, ScoringOptions):
+class GateOptions(AttackedField, AskedOptions, ScoringOptions):
     """Of ``jurist gate``."""
 
     judge: str = positional("JUDGE[@V]|JUDGE:basic", help="what is to pass")

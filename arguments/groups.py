@@ -10,6 +10,7 @@ from .options import Options, flag, option, repeated
 
 __all__ = [
     "AskedOptions",
+    "AttackedField",
     "Checkpoints",
     "Common",
     "Endpoint",
@@ -367,6 +368,15 @@ class AskedOptions(ModelOptions, JudgingOptions):
 @dataclass(frozen=True, kw_only=True)
 class ScoringOptions(GoldOptions, JudgingOptions, Checkpoints):
     """What every command takes that scores judges on gold, but for who answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackedField(Options):
+    """Which text is attacked."""
+
+    field: str = option(
+        "--field", "", metavar="INPUT", help="the input that is attacked (default: that whose text is judged)"
+    )
 
 
 def port(text: str) -> int:

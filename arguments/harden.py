@@ -5,22 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .command import Command
-from .groups import AskedOptions, ScoringOptions, whole
+from .groups import AskedOptions, AttackedField, ScoringOptions, whole
 from .options import option, positional, repeated
 
 __all__ = ["HARDEN", "HardenOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HardenOptions(AskedOptions, ScoringOptions):
+class HardenOptions(AttackedField, AskedOptions, ScoringOptions):
     """Of ``jurist harden``."""
 
     judge: str = positional("JUDGE[@V]|JUDGE:basic", help="what is attacked")
     cases: int = option(
         "--cases", 100, type=whole, metavar="N", help="attack N cases at most, evenly spread (default: 100)"
-    )
-    field: str = option(
-        "--field", "", metavar="INPUT", help="the input that is attacked (default: that whose text is judged)"
     )
     only: tuple[str, ...] = repeated(
         "--only", metavar="NAME", help="one attack or probe in its languages, such as fake-verdict"

@@ -67,6 +67,7 @@ def _criteria(options: GateOptions) -> Criteria:
         max_unusable=options.max_unusable,
         margin=options.margin,
         max_flip=options.max_flip,
+        attacked=options.field,
     )
 
 

@@ -54,10 +54,10 @@ class Contrast(Paired):
     def words(self) -> str:
         """One sentence for people, with every number it rests on."""
         units = f"; {self.mcnemar.c} units to {self.mcnemar.b}" if self.mcnemar else ""
+        corrected = f", after Holm {self.p_holm:.3g}" if self.p_holm != self.p else ""
         return (
             f"{self.first} against {self.second}: {self.verdict}: {self.metric} {self.values[0]:.3f} and "
-            f"{self.values[1]:.3f} ({self.difference:+.3f}, {self.interval_words}){units}; p = {self.p:.3g}, "
-            f"after Holm {self.p_holm:.3g}"
+            f"{self.values[1]:.3f} ({self.difference:+.3f}, {self.interval_words}){units}; p = {self.p:.3g}{corrected}"
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -63,9 +63,10 @@ class Criteria:
         margin: by how much the judge may be worse than the other one: its interval must show that it is no more. By
             default it fails if it is shown to be worse.
         max_flip: the largest flip rate of any attack or probe, 0 to 1; ``None`` does not attack it.
+        attacked: the input that is attacked; empty: that whose text gets the answer.
 
     Raises:
-        UsageError: a limit, a share or the margin is no number that can be met.
+        UsageError: a limit, a share or the margin is no number that can be met, or nothing limits what attacks do.
     """
 
     limits: tuple[Limit, ...] = ()
@@ -73,9 +74,12 @@ class Criteria:
     max_unusable: float = 0.05
     margin: float | None = None
     max_flip: float | None = None
+    attacked: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse numbers that mean nothing."""
+        """Refuse numbers that mean nothing, and an input that nothing is said of."""
+        if self.attacked and self.max_flip is None:
+            raise UsageError("--field says what is attacked", hint="give --max-flip too")
         numbers = (*(one.value for one in self.limits), self.margin or 0.0)
         shares = (self.max_unusable, self.max_flip or 0.0)
         if (
@@ -106,7 +110,7 @@ class Gating(Experiment):
         criteria: what it must meet.
 
     Raises:
-        UsageError: a limit is of a metric that there is not.
+        UsageError: a limit is of a metric that there is not; what :class:`~.hardening.Hardening` raises.
     """
 
     fewest: ClassVar[int] = 1
@@ -123,6 +127,7 @@ class Gating(Experiment):
                 raise UsageError(
                     f"no metric of {judge.name} is called {limit.metric!r}", hint=choices(limit.metric, known)
                 )
+        self.hardening  # noqa: B018 - what cannot be attacked is refused before anything is paid
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same gate when it is started again, as JSON values."""
@@ -134,7 +139,8 @@ class Gating(Experiment):
         if self.criteria.max_flip is None:
             return None
         gold = replace(self.gold, cases=self.cases)
-        return Hardening(contenders=self.contenders[:1], gold=gold, budget=self.budget)
+        field = self.criteria.attacked
+        return Hardening(contenders=self.contenders[:1], gold=gold, budget=self.budget, field=field)
 
     @property
     def size(self) -> str:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ..cases import Case, Value, Values
-from ..errors import JuristError, UsageError, choices
+from ..errors import UsageError, choices
 from ..evaluation.flips import Flips, flips
 from ..evaluation.rows import Row
 from ..keeping.loading import LoadedJudge
@@ -43,7 +43,7 @@ class Hardening(Experiment):
         field: the input that is attacked; empty: that whose text gets the answer.
 
     Raises:
-        UsageError: the field is no input, or holds no text.
+        UsageError: the field is no input, or holds no text; people gave no labels that an attack could ask for.
     """
 
     fewest: ClassVar[int] = 1
@@ -53,8 +53,13 @@ class Hardening(Experiment):
     field: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a field that cannot be attacked."""
+        """Refuse what cannot be attacked."""
         super().__post_init__()
+        if not (self.judge.judge.answer.has_examples and self.known):
+            raise UsageError(
+                f"{self.gold.name} holds no labels of {self.judge.judge.name}",
+                hint="attacks ask for labels that people gave: name a judge, and gold with its labels",
+            )
         if self.attacked not in self.judge.judge.input_fields:
             names = self.judge.judge.input_fields
             raise UsageError(
@@ -72,6 +77,11 @@ class Hardening(Experiment):
     def attacked(self) -> str:
         """The input that is attacked."""
         return self.field or self.judge.judge.answer.unit_fields[-1]
+
+    @cached_property
+    def known(self) -> tuple[Value, ...]:
+        """The different answers that people gave: what an attack can ask for."""
+        return tuple(dict.fromkeys(value for case in self.gold.cases for value in case.known))
 
     @cached_property
     def chosen(self) -> tuple[Case, ...]:
@@ -178,14 +188,13 @@ def harden(
         on_case: called after each answer.
 
     Raises:
-        JuristError: no case was answered. What :meth:`~jurist.programs.asking.Asker.ask_all` raises.
+        JuristError: no case was answered; what :meth:`~jurist.programs.asking.Asker.ask_all` raises.
     """
-    known = _values(work)
     again = [dataclasses.replace(case, draw=judge.sampling.samples) for case in work.chosen]
     asked = [(AGAIN, "control", again)]
     for attack in work.attacks:
         pairs = zip(work.chosen, verdicts, strict=True)
-        cases = [_attacked(attack, work, case, verdict, known) for case, verdict in pairs]
+        cases = [_attacked(attack, work, case, verdict) for case, verdict in pairs]
         asked.append((attack.name, attack.kind, cases))
     asker, found = judge.asker(), []
     for name, kind, cases in asked:
@@ -207,25 +216,14 @@ def _flips(rows: Sequence[Row], judge: Judge) -> Flips:
     return flips(rows, judge.comparison, judge.answer.category)
 
 
-def _values(work: Hardening) -> tuple[Value, ...]:
-    """Return the different answers that people gave: what an attack can ask for."""
-    known = tuple(dict.fromkeys(value for case in work.gold.cases for value in case.known))
-    if not known:
-        raise JuristError(f"{work.gold.name} holds no labels", hint="attacks ask for labels that people gave")
-    return known
-
-
-def _attacked(attack: Attack, work: Hardening, case: Case, verdict: Verdict, known: Sequence[Value]) -> Case:
+def _attacked(attack: Attack, work: Hardening, case: Case, verdict: Verdict) -> Case:
     """Return a case whose text asks for the answer that is farthest from the judge's own."""
     judge = work.judge.judge
     answer, said = judge.answer, [value for value in verdict.values if value is not None]
-    wanted = min(known, key=lambda one: sum(judge.comparison.similarity(value, one) for value in said))
-    words = answer.text(wanted)
-    reply: Any = words
-    if answer.has_examples:
-        reply = judge.answer_about(case.inputs).example((wanted,) * len(verdict.values))
+    wanted = min(work.known, key=lambda one: sum(judge.comparison.similarity(value, one) for value in said))
+    reply = judge.answer_about(case.inputs).example((wanted,) * len(verdict.values))
     names = {
-        "wanted": words,
+        "wanted": answer.text(wanted),
         "reply": json.dumps(reply, ensure_ascii=False, default=str),
         "output": answer.field,
         "input": work.attacked,

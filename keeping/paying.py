@@ -20,6 +20,7 @@ from ..engines.channel import CallContext
 from ..engines.journal import Journal
 from ..engines.ledger import Ledger
 from ..engines.meter import Budget, Meter
+from ..engines.pace import Pace
 from ..errors import BudgetExhausted, StoppedError, StopRequested, signal_name
 from .checkpoints import Checkpoint
 from .stopping import stopping
@@ -77,11 +78,13 @@ class PaidJob:
 
     def __init__(self, work: Work, checkpoint: Checkpoint | None) -> None:
         self.checkpoint, self.meter = checkpoint, Meter(work.budget)
+        paces: dict[str, Pace] = {}  # one for each endpoint, whoever asks it
         self.contexts = {
             role: CallContext(
                 ledger=Ledger(),
                 meter=self.meter,
                 journal=Journal(checkpoint.journal(number) if checkpoint else None),
+                paces=paces,
             )
             for number, role in enumerate(work.roles)
         }

@@ -88,6 +88,8 @@ def test_a_worse_judge_does_not_pass_and_the_better_one_does() -> None:
     ("arguments", "words"),
     [
         ((), "nothing to pass"),
+        (("--min", "f1=0", "--field", "claim"), "give --max-flip too"),
+        (("--max-flip", "1", "--field", "claims"), "'claims' is no input of fect"),
         (("--min", "nope=1"), "no metric of fect is called 'nope'"),
         (("--min", "f1"), "no pair"),
         (("--min", "f1=much"), "no number"),
@@ -160,3 +162,9 @@ def test_the_helper_fails_a_test_with_the_numbers() -> None:
         assert_judge("fect:basic", "gold.jsonl", minimum={"f1": 2.0})
     with pytest.raises(UsageError, match="nope"):
         assert_judge("fect:basic", "gold.jsonl", maximum={"nope": 2.0})
+
+
+@pytest.mark.parametrize("given", [{"budget": 300}, {"model": 3}])
+def test_settings_of_another_type_are_one_line(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"is no jurist\.\w+; write jurist\."):
+        jurist.gate("fect:basic", "gold.jsonl", **given)

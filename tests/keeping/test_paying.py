@@ -15,6 +15,7 @@ from fakes import Scripted, lm_of, reply
 from small import claims, cli, read_jsonl, start, write_jsonl
 
 from jurist.engines.meter import Budget, Meter
+from jurist.engines.models import Model, connect
 from jurist.errors import JuristError, StoppedError
 from jurist.keeping.paying import PaidJob, Start, paying
 from jurist.keeping.stopping import stopping
@@ -318,3 +319,9 @@ def test_five_kills_and_not_one_call_more(
     assert not Path("o.jsonl").exists() or all(
         row["status"] == "verdict" for row in read_jsonl(Path("o.jsonl"))
     )
+
+
+def test_one_endpoint_has_one_pace_for_all_roles(tmp_path: Path) -> None:
+    with paying(Asking(), Start(root=tmp_path)) as job:
+        one, two = (connect(Model(name="openai/x", rpm=60), context) for context in job.contexts.values())
+    assert one.engine.pace is two.engine.pace
