@@ -26,6 +26,7 @@ __all__ = [
     "CheckOptions",
     "DynamicsOptions",
     "ImportOptions",
+    "JudgedGold",
     "ReviewOptions",
     "SheetFormat",
     "SheetOptions",

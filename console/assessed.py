@@ -18,7 +18,7 @@ from .started import Started
 __all__ = ["Assessments", "assess_models", "assessed"]
 
 
-class OneModel(Protocol):
+class _OneModel(Protocol):
     """What is found of one model."""
 
     @property
@@ -37,7 +37,7 @@ class OneModel(Protocol):
         ...
 
 
-Found = TypeVar("Found", bound=OneModel)
+Found = TypeVar("Found", bound=_OneModel)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from ..jobs.comparing import Comparison, compare
 from ..jobs.estimate import Estimate
 from ..jobs.experiment import Answers, Experiment, scoring_judge
 from ..jobs.foresee import foresee
-from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, Start, paying
 from ..report.scores import OFFLINE
 from .approving import agree
@@ -27,7 +26,7 @@ __all__ = ["asked", "run"]
 def run(options: CompareOptions) -> Result:
     """Compare judges on gold."""
     store = store_of(options)
-    experiment = _experiment(options, store)
+    experiment = _experiment(options)
     if options.plot:
         check_deviations(experiment, options.plot)
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
@@ -63,7 +62,7 @@ def asked(
         return experiment.ask(job, lambda: bar.advance(bar.task_ids[0]))
 
 
-def _experiment(options: CompareOptions, store: Store) -> Experiment:
+def _experiment(options: CompareOptions) -> Experiment:
     models = [model_of(options, name, options.seed) for name in options.names]
     loaded = [judge_for(reference, options) for reference in options.judges]
     contenders = [one for judge in loaded for one in judge.on(models, draws=options.repeats)]

@@ -26,7 +26,7 @@ __all__ = ["run"]
 def run(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""
     store = store_of(options)
-    work = _work(options, store)
+    work = _work(options)
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
     with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
         agree(foresee(work), job.paid, yes=options.yes, notes=[work.judge.note] if work.judge.note else [])
@@ -41,7 +41,7 @@ def run(options: HardenOptions) -> Result:
     return Result(data=data, body=_body(found, spend))
 
 
-def _work(options: HardenOptions, store: Store) -> Hardening:
+def _work(options: HardenOptions) -> Hardening:
     loaded = loaded_of(options.judge, options)
     return Hardening(
         contenders=(loaded,),

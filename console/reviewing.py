@@ -36,8 +36,7 @@ def run(options: PageOptions) -> Result:
     store = store_of(options)
     artifact = store.load(options.judge) if "@" in options.judge else None
     judge = find_judge(options.judge, store) if artifact is None else judge_of(artifact, store)
-    named = artifact is None or options.place or options.named
-    if named or artifact is None:
+    if artifact is None or options.place or options.named:
         name = gold_name(options)
         gold = gold_of(name, judge, options, labelled=False)
     else:

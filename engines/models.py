@@ -100,23 +100,27 @@ class Model:
             raise UsageError(
                 f"{self.structure!r} is no structure of answers", hint=f"use one of {', '.join(STRUCTURES)}"
             )
-        if self.api_base is not None and not re.match(r"https?://[^\s/]+", self.api_base):
+        if self.api_base is not None:
+            self._check_address(self.api_base)
+        if self.temperature is not None and not 0 <= self.temperature <= 2:
             raise UsageError(
-                f"--api-base {self.api_base!r} is not an address", hint="write it as http://host:port/v1"
+                f"temperature {self.temperature} is out of range", hint="give a number from 0 to 2"
             )
-        if self.api_base is not None and "@" in self.api_base.partition("//")[2].partition("/")[0]:
+
+    def _check_address(self, address: str) -> None:
+        if not re.match(r"https?://[^\s/]+", address):
+            raise UsageError(
+                f"--api-base {address!r} is not an address", hint="write it as http://host:port/v1"
+            )
+        if "@" in address.partition("//")[2].partition("/")[0]:
             # The client cannot send them, and an address ends up in messages.
             raise UsageError(
                 "--api-base holds a user name or password",
                 hint="put the key into the provider's environment variable, for example OPENAI_API_KEY",
             )
-        if self.api_base and self.name == OFFLINE:
+        if self.name == OFFLINE:
             raise UsageError(
                 "--api-base needs a model", hint="add --model openai/NAME, with the name the server knows"
-            )
-        if self.temperature is not None and not 0 <= self.temperature <= 2:
-            raise UsageError(
-                f"temperature {self.temperature} is out of range", hint="give a number from 0 to 2"
             )
 
     @property

@@ -37,7 +37,7 @@ Replies: TypeAlias = Sequence[tuple[str, bool]]
 """What a model said to each question, and whether the machinery failed."""
 
 
-class HasFailures(Protocol):
+class _HasFailures(Protocol):
     """One model's result."""
 
     @property
@@ -46,7 +46,7 @@ class HasFailures(Protocol):
         ...
 
 
-Found = TypeVar("Found", bound=HasFailures)
+Found = TypeVar("Found", bound=_HasFailures)
 
 
 @dataclass(frozen=True, kw_only=True)

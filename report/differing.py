@@ -27,7 +27,7 @@ _SETTINGS: Mapping[str, tuple[str, ...]] = {
     "temperature": ("model", "temperature"),
     "prompts written by": ("prompt_model", "name"),
     "samples": ("thresholds", "samples"),
-    "votes needed": ("thresholds", "threshold"),
+    "threshold": ("thresholds", "threshold"),
     "adapter": ("adapter",),
     "strictness": ("strictness",),
     "optimizer": ("optimizer", "name"),

@@ -68,9 +68,7 @@ def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:
     metric, judge = data["metric"], data["judge"]
     value = data["scores"][metric]
     wrong = len(data["disagreements"])
-    left = f" {data['left_out']} cases were left out because the judge was compiled on them." * bool(
-        data["left_out"]
-    )
+    left = f" {data['left_out']} cases were left out because the judge was compiled on them."
     cases = [_disagreement(judge, one) for one in data["disagreements"]]
     parts = [
         *confusion_counts(judge, data["confusion"]),
@@ -83,7 +81,8 @@ def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:
         tone="open",
         lead=(
             f"With other cases of the same kind it would mostly lie between {value['low']:.3f} and {value['high']:.3f} "
-            f"(95 % interval). {wrong} of {data['cases']} cases are not judged as people judged them.{left}",
+            f"(95 % interval). {wrong} of {data['cases']} cases are not judged as people judged them."
+            + (left if data["left_out"] else ""),
         ),
         sections=(
             Section(
@@ -143,11 +142,6 @@ def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
         else f"{metric} of {len(judges)} judges"
     )
     warnings = dict.fromkeys(f"Warning: {text}" for one in tests for text in one["warnings"])
-    consistency = [
-        [one["name"], f"{found['agreement']:.1%}", f"{found['unanimous']:.1%}"]
-        for one in judges
-        if (found := one.get("consistency"))
-    ]
     parts = score_parts({one["name"]: one["scores"] for one in judges}, metric, data["gold"])
     return Document(
         subject=" and ".join(one["name"] for one in judges),
@@ -162,22 +156,24 @@ def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
                 title="Answers",
                 parts=(
                     Lines(texts=tuple(counts_line(one["name"], one["counts"]) for one in judges)),
-                    *(
-                        [
-                            table(
-                                "asked again",
-                                ["judge", "agree with the mode", "cases all agree on"],
-                                consistency,
-                            )
-                        ]
-                        if consistency
-                        else []
-                    ),
+                    *_consistency(judges),
                     *([Lines(texts=tuple(warnings))] if warnings else []),
                 ),
             ),
             _cost([one["spend"] for one in judges]),
         ),
+    )
+
+
+def _consistency(judges: Sequence[Mapping[str, Any]]) -> list[Part]:
+    """Return how far the answers of repeats agree; nothing where everything was asked once."""
+    rows = [
+        [one["name"], f"{found['agreement']:.1%}", f"{found['unanimous']:.1%}"]
+        for one in judges
+        if (found := one.get("consistency"))
+    ]
+    return (
+        [table("asked again", ["judge", "agree with the mode", "cases all agree on"], rows)] if rows else []
     )
 
 

@@ -30,6 +30,12 @@ __all__ = ["Judged", "Serving", "application"]
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _GOLD = ("group", "ratings")
+_REFUSED = "the token is missing or wrong"
+_FAILURES = {
+    400: "not JSON in UTF-8",
+    413: "too large",
+    503: "the model cannot be used, or a limit is reached",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +88,8 @@ def application(serving: Serving) -> FastAPI:
         JuristError: FastAPI is not installed.
     """
     try:
-        from fastapi import Body, Depends, FastAPI, HTTPException, Request
+        from fastapi import Body, FastAPI, Request
         from fastapi.responses import JSONResponse
-        from fastapi.security import HTTPBearer
         from starlette.middleware.trustedhost import TrustedHostMiddleware
     except ImportError as error:
         hint = "pip install 'jurist[serve]'"
@@ -92,11 +97,6 @@ def application(serving: Serving) -> FastAPI:
     case = Annotated[Case, _Row(serving)]
     cases = Annotated[list[case], pydantic.Field(min_length=1, max_length=serving.most)]
     judging = _Judging(serving.loaded)
-
-    def bearing(given: Any = Depends(HTTPBearer(auto_error=False))) -> None:  # noqa: B008
-        said = given.credentials if given else ""
-        if not secrets.compare_digest(said.encode(), serving.token.encode()):
-            raise HTTPException(401, "the token is missing or wrong", headers={"WWW-Authenticate": "Bearer"})
 
     async def judge(asked: Any) -> dict[str, Any]:
         return (await judging.said([asked]))[0]
@@ -113,18 +113,7 @@ def application(serving: Serving) -> FastAPI:
     # The types of a body are those of this judge: they are known here, and not where the functions are written.
     judge.__annotations__["asked"] = Annotated[case, Body()]
     batch.__annotations__["asked"] = Annotated[cases, Body()]
-    said = {
-        400: "not JSON in UTF-8",
-        413: "too large",
-        503: "the model cannot be used, or a limit is reached",
-    }
-    if serving.token:
-        said[401] = "the token is missing or wrong"
-    guarded: dict[str, Any] = {
-        "methods": ["POST"],
-        "responses": {code: {"description": words} for code, words in said.items()},
-        "dependencies": [Depends(bearing)] if serving.token else [],
-    }
+    guarded = _guarded(serving.token)
     app = FastAPI(
         title=f"jurist: {serving.loaded.name}", docs_url=None, redoc_url=None, max_body_size=serving.largest
     )
@@ -136,6 +125,24 @@ def application(serving: Serving) -> FastAPI:
         # Another site's page could have a browser send requests here, but not under these names.
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(_LOCAL))
     return app
+
+
+def _guarded(token: str) -> dict[str, Any]:
+    """Return how what costs money is reached: by whom, and what else may come back."""
+    from fastapi import Depends, HTTPException
+    from fastapi.security import HTTPBearer
+
+    def bearing(given: Any = Depends(HTTPBearer(auto_error=False))) -> None:  # noqa: B008
+        said = given.credentials if given else ""
+        if not secrets.compare_digest(said.encode(), token.encode()):
+            raise HTTPException(401, _REFUSED, headers={"WWW-Authenticate": "Bearer"})
+
+    said = {**_FAILURES, **({401: _REFUSED} if token else {})}
+    return {
+        "methods": ["POST"],
+        "responses": {code: {"description": words} for code, words in said.items()},
+        "dependencies": [Depends(bearing)] if token else [],
+    }
 
 
 @dataclass(frozen=True, eq=False)
