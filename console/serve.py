@@ -40,5 +40,6 @@ def _token(options: ServeOptions) -> str:
         return ""
     token = os.environ.get(options.token_env, "")
     if not token:
-        raise UsageError(f"the environment variable {options.token_env} is empty or not set")
+        hint = "set it to what requests must bear"
+        raise UsageError(f"the environment variable {options.token_env} is empty or not set", hint=hint)
     return token
