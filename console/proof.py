@@ -36,7 +36,7 @@ def changed_line(basic: PromptState, artifact: Artifact) -> str:
     """Return what compiling changed in the prompt, in words."""
     kept = artifact.card.get("thresholds") or {}
     sampling = Sampling(samples=int(kept.get("samples") or 1), threshold=kept.get("threshold"))
-    cut = f"; positive from a probability of {sampling.needed:g} on" if sampling.by_probability else ""
+    cut = f"; positive from a probability of {sampling.needed:.3g} on" if sampling.by_probability else ""
     return f"prompt: {change_words(basic, artifact.state)}{cut}"
 
 

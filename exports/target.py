@@ -99,7 +99,7 @@ class Subject:
         if threshold >= 1:
             return ()
         return (
-            f"the judge is positive from a probability of {threshold:g} on, read from the tokens of replies; without "
+            f"the judge is positive from a probability of {threshold:.3g} on, read from the tokens of replies; without "
             "them the share of the samples is held against it, and of one sample the label counts",
         )
 

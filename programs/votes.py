@@ -70,7 +70,7 @@ class Sampling:
     def words(self) -> str:
         """Samples and threshold, for people."""
         if self.by_probability:
-            return f"{self.samples}, positive from a probability of {self.needed:g} on"
+            return f"{self.samples}, positive from a probability of {self.needed:.3g} on"
         return f"{self.samples}, votes needed {self.needed}"
 
     @property

@@ -205,7 +205,8 @@ def test_a_killed_dataset_goes_on_over_real_http(
     """Overload and a broken answer on the way; the folder is the one of a run without a fault."""
     server = serve(conversing, delay=0.03, faults={2: "429", 7: "reset"})
     ends = ("--api-base", server.url, "--judge-api-base", server.url, "--concurrency", 2, "--samples", 2)
-    argv = (*DATASET, *SHORT, "--model", "openai/x", "--judge-model", "openai/y", *ends)
+    judge = ("--judge", "cognibench:basic", "--judge-model", "openai/y")
+    argv = (*DATASET, *SHORT, "--model", "openai/x", *judge, *ends)
     killed(argv, server, 10, tmp_path)
     assert not Path("d/statistics.json").exists()
     resumed(argv, server, 6 + 2 * 6)
@@ -220,7 +221,8 @@ def test_a_killed_assessment_goes_on_over_real_http(
     """A kill, then an answer that never comes: it is counted, and a second --resume gets it."""
     lost = "mill number 4"
     server = serve(conversing, delay=0.03, faults={3: "503"})
-    judge = ("--judge-model", "openai/y", "--judge-api-base", server.url, "--samples", 1, "--concurrency", 2)
+    judge = ("--judge", "cognibench:basic", "--judge-model", "openai/y", "--judge-api-base", server.url)
+    judge = (*judge, "--samples", 1, "--concurrency", 2)
     argv = ("assess", "openai/x", *ASSESS[2:], "--api-base", server.url, *judge)
     killed(argv, server, 10, tmp_path)
     server.faults = lambda index, body: "500" if "new " + lost in str(body) else None
