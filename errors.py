@@ -183,6 +183,7 @@ _ARGUMENTS = {
     "max-tokens-total": "Budget(tokens=",
     "max-seconds": "Budget(seconds=",
     "api-base": "Model(api_base=",
+    "structure": "Model(structure=",
     "temperature": "Model(temperature=",
     "max-tokens": "Model(max_tokens=",
     "timeout": "Model(timeout=",

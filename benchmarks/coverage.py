@@ -23,7 +23,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.intervals import Interval, group_weights, metric_interval
+from jurist.evaluation.intervals import Interval, metric_interval
 from jurist.evaluation.metrics import Metric
 from jurist.evaluation.paired import Paired, compare_pair, holm
 from jurist.evaluation.power import gains
@@ -43,6 +43,19 @@ def f1_of(error: float) -> float:
     """Return the F1 of a judge that errs so often on either side."""
     hits = POSITIVE * (1 - error)
     return 2 * hits / (2 * hits + error)
+
+
+def group_weights(groups: int, *, seed: int, resamples: int) -> np.ndarray:
+    """How often each group was drawn with replacement, shape (resamples, groups); every row sums to ``groups``."""
+    rng = np.random.default_rng(seed)
+    weights = np.empty((resamples, groups), dtype=np.int64)
+    for start in range(0, resamples, 256):
+        count = min(256, resamples - start)
+        drawn = rng.integers(0, groups, size=(count, groups)) + groups * np.arange(count)[:, np.newaxis]
+        weights[start : start + count] = np.bincount(drawn.ravel(), minlength=count * groups).reshape(
+            count, groups
+        )
+    return weights
 
 
 @lru_cache

@@ -38,7 +38,7 @@ def run(options: HardenOptions) -> Result:
         if options.output:
             write_text(json.dumps(data, ensure_ascii=False, indent=2), options.output)
         _keep(store, work, found)
-    return Result(data=data, body=_body(found, spend))
+    return Result(data=data, body=_body(work, found, spend))
 
 
 def _work(options: HardenOptions) -> Hardening:
@@ -71,11 +71,13 @@ def _keep(store: Store, work: Hardening, found: Robustness) -> None:
         remark(f"{artifact.ref} came with the package and is read-only; --output F writes the figures")
 
 
-def _body(found: Robustness, spend: Mapping[str, Any]) -> list[Part]:
+def _body(work: Hardening, found: Robustness, spend: Mapping[str, Any]) -> list[Part]:
     measured, worst = found.to_json(), found.worst
+    finds = next(one.finds for one in work.attacks if one.name == worst.name)
+    moved = f"; a judge that it moves {finds}" if worst.flips.flipped and finds else ""
     return [
         robustness_table(measured, f"{found.judge}, {robustness_about(measured)}"),
-        f"worst: {worst.words}; the control, which is no attack: {found.found[0].words}",
+        f"worst: {worst.words}{moved}; the control, which is no attack: {found.found[0].words}",
         spend_line(spend),
         *([OFFLINE] if found.model == "offline" else []),
     ]

@@ -72,7 +72,9 @@ class ClosedLabels:
         object.__setattr__(self, "labels", tuple(self.labels))
         object.__setattr__(self, "positive", frozenset(self.positive))
         if not self.labels or len(set(self.labels)) != len(self.labels):
-            raise UsageError(f"the label set {list(self.labels)} is empty or names a label twice")
+            raise UsageError(
+                f"the label set {list(self.labels)} is empty or names a label twice", hint="name each once"
+            )
         if self.positive and not self.positive < set(self.labels):
             raise UsageError(
                 f"the positive labels {sorted(self.positive)} are no proper part of the label set {list(self.labels)}",

@@ -34,7 +34,6 @@ __all__ = [
     "Sums",
     "difference_of",
     "estimated",
-    "group_weights",
     "leaving_out",
     "metric_interval",
     "summed",
@@ -154,19 +153,6 @@ def leaving_out(groups: int) -> Ints:
     blocks, places = min(groups, BLOCKS), np.arange(groups)
     weights = np.ones((blocks, groups), dtype=np.int64)
     weights[places % blocks, places] = 0
-    return weights
-
-
-def group_weights(groups: int, *, seed: int, resamples: int) -> Ints:
-    """How often each group was drawn with replacement, shape (resamples, groups); every row sums to ``groups``."""
-    rng = np.random.default_rng(seed)
-    weights = np.empty((resamples, groups), dtype=np.int64)
-    for start in range(0, resamples, 256):
-        count = min(256, resamples - start)
-        drawn = rng.integers(0, groups, size=(count, groups)) + groups * np.arange(count)[:, np.newaxis]
-        weights[start : start + count] = np.bincount(drawn.ravel(), minlength=count * groups).reshape(
-            count, groups
-        )
     return weights
 
 

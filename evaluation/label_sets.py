@@ -44,7 +44,9 @@ class LabelSets(Graded):
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", tuple(self.labels))
         if not self.labels or len(set(self.labels)) != len(self.labels):
-            raise UsageError(f"the label set {list(self.labels)} is empty or names a label twice")
+            raise UsageError(
+                f"the label set {list(self.labels)} is empty or names a label twice", hint="name each once"
+            )
 
     @property
     def default(self) -> str:

@@ -144,7 +144,13 @@ def journal_units(rows: Rows, path: str) -> list[SheetUnit]:
         if isinstance(row.get("row"), Mapping):
             inputs.setdefault(case, (row["row"], str(row.get("group") or "")))
         elif case not in inputs:
-            raise GoldError(f"the row of case {case!r} is missing", path=path, line=number, field="row")
+            raise GoldError(
+                f"the row of case {case!r} is missing",
+                path=path,
+                line=number,
+                field="row",
+                hint="the first line of a case has it: take the whole journal",
+            )
         answer = Answer(rater=rater, label=str(row["label"]), column="label")
         given[case, str(row["unit"])][rater] = (number, answer, str(row.get("ambiguity") or ""))
     return [

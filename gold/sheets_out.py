@@ -174,7 +174,10 @@ def sheet_row(gold: Gold, case: Case) -> Row:
     """Return the fields of a case's row that people need, from which the same case is read again."""
     judge, keys = gold.judge, label_keys(gold.judge)
     if not keys:
-        raise GoldError(f"the rows of judge {judge.name!r} have no field for a label")
+        raise GoldError(
+            f"the rows of judge {judge.name!r} have no field for a label",
+            hint="name a judge whose rows people can label",
+        )
     unlabelled = {
         key: value for key, value in gold.rows[case.id].items() if key not in ("ratings", AMBIGUITY)
     }

@@ -114,7 +114,7 @@ def draw(
     target = Path(path)
     format_ = _format(target)
     if not any(one.points for one in series):
-        raise JuristError(f"{target}: there is nothing to draw")
+        raise JuristError(f"{target}: there is nothing to draw", hint="leave out the plot")
     drawn = _drawn(series, _Texts(title=title, x=x, y=y, labels=tuple(labels)), kind, format_, _INCHES)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,6 @@ from scipy import stats
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.contrasts import contrast, corrected
-from jurist.evaluation.intervals import group_weights
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.proof import prove
 from jurist.evaluation.repeats import spread, t_quantile
@@ -83,7 +82,7 @@ GOLD = "xyxyyxxyxyxxyyxyxxyx"
 def test_a_metric_of_repeats_is_the_mean_over_them(marks: list[str]) -> None:
     repeats = [rows_of("xyxyyx", said, 2) for said in marks]
     units = encode(KIND, *repeats)
-    weights = group_weights(units.groups, seed=3, resamples=20)
+    weights = np.random.default_rng(3).multinomial(units.groups, [1 / units.groups] * units.groups, 20)
     for name in NAMES:
         metric = KIND.metrics[name]
         each = [scores(rows, KIND)[name] for rows in repeats]

@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 
 from jurist.errors import JuristError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.intervals import BLOCKS, group_weights, leaving_out
+from jurist.evaluation.intervals import BLOCKS, leaving_out
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.rows import Row
 
@@ -36,17 +36,6 @@ def simulated(seed: int, *, groups: int, right: float, missing: float = 0.0) -> 
 
 def hits(gold: Sequence[str], predicted: Sequence[str]) -> float:
     return sum(one == two for one, two in zip(gold, predicted, strict=True)) / len(gold)
-
-
-def test_weights_are_resamples_with_replacement() -> None:
-    weights = group_weights(30, seed=3, resamples=600)
-    assert weights.shape == (600, 30)
-    assert set(weights.sum(axis=1).tolist()) == {30}
-    # Each weight is binomial(30, 1/30): mean 1, variance 29/30; 18 000 draws pin both closely.
-    assert weights.mean() == pytest.approx(1.0)
-    assert weights.var() == pytest.approx(29 / 30, rel=0.05)
-    assert (weights == group_weights(30, seed=3, resamples=600)).all()
-    assert (weights != group_weights(30, seed=4, resamples=600)).any()
 
 
 @pytest.mark.parametrize(("groups", "blocks"), [(1, 1), (12, 12), (BLOCKS, BLOCKS), (3 * BLOCKS + 1, BLOCKS)])

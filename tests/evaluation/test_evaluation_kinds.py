@@ -31,7 +31,6 @@ from jurist.evaluation.comparisons import (
     choosable,
     resolve,
 )
-from jurist.evaluation.intervals import group_weights
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.units import encode
 
@@ -146,7 +145,7 @@ def test_many_different_numbers_go_through_blocks() -> None:
 def test_large_tables_are_sparse_and_say_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = Scores(1, 5)
     units = encode(kind, noisy(1, 2.0, float), noisy(2, 0.3, float))
-    weights = group_weights(units.groups, seed=0, resamples=9)
+    weights = np.random.default_rng(0).multinomial(units.groups, [1 / units.groups] * units.groups, 9)
     swaps = weights > 1
     metric = kind.metrics[name]
     dense = metric.resampled(units, weights), metric.swapped(units, swaps)
@@ -213,7 +212,7 @@ def test_the_laws_of_every_kind(kind: str, data: st.DataObject) -> None:
     drawn = data.draw(st.lists(st.tuples(values, st.none() | values), min_size=2, max_size=12))
     rows = rows_of(drawn)
     units = encode(comparison, rows)
-    weights = group_weights(units.groups, seed=1, resamples=5)
+    weights = np.random.default_rng(1).multinomial(units.groups, [1 / units.groups] * units.groups, 5)
     for name in choosable(comparison):
         metric = comparison.metrics[name]
         worst, best = (metric.oriented(end) for end in metric.bounds(units))

@@ -11,7 +11,6 @@ from sklearn.metrics import mean_squared_error
 
 from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.intervals import group_weights
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.proof import prove
 from jurist.evaluation.rows import Row
@@ -137,5 +136,5 @@ def test_repeats_and_the_proof_take_them(name: str) -> None:
     assert metric.of(units) == pytest.approx(
         np.mean([objective_score(some, name, KIND) for some in (rows, good)])
     )
-    weights = group_weights(units.groups, seed=0, resamples=9)
+    weights = np.random.default_rng(0).multinomial(units.groups, [1 / units.groups] * units.groups, 9)
     assert len(metric.resampled(units, weights)) == len(weights)
