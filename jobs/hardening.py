@@ -55,6 +55,8 @@ class Hardening(Experiment):
     def __post_init__(self) -> None:
         """Refuse what cannot be attacked."""
         super().__post_init__()
+        if not self.most >= 1:
+            raise UsageError(f"--cases {self.most} attacks nothing", hint="give 1 or more")
         if not (self.judge.judge.answer.has_examples and self.known):
             raise UsageError(
                 f"{self.gold.name} holds no labels of {self.judge.judge.name}",

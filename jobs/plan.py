@@ -9,6 +9,7 @@ from typing import Any
 
 from ..engines.meter import Budget
 from ..engines.models import Model
+from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.splits import Split
@@ -59,7 +60,10 @@ class Plan:
     judge_ref: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a structure that answers to these prompts cannot have."""
+        """Refuse numbers that are none, and a structure that answers to these prompts cannot have."""
+        for name in ("seed", "concurrency"):
+            if not isinstance(value := getattr(self, name), int):
+                raise UsageError(f"{name}={value!r} is no whole number", hint="give one without quotes")
         self.model.check_prompts(self.adapter)
 
     def fingerprint(self) -> dict[str, Any]:

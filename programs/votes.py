@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 from ..cases import Label, Value, Values
@@ -57,6 +58,12 @@ class Sampling:
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot give a verdict."""
+        numbers: tuple[Any, ...] = (self.samples, self.threshold or 1)
+        for given in numbers:
+            if not isinstance(given, Real):
+                raise UsageError(
+                    f"{given!r} is no number of samples or votes", hint="give one without quotes"
+                )
         check_threshold(self.samples, self.needed)
         if self.threshold is not None and not self.by_probability:
             object.__setattr__(self, "threshold", int(self.threshold))

@@ -168,3 +168,11 @@ def test_the_helper_fails_a_test_with_the_numbers() -> None:
 def test_settings_of_another_type_are_one_line(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=r"is no jurist\.\w+; write jurist\."):
         jurist.gate("fect:basic", "gold.jsonl", **given)
+
+
+@pytest.mark.parametrize("given", [{"seed": "x"}, {"concurrency": "8"}])
+def test_what_is_no_number_ends_before_anything_is_made(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="is no whole number"):
+        jurist.compile("fect", gold="gold.jsonl", **given)
+    with pytest.raises(UsageError, match="is no number of samples"):
+        jurist.load("fect:basic", samples="3")  # type: ignore[arg-type]

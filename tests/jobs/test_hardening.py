@@ -261,5 +261,7 @@ def test_gold_without_labels_has_nothing_to_ask_for() -> None:
     done = cli("harden", "fect:basic", "--gold", "new.jsonl")
     assert done.code == 1
     assert "label" in done.err
+    with pytest.raises(UsageError, match="cases=0 attacks nothing; give 1 or more"):
+        jurist.harden("fect:basic", "gold.jsonl", cases=0)
     with pytest.raises(UsageError, match="is no input"):
         jurist.harden("fect:basic", "gold.jsonl", field="nope")
