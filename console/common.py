@@ -22,6 +22,7 @@ from rich.progress import (
 from ..arguments.generate import AssessOptions, LabellerOptions
 from ..arguments.groups import (
     AskedOptions,
+    Checkpoints,
     Endpoint,
     JudgingOptions,
     Limits,
@@ -39,6 +40,7 @@ from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Artifact, Store
 from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.paying import Start
 from ..keeping.resolving import default_temperature
 from ..keeping.trust import Trust
 from ..programs.asking import Sampling
@@ -63,6 +65,7 @@ __all__ = [
     "sampling_of",
     "settings_of",
     "shares_of",
+    "start_of",
     "store_of",
     "target_of",
     "verified",
@@ -83,6 +86,12 @@ def human() -> Console:
 def store_of(options: StoreOptions) -> Store:
     """Return the store that ``--store`` names."""
     return Store(options.store, trust=Trust(given=options.trust))
+
+
+def start_of(options: Checkpoints, store: Store) -> Start:
+    """Return how work is started that keeps its checkpoint where it is told to, else in the store."""
+    root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
+    return Start(root=root, resume=options.resume, fresh=options.fresh)
 
 
 def budget_of(options: Limits) -> Budget:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 from ..arguments.compare import CompareOptions
 from ..jobs.comparing import Comparison, compare
 from ..jobs.estimate import Estimate
 from ..jobs.experiment import Answers, Experiment, scoring_judge
 from ..jobs.foresee import foresee
-from ..keeping.paying import PaidJob, Start, paying
+from ..keeping.paying import PaidJob, paying
 from ..report.scores import OFFLINE
 from .approving import agree
-from .common import budget_of, gold_of, judge_for, model_of, progress, store_of, write_text
+from .common import budget_of, gold_of, judge_for, model_of, progress, start_of, store_of, write_text
 from .compared import cost_line, sheets
 from .deviations import check_deviations, plot_deviations
 from .printing import Part, Result, remark
@@ -29,8 +28,7 @@ def run(options: CompareOptions) -> Result:
     experiment = _experiment(options)
     if options.plot:
         check_deviations(experiment, options.plot)
-    root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
-    with paying(experiment, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
+    with paying(experiment, start_of(options, store)) as job:
         forecast = foresee(experiment)
         contenders = len(experiment.contenders)
         tests = contenders - 1 if options.pairs == "first" else contenders * (contenders - 1) // 2

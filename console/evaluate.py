@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ..arguments.compare import EvaluateOptions
 from ..evaluation.measured import Score
 from ..jobs.evaluating import Disagreement, Evaluating, Evaluation, evaluation_of
 from ..jobs.foresee import foresee
-from ..keeping.paying import Start, paying
+from ..keeping.paying import paying
 from ..report.scores import OFFLINE, confusion_table, counts_line, metric_cell, scores_table, spend_line
 from ..report.table import Table, table
-from .common import budget_of, gold_of, loaded_of, store_of, write_text
+from .common import budget_of, gold_of, loaded_of, start_of, store_of, write_text
 from .compare import asked
 from .printing import Part, Result, remark
 
@@ -32,8 +31,7 @@ def run(options: EvaluateOptions) -> Result:
         remark(loaded.note)
     gold = gold_of(options.gold, loaded.judge, options)
     work = Evaluating(contenders=(loaded,), gold=gold, budget=budget_of(options))
-    root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
-    with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
+    with paying(work, start_of(options, store)) as job:
         forecast = foresee(work)
         (answers,) = asked(work, job, forecast, yes=options.yes)
         found = evaluation_of(work, answers)

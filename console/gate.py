@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from ..arguments.gate import GateOptions
 from ..errors import UsageError
 from ..jobs.foresee import foresee
 from ..jobs.gating import Criteria, Gate, Gating, Limit, gate_of
-from ..keeping.paying import Start, paying
+from ..keeping.paying import paying
 from ..report.junit import junit
 from ..report.scores import OFFLINE
 from ..report.table import table
-from .common import budget_of, gold_of, loaded_of, progress, store_of, write_text
+from .common import budget_of, gold_of, loaded_of, progress, start_of, store_of, write_text
 from .compare import asked
 from .printing import Part, Result
 
@@ -28,8 +27,7 @@ def run(options: GateOptions) -> Result:
     contenders = tuple(loaded_of(name, options) for name in names)
     gold = gold_of(options.gold, contenders[0].judge, options)
     work = Gating(contenders=contenders, gold=gold, budget=budget_of(options), criteria=criteria)
-    root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
-    with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
+    with paying(work, start_of(options, store)) as job:
         answers = asked(work, job, foresee(work), yes=options.yes)
         with progress(work.attacked_rows, "attacking") as bar:
             robustness = work.attack(answers, lambda: bar.advance(bar.task_ids[0]))

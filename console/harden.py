@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ..arguments.harden import HardenOptions
@@ -12,12 +11,12 @@ from ..errors import UsageError, choices
 from ..jobs.foresee import foresee
 from ..jobs.hardening import Hardening, Robustness
 from ..keeping.artifacts import Store
-from ..keeping.paying import Start, paying
+from ..keeping.paying import paying
 from ..report.robustness import robustness_about, robustness_table
 from ..report.scores import OFFLINE, spend_line
 from ..text.attacks import Attack, suite
 from .approving import agree
-from .common import budget_of, gold_of, loaded_of, progress, store_of, write_text
+from .common import budget_of, gold_of, loaded_of, progress, start_of, store_of, write_text
 from .printing import Part, Result, remark
 
 __all__ = ["run"]
@@ -27,8 +26,7 @@ def run(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""
     store = store_of(options)
     work = _work(options)
-    root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
-    with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
+    with paying(work, start_of(options, store)) as job:
         agree(foresee(work), job.paid, yes=options.yes, notes=[work.judge.note] if work.judge.note else [])
         with progress(work.rows, "attacking") as bar:
             found = work.attack(job, lambda: bar.advance(bar.task_ids[0]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ..arguments.table import AblationOptions, DetectorOptions, TableOptions
@@ -12,7 +11,7 @@ from ..errors import UsageError
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge
 from ..keeping.locating import find_judge
-from ..keeping.paying import PaidJob, Start, paying
+from ..keeping.paying import PaidJob, paying
 from ..keeping.resolving import default_temperature
 from ..optimizers.base import Event
 from ..papers.cognibench.ablation import Ablation
@@ -30,6 +29,7 @@ from .common import (
     progress,
     settings_of,
     shares_of,
+    start_of,
     store_of,
     write_text,
 )
@@ -87,8 +87,7 @@ def five(options: AblationOptions) -> Result:
 
 
 def _made(options: TableOptions, work: Detectors | Ablation) -> Result:
-    root = Path(options.checkpoint) if options.checkpoint else store_of(options).checkpoints
-    with paying(work, Start(root=root, resume=options.resume, fresh=options.fresh)) as job:
+    with paying(work, start_of(options, store_of(options))) as job:
         forecast = work.forecast()
         agree(forecast, job.paid, yes=options.yes)
         with progress(work.questions, "asking") as bar:

@@ -111,7 +111,7 @@ class Experiment:
 
     @cached_property
     def look(self) -> Look:
-        """Which of the rows are of a sealed test, and the how manieth opening of it this is."""
+        """Which of the rows are of a sealed test, and the number of this opening of it."""
         return look_at(self.cases)
 
     @property

@@ -1,4 +1,4 @@
-"""A look at gold rows, as the ledger of openings has it: which of them are sealed, the how manieth opening it is."""
+"""A look at gold rows, as the ledger of openings has it: which of them are sealed, and the number of their opening."""
 
 from __future__ import annotations
 
