@@ -33,6 +33,7 @@ from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import collect, flow
 from .changes import Changes
+from .collecting import seldom_collected
 from .feeding import Feed
 from .formats import Lines, check_name, flat, lines_in, lines_to
 from .lines import kept_name, known_of, line_of, said_of
@@ -200,6 +201,7 @@ def _paid(
     beside = work.output and work.output.with_name(f"{work.output.stem}.rejected.jsonl")
     rejected = settings.rejects or beside
     with ExitStack() as stack:
+        stack.enter_context(seldom_collected())
         job = stack.enter_context(paying(work, work.start(settings)))
         state = stack.enter_context(
             RunState(job.checkpoint.folder / "rows.sqlite" if job.checkpoint else None)
