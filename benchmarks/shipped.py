@@ -28,8 +28,6 @@ from jurist.report.history import chosen_candidate
 SHIPPED = Path(__file__).resolve().parents[1] / "compiled"
 GOLD = {"faithqa": "faithqa-documents", "haluagent-zh": "haluagent-docs"}
 """Bundled sets of those that name none."""
-LEFT_OUT = {"label-check"}
-"""Its rows nearly repeat each other, so that they cannot be split; its basic prompt has all of them right."""
 FIELDS = {"satisfaction": "response"}
 """The input that a stranger writes, where the units are another one."""
 CALLS, MORE = 800, {"cognibench": 4000, "haluagent": 2000, "haluagent-zh": 2000}
@@ -90,7 +88,7 @@ def differences(name: str, one: Path, two: Path) -> list[str]:
 
 def main() -> int:
     """Make or check; return the exit code."""
-    every = [name for name in (*(one.name for one in JUDGES), *GENERATORS) if name not in LEFT_OUT]
+    every = [*(one.name for one in JUDGES), *GENERATORS]
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

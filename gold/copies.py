@@ -3,7 +3,7 @@
 The evidence of a case are the inputs that are not judged themselves. Groups whose evidence nearly repeats count as one
 in a split, or the test would hold what train shows. A row is near another if its evidence and what is judged of it both
 are. What more than a quarter of the groups say nearly alike (a policy, a form) belongs to the task and gives nothing
-away.
+away, and so do the fields that the judge calls common.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class NearCopies:
 def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
     """Return which groups hold near copies of each other's evidence (of what is judged, where that is all)."""
     units = judge.answer.unit_fields
-    evidence = [name for name in judge.input_fields if name not in units]
+    evidence = [name for name in judge.input_fields if name not in (*units, *judge.common)]
     parent: dict[str, str] = {}
 
     def root(group: str) -> str:
@@ -125,7 +125,16 @@ def _both(judge: Judge, cases: Sequence[Case]) -> tuple[Sketches, Sketches]:
     """Return the sketches of the cases' evidence and of what is judged."""
     units = judge.answer.unit_fields
     sides = [
-        [_text([value for name, value in case.inputs.items() if (name in units) == judged]) for case in cases]
+        [
+            _text(
+                [
+                    value
+                    for name, value in case.inputs.items()
+                    if (name in units) == judged and name not in judge.common
+                ]
+            )
+            for case in cases
+        ]
         for judged in (False, True)
     ]
     return sketches(sides[0]), sketches(sides[1])

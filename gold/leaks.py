@@ -48,7 +48,7 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
     """
     seen = (*split.train, *split.dev)
     _check_identity(split, seen)
-    units = split.judge.answer.unit_fields
+    units = (*split.judge.answer.unit_fields, *split.judge.common)
     _check_cases(split.test, seen, units, _constants((*seen, *split.test), units))
     for leak in leaks_of(split, states).values():
         raise leak
@@ -161,7 +161,7 @@ def _check_cases(
 def _prompt_leaks(split: Split, states: Sequence[PromptState]) -> Iterator[tuple[frozenset[str], GoldError]]:
     """Yield the ids of the states that share a leak, and the leak."""
     judge, hint = split.judge, "compile again on this split: the prompt was made with test rows in sight"
-    seen, fields = (*split.train, *split.dev), judge.answer.unit_fields
+    seen, fields = (*split.train, *split.dev), (*judge.answer.unit_fields, *judge.common)
     constant = _constants((*seen, *split.test), fields)
     known = _unit_texts(seen, fields) | constant
     prompts, demos = _prompt_texts(states)

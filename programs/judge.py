@@ -64,6 +64,8 @@ class Judge:
         positive: for a closed label: those that count as found (hallucinated, non-factual, ...); kept in ``answer``.
         shares: of groups (conversations, documents) in train, dev and test, where a compilation names no others.
         most_groups: how many groups of train and of dev a compilation uses at most; default: all.
+        common: input fields that say the same in many rows by design (a definition, a rubric): near copies are not
+            looked for in them.
         verifiers: prompts of compiled judges for those of its frozen predictors that ask the same.
         labels: for a closed label: other names for its values, in their order; kept in ``answer``.
         unit: the input field whose text gets the answer, default the last input; kept in ``answer``.
@@ -87,6 +89,7 @@ class Judge:
     demonstrations: Callable[[Case], Mapping[str, Demo]] | None = field(default=None, repr=False)
     shares: tuple[float, float, float] = (0.5, 0.2, 0.3)
     most_groups: tuple[int, int] | None = None
+    common: tuple[str, ...] = ()
     verifiers: tuple[VerifierPrompt, ...] = ()
     positive: InitVar[Collection[Label]] = ()
     labels: InitVar[Sequence[Label]] = ()

@@ -68,7 +68,7 @@ _DECIDE: Final[tuple[tuple[str, str, type[dspy.Signature], dict[str, Any]], ...]
     ("answer", "is the answer to a question correct and supported", AnswerCheck, {"unit": "answer"}),
     ("hallucination", "is a hallucinated answer wrong, and yet plausible", HallucinationCheck, {"unit": _WRONG}),
     ("label", "does the type of a hallucinated answer fit its definition", LabelCheck,
-     {"unit": _WRONG, "rows": LabelCheckRow, "to_case": _label_case}),
+     {"unit": _WRONG, "rows": LabelCheckRow, "to_case": _label_case, "common": ("definition",)}),
 )  # fmt: skip
 VERIFIERS: Final = tuple(
     Judge(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,15 @@ def changed(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
     words[draw.randrange(len(words))] = f"word{seed}"
     talk = " ".join(words).replace(" I ", ", I\u200b ")
     return {**row, "conversation": talk, "group": f"copy-{seed}"}
+
+
+def test_a_definition_that_rows_share_makes_no_copies_and_no_leak() -> None:
+    judge = find("label-check")
+    gold = Gold.load("haluagent-label-check", judge)
+    assert gold.near_copies == ()
+    gold.split(0, (0.5, 0.2, 0.3))
+    shared = replace(judge, common=())
+    assert near_copies(shared, gold.cases)
 
 
 @pytest.mark.parametrize("grouped", [True, False])
