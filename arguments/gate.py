@@ -6,18 +6,18 @@ import argparse
 from dataclasses import dataclass
 
 from .command import Command
-from .groups import AskedOptions, AttackedField, ScoringOptions, pair, share
+from .groups import AskedOptions, AttackedField, ScoringOptions, share
 from .options import flag, option, positional, repeated
 
 __all__ = ["GATE", "GateOptions"]
 
 
 def _limit(text: str) -> tuple[str, float]:
-    metric, value = pair(text)
+    metric, _, value = text.partition("=")
     try:
-        return metric, float(value)
+        return metric.strip(), float(value)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{value!r} is no number: write METRIC=NUMBER, as f1=0.8") from error
+        raise argparse.ArgumentTypeError(f"{text!r} has no number: write METRIC=NUMBER, as f1=0.8") from error
 
 
 @dataclass(frozen=True, kw_only=True)

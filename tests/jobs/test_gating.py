@@ -89,10 +89,10 @@ def test_a_worse_judge_does_not_pass_and_the_better_one_does() -> None:
     [
         ((), "nothing to pass"),
         (("--min", "f1=0", "--field", "claim"), "give --max-flip too"),
+        (("--min", "f1"), "write METRIC=NUMBER"),
         (("--max-flip", "1", "--field", "claims"), "'claims' is no input of fect"),
         (("--min", "nope=1"), "no metric of fect is called 'nope'"),
-        (("--min", "f1"), "no pair"),
-        (("--min", "f1=much"), "no number"),
+        (("--min", "f1=much"), "write METRIC=NUMBER"),
         (("--min", "f1=nan"), "can be met"),
         (("--min", "f1=0", "--margin", "0.1"), "--not-worse-than"),
         (("--max-flip", "2"), "no share"),
