@@ -76,9 +76,15 @@ def killed(server: Any, after: int, cwd: Path, *words: object) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*OPTIMIZERS, "opro+fewshot"])
-def test_two_kills_change_nothing(name: str, serve: Callable[..., Any], tmp_path: Path) -> None:
+def test_two_kills_change_nothing(
+    name: str, serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = serve(answers)
-    whole = cli(*argv(name, server, "--store", "whole", "--json"))
+    with (
+        monkeypatch.context() as other
+    ):  # an opening of its own: the level of the decision would fall with it
+        other.setenv("XDG_DATA_HOME", str(tmp_path / "other"))
+        whole = cli(*argv(name, server, "--store", "whole", "--json"))
     assert whole.code == 0, whole.err
     requests, asked = server.count, server.by_body
     assert requests == whole.json["spend"]["calls"] <= CALLS.get(name, 260)
