@@ -206,7 +206,9 @@ def test_what_is_not_answered_is_counted_and_bounded(serve: Callable[..., Any]) 
         assert units["answered"] + units["abstained"] == CASES * REPEATS
         assert units["abstained"] == CASES * REPEATS / 7
         assert f1["worst"] <= f1["value"] <= f1["best"]
-        assert f1["worst"] < f1["best"]  # which answers are lost depends on the order in which requests arrive
+        assert (
+            f1["worst"] < f1["best"]
+        )  # which answers are lost depends on the order in which requests arrive
         assert judge["consistency"]["unanimous"] < 1.0  # what abstained agrees with nothing
     assert "if all were answered" in done.people
 
