@@ -49,6 +49,12 @@ def answers(messages: list[dict[str, Any]]) -> str:
     )
 
 
+def tokens(body: dict[str, Any]) -> dict[str, Any] | None:
+    """Tell something of tokens, or each process would find out anew that nothing is told, and then ask otherwise."""
+    said = {"token": "True", "logprob": 0.0, "bytes": None, "top_logprobs": []}
+    return {"content": [said]} if body.get("logprobs") else None
+
+
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -79,10 +85,9 @@ def killed(server: Any, after: int, cwd: Path, *words: object) -> None:
 def test_two_kills_change_nothing(
     name: str, serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = serve(answers)
-    with (
-        monkeypatch.context() as other
-    ):  # an opening of its own: the level of the decision would fall with it
+    server = serve(answers, logprobs=tokens)
+    with monkeypatch.context() as other:
+        # In one ledger the second compilation would be the second opening, and its level another one.
         other.setenv("XDG_DATA_HOME", str(tmp_path / "other"))
         whole = cli(*argv(name, server, "--store", "whole", "--json"))
     assert whole.code == 0, whole.err
