@@ -27,6 +27,7 @@ from jurist.optimizers.progress import Pace, Standings
 from jurist.programs.catalogue import find
 
 FECT = find("fect")
+ROOT = Path(__file__).resolve().parents[2]
 OPRO = ("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set", "steps=3")
 
 
@@ -92,8 +93,9 @@ def test_candidates_go_by_names_and_what_they_try_is_said() -> None:
     assert re.fullmatch(r"step 3: opro-\d+, not 0123456789ab(, an instruction written from .*)?", event.text)
     event = view.named(Event(kind="candidate", text=f"step 3: {last.id}"))
     assert event.text.endswith(", an instruction written from the scored ones and their errors")
-    done = cli(*OPRO, "--fresh")
-    assert re.search(r"best (basic|opro-\d+) ", done.err)
+    judge, limits = ROOT / "docs" / "may_send.py", ("--max-calls", 700)
+    done = cli("compile", f"{judge}:judge", "--gold", "house-rule", "--optimizer", "fewshot", *limits)
+    assert re.search(r"best fewshot-\d+ ", done.err)
     assert not re.search(r"step \d+: .*\b[0-9a-f]{12}\b", done.err)
 
 

@@ -198,17 +198,15 @@ def test_a_known_price_is_multiplied() -> None:
 
 
 def test_what_is_not_answered_is_counted_and_bounded(serve: Callable[..., Any]) -> None:
-    server = serve(faults=lambda index, body: "garbage" if index % 7 == 0 else None)
+    # One conversation of seven, whatever the order in which requests arrive: which answers are lost moves the bounds.
+    server = serve(faults=lambda index, body: "garbage" if "this is desk 12" in str(body) else None)
     done = cli(*argv(server, "--json"))
     assert done.code == 0, done.err
     for judge in done.json["judges"]:
         units, f1 = judge["counts"]["units"], judge["scores"]["f1"]
         assert units["answered"] + units["abstained"] == CASES * REPEATS
         assert units["abstained"] == CASES * REPEATS / 7
-        assert f1["worst"] <= f1["value"] <= f1["best"]
-        assert (
-            f1["worst"] < f1["best"]
-        )  # which answers are lost depends on the order in which requests arrive
+        assert f1["worst"] < f1["value"] < f1["best"]
         assert judge["consistency"]["unanimous"] < 1.0  # what abstained agrees with nothing
     assert "if all were answered" in done.people
 
