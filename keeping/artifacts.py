@@ -205,23 +205,22 @@ class Store:
     def list(self, judge: str | None = None) -> list[Summary]:
         """Return all artifacts (of one judge) by judge and version, the user's before the shipped."""
         found = []
-        for shelf in self._shelves(judge):
+        for shelf, version in self._reachable(judge):
             latest, tags = shelf.pointers()
-            for version in shelf.versions():
-                sealed = inspect(shelf.path / str(version))
-                faults = faults_of(sealed, shelf.judge, version)
-                found.append(
-                    Summary(
-                        judge=shelf.judge,
-                        version=version,
-                        path=shelf.path / str(version),
-                        latest=version == latest,
-                        tags=tuple(sorted(tag for tag, number in tags.items() if number == version)),
-                        shipped=shelf.root != self.root,
-                        card={} if card_fault(sealed.card) else sealed.card,
-                        problem=faults[0] if faults else "",
-                    )
+            sealed = inspect(shelf.path / str(version))
+            faults = faults_of(sealed, shelf.judge, version)
+            found.append(
+                Summary(
+                    judge=shelf.judge,
+                    version=version,
+                    path=shelf.path / str(version),
+                    latest=version == latest,
+                    tags=tuple(sorted(tag for tag, number in tags.items() if number == version)),
+                    shipped=shelf.root != self.root,
+                    card={} if card_fault(sealed.card) else sealed.card,
+                    problem=faults[0] if faults else "",
                 )
+            )
         return sorted(found, key=lambda one: (one.judge, one.shipped, one.version))
 
     def read(self, one: Summary) -> Artifact | None:
@@ -274,10 +273,9 @@ class Store:
         if ref is not None and "@" in ref:
             return [self._find(ref)]
         name = None if ref is None else parse_ref(ref)[0]
-        shelves = self._shelves(name)
-        if name is not None and not shelves:
+        if name is not None and not self._shelves(name):
             raise self._missing(name, "latest")
-        return [(shelf, version) for shelf in shelves for version in shelf.versions()]
+        return self._reachable(name)
 
     def keep_robustness(self, artifact: Artifact, measured: Mapping[str, Any]) -> bool:
         """Write how an artifact stood attacks beside its card, whose seal stays as it is.
@@ -328,6 +326,14 @@ class Store:
         if self.shipped.is_dir() and not (self.root.is_dir() and self.root.samefile(self.shipped)):
             roots.append(self.shipped)
         return [shelf for root in roots for shelf in Shelf.all(root) if judge in (None, shelf.judge)]
+
+    def _reachable(self, judge: str | None = None) -> Sequence[tuple[Shelf, int]]:
+        """Return all that can be named, the user's first: a version of one's own hides a shipped one of its number."""
+        found: dict[tuple[str, int], Shelf] = {}
+        for shelf in self._shelves(judge):
+            for version in shelf.versions():
+                found.setdefault((shelf.judge, version), shelf)
+        return [(shelf, version) for (_, version), shelf in found.items()]
 
     def _find(self, ref: str) -> tuple[Shelf, int]:
         judge, selector = parse_ref(ref)

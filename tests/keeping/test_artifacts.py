@@ -178,7 +178,10 @@ def test_the_shipped_store_is_a_read_only_fallback(tmp_path: Path) -> None:
     assert mine.latest("polite") is None  # mine was not shown to be better: the shipped one does not step in
     with pytest.raises(ArtifactError, match="no version of polite is the latest"):
         mine.load("polite")
-    assert [(one.shipped, one.version) for one in mine.list("polite")] == [(False, 1), (True, 1)]
+    assert [(one.shipped, one.version) for one in mine.list("polite")] == [(False, 1)]  # what polite@1 means
+    save(shipped)
+    assert [(one.shipped, one.version) for one in mine.list("polite")] == [(False, 1), (True, 2)]
+    assert [ref for ref, _ in mine.signatures()] == ["polite@1", "polite@2"]
     assert Store(shipped.root, shipped=shipped.root).list()[0].shipped is False
 
 
