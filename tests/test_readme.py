@@ -16,8 +16,9 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 @pytest.mark.parametrize("name", ["may_send", "reply_score", "reply_preference"])
 def test_the_own_judge_is_the_file_and_short(name: str) -> None:
     source = (ROOT / "docs" / f"{name}.py").read_text(encoding="utf-8").strip()
-    page = TEXT if name == "may_send" else (ROOT / "docs" / "own-judge.md").read_text(encoding="utf-8")
-    assert f'```python title="{name}.py"\n{source}\n```' in page
+    page = (ROOT / "docs" / "own-judge.md").read_text(encoding="utf-8")
+    for text in (TEXT, page):
+        assert f'```python title="{name}.py"\n{source}\n```' in text
     assert len(source.splitlines()) < 25
 
 
