@@ -21,6 +21,7 @@ from .jobs.gating import Criteria, Gate, Gating, Limit, gate_of
 from .jobs.given import GoldLike, JudgeLike, gold_of, judges_of, model_of, settings_of, store_of
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import Plan
+from .keeping.artifacts import Artifact, Store
 from .keeping.loading import LoadedJudge, load_judge
 from .keeping.locating import find_judge, locate
 from .keeping.paying import Start, paying
@@ -32,7 +33,19 @@ from .programs.judge import Judge
 from .report.progress import counted, shown
 from .text.attacks import Attack, suite
 
-__all__ = ["Gate", "GoldLike", "compare", "compile", "evaluate", "gate", "harden", "judge", "load"]
+__all__ = [
+    "Artifact",
+    "Gate",
+    "GoldLike",
+    "Store",
+    "compare",
+    "compile",
+    "evaluate",
+    "gate",
+    "harden",
+    "judge",
+    "load",
+]
 
 
 def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool = False) -> Judge:

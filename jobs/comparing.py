@@ -16,13 +16,14 @@ from ..errors import UsageError
 from ..evaluation.comparisons import resolve, shown_metrics
 from ..evaluation.consistency import Consistency, consistency
 from ..evaluation.contrasts import Contrast, contrast, corrected
+from ..evaluation.frames import score_frame
 from ..evaluation.measured import Score, measure_units
 from ..evaluation.repeats import Spread, spread
 from ..evaluation.rows import Tally, tally
 from ..evaluation.units import encode
 from ..programs.judge import Judge
 from ..report.figures import score_parts
-from ..report.notebook import html_of, score_frame
+from ..report.notebook import html_of
 from .experiment import Answers
 from .looking import ALPHA, Look
 
@@ -110,7 +111,7 @@ class Comparison:
         }
 
     def to_frame(self) -> Any:
-        """Return every metric with its interval: see :func:`~jurist.report.notebook.score_frame`.
+        """Return every metric with its interval: see :func:`~jurist.evaluation.frames.score_frame`.
 
         Raises:
             JuristError: neither pandas nor Polars is installed.

@@ -33,9 +33,7 @@ from ..optimizers.registry import make, settings_of
 from ..optimizers.setting import Setting
 from ..optimizers.threshold import with_thresholds
 from ..programs.asking import Sampling, Verdict
-from ..report.figures import score_parts, search_parts
-from ..report.notebook import html_of, score_frame
-from ..report.scores import spend_line
+from ..report.notebook import artifact_html
 from .looking import proof_of
 from .plan import Plan
 from .proving import Proven, described, model_under, proven
@@ -70,26 +68,11 @@ class Compiled:
         return f"<Compiled {self.artifact.ref}: {self.proof.decision.words}>"
 
     def to_frame(self) -> Any:
-        """Return every metric with its interval: see :func:`~jurist.report.notebook.score_frame`.
-
-        Raises:
-            JuristError: neither pandas nor Polars is installed.
-        """
-        return score_frame(self.artifact.card["scores"])
+        """Return every metric with its interval: see :meth:`~jurist.Artifact.to_frame`, which raises."""
+        return self.artifact.to_frame()
 
     def _repr_html_(self) -> str:
-        decision, card = self.proof.decision, self.artifact.card
-        kept = f"artifact: {self.artifact.path} ({'latest' if self.latest else 'kept, not made latest'})"
-        return html_of(
-            [
-                *score_parts(card["scores"], decision.metric, "the sealed test"),
-                f"decision: {decision.words}",
-                *(f"warning: {warning}" for warning in decision.warnings),
-                f"{spend_line(card['spend'])}; {len(self.result.board.candidates)} candidates",
-                kept,
-                *search_parts(self.artifact),
-            ]
-        )
+        return artifact_html(self.artifact, " (latest)" if self.latest else " (kept, not made latest)")
 
 
 def compile_judge(

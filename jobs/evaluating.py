@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 from ..cases import Case
 from ..evaluation.classes import ClassScores, class_scores
+from ..evaluation.frames import score_frame
 from ..evaluation.measured import Measured, Score, measure
 from ..optimizers.objective import Objective
 from ..programs.answers.confusion import confused
 from ..programs.asking import Verdict
 from ..report.figures import score_parts
-from ..report.notebook import html_of, score_frame
+from ..report.notebook import html_of
 from ..report.scores import counts_line, spend_line
 from ..report.table import table
 from .experiment import Answers, Experiment
@@ -95,7 +96,7 @@ class Evaluation:
         return f"<Evaluation of {self.judge} on {self.gold}: {said}, {self.cases} cases>"
 
     def to_frame(self) -> Any:
-        """Return every metric with its interval: see :func:`~jurist.report.notebook.score_frame`.
+        """Return every metric with its interval: see :func:`~jurist.evaluation.frames.score_frame`.
 
         Raises:
             JuristError: neither pandas nor Polars is installed.

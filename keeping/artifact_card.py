@@ -10,15 +10,16 @@ import hashlib
 import inspect
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import ArtifactError
+from ..evaluation.frames import score_frame
 from .redaction import publishable
 from .sealing import MATRIX, PROOF, ROBUSTNESS, SEEN
 
@@ -49,7 +50,10 @@ class Artifact:
         program_state: the content of ``program.json``.
         history: the candidates that were tried, in order.
         added: file -> what was measured of it later, whose own seal holds.
+        as_html: what a notebook shows of one; set by :mod:`~jurist.report.notebook`, which stands above this.
     """
+
+    as_html: ClassVar[Callable[[Artifact], str] | None] = None
 
     judge: str
     version: int
@@ -63,6 +67,18 @@ class Artifact:
     def __repr__(self) -> str:
         """Name the artifact and where it is: the card alone fills a screen."""
         return f"<Artifact {self.ref} in {self.path}>"
+
+    def to_frame(self) -> Any:
+        """Return every metric on the sealed test with its interval: see :func:`~jurist.evaluation.frames.score_frame`.
+
+        Raises:
+            JuristError: neither pandas nor Polars is installed.
+        """
+        return score_frame(self.card.get("scores") or {})
+
+    def _repr_html_(self) -> str | None:
+        shown = type(self).as_html
+        return None if shown is None else shown(self)
 
     @property
     def ref(self) -> str:

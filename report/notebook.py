@@ -1,19 +1,18 @@
-"""How results show themselves in a notebook: their tables and words as HTML, their figures as frames."""
+"""How results show themselves in a notebook: their tables, plots and words as HTML."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from ..errors import JuristError
+from ..keeping.artifact_card import Artifact
 from .document import Plot
+from .figures import score_parts, search_parts
 from .plotting import COLOURS
 from .render import as_html, escape_html
+from .scores import spend_line
 from .table import Table
 
-__all__ = ["frame_of", "html_of", "score_frame"]
+__all__ = ["artifact_html", "html_of"]
 
 _STYLE = ";".join(
     [
@@ -22,8 +21,6 @@ _STYLE = ";".join(
     ]
 )
 """What a plot takes for the colours of a page: a notebook has its own, light or dark."""
-
-_ENDS = ("value", "low", "high", "worst", "best")
 
 
 def html_of(parts: Sequence[Table | Plot | str]) -> str:
@@ -40,31 +37,24 @@ def _html(part: Table | Plot | str) -> str:
     return f"<p>{escape_html(part)}</p>"
 
 
-def frame_of(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Return rows as a frame of pandas, or of Polars where that alone is installed.
-
-    Raises:
-        JuristError: neither is installed.
-    """
-    for library in ("pandas", "polars"):
-        if importlib.util.find_spec(library):
-            return importlib.import_module(library).DataFrame(list(rows))
-    raise JuristError("frames need pandas or Polars, and neither is installed", hint="pip install pandas")
-
-
-def score_frame(scores: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Any:
-    """Return scores as a frame: a row for each judge and metric, with value, low, high, worst and best.
+def artifact_html(artifact: Artifact, note: str = "") -> str:
+    """Return an artifact's scores, decision, cost and search as one HTML element.
 
     Args:
-        scores: judge -> metric -> the same numbers.
-
-    Raises:
-        JuristError: see :func:`frame_of`.
+        artifact: which one.
+        note: one more line about it; may be empty.
     """
-    return frame_of(
-        [
-            {"judge": name, "metric": metric, **{end: one[end] for end in _ENDS}}
-            for name, own in scores.items()
-            for metric, one in own.items()
-        ]
-    )
+    card, parts = artifact.card, list[Table | Plot | str]()
+    decision, scores, spend = (card.get(name) or {} for name in ("decision", "scores", "spend"))
+    if scores and decision:  # a bundle of another tool has no proof
+        parts = [*score_parts(scores, decision.get("metric", ""), "the sealed test")]
+        parts.append(f"decision: {decision.get('words', '')}")
+        parts += [f"warning: {warning}" for warning in decision.get("warnings") or ()]
+    if spend:
+        tried = (card.get("optimizer") or {}).get("candidates", len(artifact.history))
+        parts.append(f"{spend_line(spend)}; {tried} candidates")
+    kept = f"artifact: {artifact.ref} in {artifact.path}{note}"
+    return html_of([*parts, kept, *search_parts(artifact)])
+
+
+Artifact.as_html = artifact_html

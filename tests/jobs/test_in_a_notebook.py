@@ -13,9 +13,9 @@ import pytest
 from judges import CHECK
 
 import jurist
+from jurist.evaluation.frames import score_frame
 from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import Compiled
-from jurist.report.notebook import score_frame
 
 ROWS = [
     {"policy": f"p{n}", "reply": f"the reply of {n} is {'fine' if n % 2 else 'bad'}", "group": str(n // 2)}
@@ -96,7 +96,7 @@ def test_figures_are_a_frame_of_polars_where_that_alone_is_installed(monkeypatch
 def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compiled, tmp_path: Path) -> None:
     evaluated = jurist.evaluate("fect:basic", "fect-mini", store=tmp_path)
     compared = jurist.compare(["fect:basic", "fect-3d:basic"], gold="fect-mini", store=tmp_path)
-    for shown in (compiled, evaluated, compared):
+    for shown in (compiled, compiled.artifact, evaluated, compared):
         assert len(repr(shown)) < 400
         html = shown._repr_html_()
         assert html.startswith("<div>")
@@ -111,5 +111,6 @@ def test_what_it_leaves_is_short_to_print_and_tables_to_look_at(compiled: Compil
         assert len(frame) == frame["judge"].nunique() * frame["metric"].nunique()
     for short in (compiled.artifact, compiled.judge, CHECK, compiled.judge.judge):
         assert len(repr(short)) < 200
-    assert "decision: compiled is" in compiled._repr_html_()
-    assert "score against calls" in compiled._repr_html_()
+    for words in ("decision: compiled is", "score against calls"):
+        assert words in compiled._repr_html_()
+        assert words in compiled.artifact._repr_html_()
