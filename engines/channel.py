@@ -29,6 +29,7 @@ from .journal import Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Budget, Estimate, Meter, ReplayWait, Reservation, size_of
 from .pace import Pace
+from .tracing import call_span, told_of
 from .window import Bounded
 
 __all__ = [
@@ -161,11 +162,19 @@ class Channel:
     def _steps(self, request: Request, *, may_wait: bool) -> Steps:
         """Go through one call, yielding what is to be sent, and seconds to wait; return the response."""
         request = drawn_for(request)
-        call, meter = self._begin(request), self.context.meter
+        call = self._begin(request)
         if call.kept:
             return response_of(call.kept, request)
         if isinstance(self.inner, Bounded):
             self.inner.check(request)
+        with call_span(request, self.purpose) as told:
+            response = yield from self._tried(call, request, may_wait)
+            told.update(told_of(response))
+        return response
+
+    def _tried(self, call: _Call, request: Request, may_wait: bool) -> Steps:
+        """Go through the attempts of a call that is not in the journal."""
+        meter = self.context.meter
         for attempt in self._attempts_left(call):
             yield from self._turn(request, may_wait)
             replay_wait = ReplayWait(meter)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.models import Model, connect
+from ..engines.tracing import untraced
 from ..errors import JuristError
 from ..programs.asking import Asker, Sampling, room_for
 from ..programs.state import PromptState
@@ -72,7 +73,8 @@ def shared_out(part: Part, asker: Asker, verifier: Model | None, cases: Sequence
     lm, frozen_lm = (connect(Model(temperature=0.0), context) for context in (own, frozen))
     dry = dataclasses.replace(asker, lm=lm, frozen_lm=frozen_lm, sampling=Sampling())
     try:
-        dry.ask_all(some(cases) if verifier else ())
+        with untraced():
+            dry.ask_all(some(cases) if verifier else ())
     except JuristError:  # a program that cannot take the offline engine's answers is still worth counting
         return (part,)
     counts = [context.ledger.spend().calls for context in (own, frozen)]
@@ -125,7 +127,8 @@ def rate_of(asker: Asker, cases: Sequence[Case]) -> Rate:
     offline = connect(Model(temperature=0.0), context)
     dry = dataclasses.replace(asker, lm=offline, frozen_lm=None, sampling=Sampling())
     try:
-        dry.ask_all(cases)
+        with untraced():
+            dry.ask_all(cases)
     except JuristError:  # a program that cannot take the offline engine's answers is still worth counting
         return Rate()
     return Rate.of(context.ledger.spend(), len(cases))

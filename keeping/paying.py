@@ -21,6 +21,7 @@ from ..engines.journal import Journal
 from ..engines.ledger import Ledger
 from ..engines.meter import Budget, Meter
 from ..engines.pace import Pace
+from ..engines.tracing import span
 from ..errors import BudgetExhausted, StoppedError, StopRequested, signal_name
 from .checkpoints import Checkpoint
 from .stopping import stopping
@@ -163,7 +164,7 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
     job = PaidJob(work, checkpoint)
     ended = stopped = False
     try:
-        with _stops_said(job):
+        with span(f"jurist {type(work).__name__.strip('_').lower()}"), _stops_said(job):
             if not start.fresh:
                 start.on_open(job.paid)
             with stopping(job.meter):

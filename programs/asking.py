@@ -24,6 +24,7 @@ from ..engines.channel import CallContext
 from ..engines.draws import current_draw, drawing
 from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
+from ..engines.tracing import span
 from ..errors import JudgeError, UsageError
 from ..text.replies import ContradictionError
 from .answers.reading import Reading
@@ -134,7 +135,11 @@ class Asker:
         """Judge one case, within :meth:`ready` and in a task of its own. Raises what :meth:`ask_all` raises."""
         usage = Spend()
         drawing(spend=usage)  # this task's own context
-        return replace(await self._judge(case), usage=usage)
+        name = self.judge.name
+        with span(f"judge {name}", gen_ai__evaluation__name=name, jurist__case=case.id) as told:
+            verdict = await self._judge(case)
+            told["jurist.status"] = verdict.status
+        return replace(verdict, usage=usage)
 
     def note(self, verdict: Verdict) -> None:
         """End the work where answers fail one after the other.

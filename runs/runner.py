@@ -90,7 +90,7 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Rows:
+class _Running:
     """The judging of rows into a file, as something to be paid for: which rows is the file's own business."""
 
     output: Path | None
@@ -140,7 +140,7 @@ def run_judge(
     """
     settings, stamp = settings or RunSettings(), judge.stamp()
     if not isinstance(output, Path):
-        work = _Rows(output=None, stamp=stamp, budget=settings.budget)
+        work = _Running(output=None, stamp=stamp, budget=settings.budget)
         return _paid(work, judge, source, output, settings, on_begin, on_row)
     check_name(output)
     try:
@@ -148,7 +148,7 @@ def run_judge(
         with _alone(output):
             _check_free(output, source, settings)
             kept = output if output.is_file() or not output.exists() else None
-            work = _Rows(output=kept, stamp=stamp, budget=settings.budget)
+            work = _Running(output=kept, stamp=stamp, budget=settings.budget)
             return _paid(work, judge, source, output, settings, on_begin, on_row)
     except OSError as error:
         hint = "name a file that can be written, or make room and add --resume"
@@ -190,7 +190,7 @@ def _alone(output: Path) -> Iterator[None]:
 
 
 def _paid(
-    work: _Rows,
+    work: _Running,
     judge: LoadedJudge,
     source: Source,
     output: Path | TextIO,
