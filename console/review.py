@@ -44,7 +44,7 @@ def run(options: ReviewOptions) -> Result:
 def _summary(judged: Sequence[Judged], found: Sequence[object]) -> str:
     units = sum(len(line.values) for line in judged if not line.failed)
     failed = sum(line.failed for line in judged)
-    return f"{len(found)} of {units} judged units are candidates; {failed} rows failed and are passed over"
+    return f"{len(found)} units to review, {units} were judged; failed rows, which are passed over: {failed}"
 
 
 def _rows(options: ReviewOptions, judged: Sequence[Judged], judge: Judge, gold: Gold | None) -> Gold:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from ..cases import Case
 from ..errors import GoldError, UsageError
 from ..gold.goldset import Gold, bundled_names
 from ..gold.label_journal import LabelJournal
-from ..gold.merging import unit_ratings
 from ..gold.review import Judged, candidates, judged_in_search, read_judged, review_lines
 from ..gold.sheets_out import SheetLine, open_lines
 from ..keeping.artifacts import Artifact
@@ -27,8 +27,6 @@ from .listening import listen
 from .printing import Result
 
 __all__ = ["run"]
-
-_DIFFER = "raters differ"
 
 
 def run(options: PageOptions) -> Result:
@@ -89,22 +87,11 @@ def _judged(
 def _ranked(
     judged: Sequence[Judged], gold: Gold, known: Mapping[str, Case], *, every: bool
 ) -> Iterator[SheetLine]:
-    """Yield the units, those first on which a label is worth most: uncertainty first, then what has no label."""
-    answer, given = gold.judge.answer, set()
-    seen = candidates(judged, gold.judge, known)
-    found = [
-        (one.split, SheetLine(case=line.case, unit=line.unit, notes={"why": line.notes["why"]}))
-        for one, line in zip(seen, review_lines(seen, known), strict=True)
-    ]
-    for case in known.values():
-        for unit, ratings in enumerate(unit_ratings(case) if case.ratings else ()):
-            if len(set(ratings.values())) > 1:
-                votes: dict[str, int] = {}
-                for value in ratings.values():
-                    votes[answer.text(value)] = votes.get(answer.text(value), 0) + 1
-                found.append((answer.spread(votes), SheetLine(case=case, unit=unit, notes={"why": _DIFFER})))
-    found.sort(key=lambda pair: -round(pair[0], 9))
-    for line in (*(line for _, line in found), *open_lines(gold, every=every)):
+    """Yield the units, those first whose label is worth most, then those without a label."""
+    given = set()
+    worth = review_lines(candidates(judged, gold.judge, known), known)
+    shown = [replace(line, notes={"why": line.notes["why"]}) for line in worth]
+    for line in (*shown, *open_lines(gold, every=every)):
         if (line.case.id, line.unit) not in given:
             given.add((line.case.id, line.unit))
             yield line

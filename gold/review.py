@@ -1,15 +1,16 @@
-"""What people should look at next: the units on which a judge's own votes split, and where it differs from gold.
+"""What people should look at next: the units whose label is worth most, uncertainty first.
 
-Reads the output of ``jurist run`` with several samples. A unit's *split* is the entropy of its votes, divided by
-that of a vote spread evenly over all labels: 0 if all samples say the same, 1 at most. A unit on which the judge has
-no verdict counts as split altogether. Equal splits are ordered by how far the positive votes are from the threshold
-that decides.
+Everybody who spoke of a unit has one vote: each rater (or the gold label, where no raters are known) and the judge,
+whose vote is divided as its samples are, or as the probabilities of their tokens, with the threshold that decides
+moved to one half. A label is worth the *spread* of these votes: for closed labels their entropy, divided by that of
+an even spread over all labels. So a unit on which nobody is at odds is worth 0, and one of which nothing is known 1.
+It is the vote entropy of a committee with soft votes (Dagan and Engelson 1995), people and judge together.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from ..cases import Case, Value, Values
 from ..errors import GoldError
 from ..evaluation.rows import Row
+from .merging import unit_ratings
 from .rowfiles import parse
 from .sheets_out import SheetLine
 
@@ -35,8 +37,10 @@ __all__ = [
     "sources_of",
 ]
 
-Reason: TypeAlias = Literal["split", "no verdict", "differs from gold"]
+Reason: TypeAlias = Literal["raters differ", "no verdict", "judge wavers", "differs from gold"]
 _LINE = {"id", "status", "units"}
+_SURE = 0.9
+"""The share of its vote from which the judge does not waver."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +51,7 @@ class Judged:
         id: of the case.
         values: the verdict of each unit; ``None`` where there is none.
         votes: value, as the file has it, -> samples, of each unit.
+        shares: value -> share of the judge's vote, of each unit; empty where it has none.
         failed: the machinery failed.
         samples: how many were asked for.
         threshold: positive votes that make a positive verdict, or below 1 their share.
@@ -57,6 +62,7 @@ class Judged:
     id: str
     values: Values
     votes: tuple[Mapping[str, int], ...]
+    shares: tuple[Mapping[str, float], ...]
     failed: bool
     samples: int
     threshold: float
@@ -72,9 +78,8 @@ class Candidate:
         case: the id of its case.
         unit: its place in the case, from 0.
         value: the judge's verdict.
-        votes: value, as the file has it, -> samples.
-        split: 0 to 1.
-        margin: how many votes the positive side is away from the point between the two verdicts, at least 0.5.
+        votes: value, as the file has it, -> samples of the judge.
+        worth: of its label, 0 to 1.
         reasons: why it is one.
     """
 
@@ -82,8 +87,7 @@ class Candidate:
     unit: int
     value: Value | None
     votes: Mapping[str, int]
-    split: float
-    margin: float
+    worth: float
     reasons: tuple[Reason, ...]
 
 
@@ -104,30 +108,28 @@ def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
 def candidates(
     judged: Iterable[Judged], judge: Judge, gold: Mapping[str, Case] | None = None
 ) -> list[Candidate]:
-    """Return the units to review, the most split first.
+    """Return the units to review, those first whose label is worth most.
 
     Args:
         judged: the lines of a run. Of several lines of a case the first counts; failed ones are passed over.
         judge: whose they are.
-        gold: case id -> case; units whose label differs from the verdict are candidates too.
+        gold: case id -> case, with what people said.
 
     Raises:
         GoldError: a case has another number of units in ``gold``.
     """
-    found: dict[tuple[str, int], Candidate] = {}
+    lines: dict[str, Judged] = {}
     for line in judged:
-        known = (gold or {}).get(line.id)
-        gold_values = (known.gold if known else None) or (None,) * len(line.values)
-        if len(gold_values) != len(line.values):
-            raise GoldError(
-                f"case {line.id} has {len(line.values)} units here and {len(gold_values)} in the gold set",
-                hint="give the gold set of the rows that were judged",
-            )
-        for unit, value in enumerate(gold_values if not line.failed else ()):
-            one = _candidate(line, unit, judge, value)
-            found.setdefault((line.id, unit), one)
-    wanted = [one for one in found.values() if one.reasons]
-    return sorted(wanted, key=lambda one: (-round(one.split, 9), one.margin))
+        if not line.failed:
+            lines.setdefault(line.id, line)
+    known = gold or {}
+    found = [
+        one
+        for case in {**lines, **known}
+        for one in _of_case(case, lines.get(case), known.get(case), judge)
+        if one.reasons
+    ]
+    return sorted(found, key=lambda one: -round(one.worth, 9))
 
 
 def judged_in_search(
@@ -150,20 +152,20 @@ def judged_in_search(
             asked.setdefault(row["case"], {})[row["candidate"]] = values
     found = []
     for line, (case, said) in enumerate(asked.items(), 1):
-        votes = [
+        counts = [
             Counter(value for value in unit if value is not None) for unit in zip(*said.values(), strict=True)
         ]
-        most = tuple(max(unit, key=lambda value: unit[value], default=None) for unit in votes)
+        most = tuple(max(unit, key=lambda value: unit[value], default=None) for unit in counts)
+        votes = tuple({judge.answer.text(value): count for value, count in unit.items()} for unit in counts)
         found.append(
             Judged(
                 id=case,
                 values=said.get(chosen, most),
-                votes=tuple(
-                    {judge.answer.text(value): count for value, count in unit.items()} for unit in votes
-                ),
+                votes=votes,
+                shares=tuple(map(_shares, votes)),
                 failed=False,
                 samples=len(said),
-                threshold=len(said) // 2 + 1,
+                threshold=0.5,
                 source="",
                 line=line,
             )
@@ -172,7 +174,7 @@ def judged_in_search(
 
 
 def review_lines(found: Iterable[Candidate], cases: Mapping[str, Case]) -> list[SheetLine]:
-    """Return candidates as lines of a sheet, with the columns ``why``, ``split`` and ``votes``.
+    """Return candidates as lines of a sheet, with the columns ``why``, ``worth`` and ``votes``.
 
     ``votes`` says how the samples fell apart (``3:2``), and not for which labels: the person who labels should
     not be led.
@@ -193,7 +195,7 @@ def review_lines(found: Iterable[Candidate], cases: Mapping[str, Case]) -> list[
             unit=one.unit,
             notes={
                 "why": ", ".join(one.reasons),
-                "split": f"{one.split:.3f}",
+                "worth": f"{one.worth:.3f}",
                 "votes": " to ".join(str(count) for count in sorted(one.votes.values(), reverse=True)),
             },
         )
@@ -222,25 +224,48 @@ def sources_of(judged: Iterable[Judged], without: Collection[str]) -> list[str]:
     return list(dict.fromkeys(file for file in files if file))
 
 
-def _candidate(line: Judged, unit: int, judge: Judge, gold: Value | None) -> Candidate:
-    value, votes = line.values[unit], line.votes[unit]
-    split = 1.0 if value is None else judge.answer.spread(votes) if votes else 0.0
-    reasons: list[Reason] = []
-    if value is None:
+def _of_case(id: str, line: Judged | None, known: Case | None, judge: Judge) -> Iterator[Candidate]:
+    people = unit_ratings(known) if known else ()
+    labels = (known.gold if known else None) or (None,) * (len(people) or len(line.values if line else ()))
+    if line and len(labels) != len(line.values):
+        raise GoldError(
+            f"case {id} has {len(line.values)} units here and {len(labels)} in the gold set",
+            hint="give the gold set of the rows that were judged",
+        )
+    for unit, label in enumerate(labels):
+        said = list(people[unit].values()) if people else []
+        yield _candidate(id, unit, line, judge, (label, said))
+
+
+def _candidate(
+    case: str, unit: int, line: Judged | None, judge: Judge, people: tuple[Value | None, list[Value]]
+) -> Candidate:
+    (gold, raters), reasons = people, list[Reason]()
+    value, votes = (line.values[unit], line.votes[unit]) if line else (None, {})
+    shares: Mapping[str, float] = {}
+    if line and line.shares[unit]:
+        between = line.threshold if line.threshold < 1 else (line.threshold - 0.5) / line.samples
+        shares = judge.answer.centred(line.shares[unit], between)
+    if len(set(raters)) > 1:
+        reasons.append("raters differ")
+    if line and value is None:
         reasons.append("no verdict")
-    elif split > 0:
-        reasons.append("split")
+    elif len(votes) > 1 or max(shares.values(), default=1.0) < _SURE:
+        reasons.append("judge wavers")
     if None not in (gold, value) and gold != value:
         reasons.append("differs from gold")
-    return Candidate(
-        case=line.id,
-        unit=unit,
-        value=value,
-        votes=votes,
-        split=split,
-        margin=judge.answer.margin(votes, line.threshold),
-        reasons=tuple(reasons),
-    )
+    pooled = Counter[str]()
+    for one in raters or ([] if gold is None else [gold]):
+        pooled[judge.answer.text(one)] += 1
+    every = {name: pooled[name] + shares.get(name, 0.0) for name in {**pooled, **shares}}
+    worth = judge.answer.spread(every) if every else 1.0
+    return Candidate(case=case, unit=unit, value=value, votes=votes, worth=worth, reasons=tuple(reasons))
+
+
+def _shares(votes: Mapping[str, float]) -> dict[str, float]:
+    """Return votes, or probabilities, as shares of their sum."""
+    total = sum(votes.values())
+    return {name: count / total for name, count in votes.items() if count} if total else {}
 
 
 def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judged:
@@ -259,6 +284,7 @@ def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judge
         id=str(row.get("case", row["id"])),
         values=tuple(values),
         votes=tuple(dict(unit.get("votes", {})) for unit in units),
+        shares=tuple(_shares(unit.get("probabilities") or unit.get("votes", {})) for unit in units),
         failed=row["status"] == "failed",
         samples=samples,
         threshold=_threshold(sampling, samples),

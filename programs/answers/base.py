@@ -110,14 +110,13 @@ class BaseAnswer(ABC):
         """There are no levels."""
         raise TypeError(f"{type(self).__name__} has no levels")
 
-    def spread(self, votes: Mapping[str, int]) -> float:
+    def spread(self, votes: Mapping[str, float]) -> float:
         """Return the share of votes that the most frequent value did not get."""
         return 1 - max(votes.values()) / sum(votes.values())
 
-    def margin(self, votes: Mapping[str, int], threshold: float) -> float:
-        """Return half the votes by which the first is ahead of the second, at least 0.5."""
-        first, second, *_ = *sorted(votes.values(), reverse=True), 0, 0
-        return max(0.5, (first - second) / 2)
+    def centred(self, shares: Mapping[str, float], threshold: float) -> Mapping[str, float]:
+        """Return them as they are."""
+        return shares
 
     def of_json(self, data: Any) -> Value:
         """Return the value as it is."""

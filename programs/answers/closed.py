@@ -129,17 +129,21 @@ class ClosedLabel(BaseAnswer):
         """Return the share of the votes cast that went to the label."""
         return agreement(votes, value)
 
-    def spread(self, votes: Mapping[str, int]) -> float:
+    def spread(self, votes: Mapping[str, float]) -> float:
         """Return the entropy of votes over that of an even spread over all labels."""
         total = sum(votes.values())
         shares = [count / total for count in votes.values() if count]
         return abs(sum(share * math.log(share) for share in shares)) / math.log(len(self.labels))
 
-    def margin(self, votes: Mapping[str, int], threshold: float) -> float:
-        """Return how many votes the positive side is away from the point between the two verdicts."""
-        positive = sum(count for name, count in votes.items() if name in self.positive)
-        between = threshold - 0.5 if threshold >= 1 else threshold * sum(votes.values())
-        return abs(positive - between)
+    def centred(self, shares: Mapping[str, float], threshold: float) -> Mapping[str, float]:
+        """Return the shares; those of the positive labels together are moved so that ``threshold`` lies at one half."""
+        positive = sum(share for name, share in shares.items() if name in self.positive)
+        if not 0 < positive < 1:
+            return shares
+        low = positive < threshold
+        moved = positive / (2 * threshold) if low else 1 - (1 - positive) / (2 * (1 - threshold))
+        scale = {True: moved / positive, False: (1 - moved) / (1 - positive)}
+        return {name: share * scale[name in self.positive] for name, share in shares.items()}
 
     def cell(self, given: str) -> Any:
         """Return the label that a cell names; capitals do not matter where labels differ without them."""

@@ -105,13 +105,13 @@ class Preference(OneLabel):
         now = self.combine(votes, sampling)
         return all(self.combine(Counter(votes) + more, sampling) == now for more in _further(left))
 
-    def spread(self, votes: Mapping[str, int]) -> float:
+    def spread(self, votes: Mapping[str, float]) -> float:
         """Return the share of votes that the most frequent one did not get."""
         return BaseAnswer.spread(self, votes)
 
-    def margin(self, votes: Mapping[str, int], threshold: float) -> float:
-        """Return half the votes by which the first is ahead of the second, at least 0.5."""
-        return BaseAnswer.margin(self, votes, threshold)
+    def centred(self, shares: Mapping[str, float], threshold: float) -> Mapping[str, float]:
+        """Return them as they are."""
+        return BaseAnswer.centred(self, shares, threshold)
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
         """Return whether people prefer the first."""

@@ -153,12 +153,12 @@ class _Combined(Protocol):
         """Return how far the votes agree with ``value``, 0 to 1; ``None`` without a value or a vote."""
         ...
 
-    def spread(self, votes: Mapping[str, int]) -> float:
+    def spread(self, votes: Mapping[str, float]) -> float:
         """Return how far votes (by :meth:`Answer.text`) differ: 0 if all are the same, 1 at most."""
         ...
 
-    def margin(self, votes: Mapping[str, int], threshold: float) -> float:
-        """Return how many votes a unit is away from another outcome, at least 0.5."""
+    def centred(self, shares: Mapping[str, float], threshold: float) -> Mapping[str, float]:
+        """Return shares of votes, moved so that the share from which a unit is positive lies at one half."""
         ...
 
 

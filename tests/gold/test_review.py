@@ -67,20 +67,61 @@ def names(place: Path, found: Any) -> list[str]:
 def test_the_least_sure_come_first(tmp_path: Path) -> None:
     found = candidates(read_judged(run_file(tmp_path), FECT), FECT)
     assert names(tmp_path, found) == ["open", "even", "close"]
-    assert [one.reasons for one in found] == [("no verdict",), ("split",), ("split",)]
-    assert [round(one.split, 3) for one in found] == [1.0, 0.971, 0.722]
-    assert [one.margin for one in found] == [2.5, 0.5, 1.5]
+    assert [one.reasons for one in found] == [("no verdict",), ("judge wavers",), ("judge wavers",)]
+    assert [round(one.worth, 3) for one in found] == [1.0, 0.971, 0.722]
 
 
 def test_with_gold_also_what_differs_from_it(tmp_path: Path) -> None:
     judged = read_judged(run_file(tmp_path), FECT)
     gold = {case.id: case for case in Gold.of(ROWS, FECT).cases}
     found = candidates(judged, FECT, gold)
-    assert names(tmp_path, found) == ["open", "even", "close", "wrong"]
-    assert [one.reasons for one in found[1:]] == [("split",), ("split",), ("differs from gold",)]
+    assert names(tmp_path, found) == ["wrong", "even", "close", "open"]
+    wavers = ("judge wavers",)
+    assert [one.reasons for one in found] == [("differs from gold",), wavers, wavers, ("no verdict",)]
 
 
-def test_equal_splits_are_ordered_by_the_distance_to_the_threshold(tmp_path: Path) -> None:
+HALVES = {TRUE: 0.5, FALSE: 0.5}
+
+
+@pytest.mark.parametrize(
+    ("ratings", "gold", "unit", "worth", "why"),
+    [
+        ("", None, {"label": TRUE, "votes": {TRUE: 5}}, 0.0, []),
+        ("", None, {"label": TRUE, "votes": {TRUE: 3, FALSE: 2}}, 0.971, ["judge wavers"]),
+        ("", None, {"label": TRUE, "votes": {TRUE: 1}, "probabilities": HALVES}, 1.0, ["judge wavers"]),
+        ("", None, {"label": TRUE, "votes": {TRUE: 1}, "probabilities": {TRUE: 1.0}}, 0.0, []),
+        ("", FALSE, {"label": TRUE, "votes": {TRUE: 5}}, 1.0, ["differs from gold"]),
+        ("", TRUE, {"label": TRUE, "votes": {TRUE: 3, FALSE: 2}}, 0.722, ["judge wavers"]),
+        ("tff", FALSE, None, 0.918, ["raters differ"]),
+        ("tff", FALSE, {"label": FALSE, "votes": {FALSE: 5}}, 0.811, ["raters differ"]),
+        ("tff", FALSE, {"label": TRUE, "votes": {TRUE: 5}}, 1.0, ["raters differ", "differs from gold"]),
+        ("fff", FALSE, {"label": TRUE, "votes": {TRUE: 5}}, 0.811, ["differs from gold"]),
+        ("", None, {"label": None, "votes": {}}, 1.0, ["no verdict"]),
+    ],
+)
+def test_a_label_is_worth_what_people_and_judge_are_at_odds(
+    ratings: str, gold: str | None, unit: dict[str, Any] | None, worth: float, why: list[str], tmp_path: Path
+) -> None:
+    said = {f"rater {n}": ({"t": TRUE, "f": FALSE}[one],) for n, one in enumerate(ratings)}
+    known = {"a": Case(inputs={}, gold=None if gold is None else (gold,), ratings=said)}
+    line = {"id": "a", "status": "verdict", "units": [unit], "sampling": {"samples": 5, "threshold": 3}}
+    write_jsonl([line] if unit else [], tmp_path / "run.jsonl")
+    judged = read_judged(tmp_path / "run.jsonl", FECT) if unit else []
+    found = {one.case: (round(one.worth, 3), list(one.reasons)) for one in candidates(judged, FECT, known)}
+    assert found.get("a", (0.0, [])) == (worth, why)
+
+
+@given(st.floats(0.001, 0.999), st.floats(0.01, 0.99))
+def test_a_share_at_the_threshold_is_one_half_and_sides_stay(positive: float, threshold: float) -> None:
+    moved = FECT.answer.centred({FALSE: positive, TRUE: 1 - positive}, threshold)
+    assert sum(moved.values()) == pytest.approx(1)
+    assert FECT.answer.centred({FALSE: threshold, TRUE: 1 - threshold}, threshold)[FALSE] == pytest.approx(
+        0.5
+    )
+    assert (moved[FALSE] >= 0.5 - 1e-9) == (positive >= threshold) or positive == pytest.approx(threshold)
+
+
+def test_the_nearer_to_the_threshold_the_more_a_label_is_worth(tmp_path: Path) -> None:
     file = run_file(tmp_path, sampling={"samples": 5, "threshold": 4})
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     lines[0]["units"][0]["votes"] = {TRUE: 4, FALSE: 1}  # 1 of the 4 it takes
@@ -159,17 +200,17 @@ def test_from_a_run_to_ratings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     command = ("gold", "review", "fect", "--verdicts", file, "--rater", "ann")
     done = cli(*command, "--gold", "claims.jsonl", "--output", "review.csv")
     assert done.code == 0, done.err
-    assert "4 of 5 judged units are candidates; 1 rows failed and are passed over" in done.out
+    assert "4 units to review, 5 were judged; failed rows, which are passed over: 1" in done.out
     lines = lines_of(tmp_path / "review.csv")
-    assert [(line["input:claim"], line["why"], line["split"], line["votes"]) for line in lines] == [
-        ("open", "no verdict", "1.000", ""),
-        ("even", "split", "0.971", "3 to 2"),
-        ("close", "split", "0.722", "4 to 1"),
-        ("wrong", "differs from gold", "0.000", "5"),
+    assert [(line["input:claim"], line["why"], line["worth"], line["votes"]) for line in lines] == [
+        ("wrong", "differs from gold", "1.000", "5"),
+        ("even", "judge wavers", "0.722", "3 to 2"),
+        ("close", "judge wavers", "0.469", "4 to 1"),
+        ("open", "no verdict", "0.000", ""),
     ]
     # nothing on a line leads the person who labels it
     assert not any(label in (line["why"], line["votes"]) for line in lines for label in FECT.answer.labels)
-    for line, label in zip(lines, [TRUE, FALSE, "", FALSE], strict=True):
+    for line, label in zip(lines, [FALSE, FALSE, "", TRUE], strict=True):
         line["rater:ann"] = label
     with (tmp_path / "review.csv").open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list(lines[0]))
@@ -262,7 +303,7 @@ def test_prompts_of_a_search_that_differ_show_where_a_label_says_most() -> None:
     found = {one.case: one.reasons for one in candidates(judged, FECT, known)}
     assert found == {
         "unusable": ("no verdict",),
-        "divided": ("split", "differs from gold"),
-        "chosen was not asked": ("split", "differs from gold"),
+        "divided": ("judge wavers", "differs from gold"),
+        "chosen was not asked": ("judge wavers", "differs from gold"),
     }
-    assert list(found) == ["unusable", "divided", "chosen was not asked"]
+    assert list(found) == ["chosen was not asked", "divided", "unusable"]
