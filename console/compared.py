@@ -25,7 +25,7 @@ def sheets(comparison: Comparison) -> list[Table]:
 
 def cost_line(comparison: Comparison) -> str:
     """Return what was spent, in words."""
-    names = ("calls", "replayed", "input_tokens", "output_tokens", "cost", "unpriced")
+    names = ("calls", "replayed", "input_tokens", "output_tokens", "cached_tokens", "cost", "unpriced")
     return spend_line({name: sum(one.spend[name] for one in comparison.contenders) for name in names})
 
 

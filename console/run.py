@@ -13,6 +13,7 @@ from ..gold.new_rows import Source
 from ..jobs.estimate import Estimate, free
 from ..jobs.measuring import part_of
 from ..keeping.loading import LoadedJudge
+from ..report.scores import taken_words
 from ..runs.runner import Plan, RunSettings, Summary, run_judge
 from .approving import Bill, agree, approve
 from .common import Bar, budget_of, loaded_of, mapping_of
@@ -125,7 +126,7 @@ def _result(options: RunOptions, loaded: LoadedJudge, summary: Summary) -> Resul
         *([f"{summary.beside} rows of the input hold nothing for this judge"] if summary.beside else []),
         *([_rejected(summary)] if summary.rejected else []),
         *summary.lines,
-        f"{spend['calls']} calls, {spend['input_tokens'] + spend['output_tokens']} tokens, {spend['cost']:.4f} USD",
+        taken_words(spend),
     )
     line, (code, notes) = f"{loaded.name}: " + "; ".join(parts), _ended(options, summary)
     if options.output == "-":  # standard output has the rows, and nothing else

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..arguments.serve import ServeOptions
 from ..engines.channel import CallContext
 from ..errors import UsageError
+from ..report.scores import spend_line
 from ..runs.serving import Serving, application
 from .common import budget_of, loaded_of
 from .listening import listen
@@ -24,11 +25,9 @@ def run(options: ServeOptions) -> Result:
         remark(loaded.note)
     serving = Serving(loaded=loaded, token=token, most=options.max_cases, largest=options.max_body)
     listen(application(serving), options.host, options.port, f"{loaded.name} with {loaded.model.name} at")
-    spend = loaded.context.ledger.spend()
-    tokens = spend.input_tokens + spend.output_tokens
+    spend = loaded.context.ledger.spend().to_json()
     return Result(
-        data={"judge": loaded.name, "model": loaded.model.name, "spend": spend.to_json()},
-        body=[f"spent: {spend.calls} calls, {tokens} tokens, {spend.cost:.4f} USD"],
+        data={"judge": loaded.name, "model": loaded.model.name, "spend": spend}, body=[spend_line(spend)]
     )
 
 

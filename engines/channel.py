@@ -372,6 +372,7 @@ def _taken(answer: Answer) -> Spend:
         calls=1,
         input_tokens=answer.input_tokens,
         output_tokens=answer.output_tokens,
+        cached_tokens=answer.cached_tokens,
         cost=answer.cost or 0.0,
         unpriced=int(answer.cost is None),
     )

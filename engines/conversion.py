@@ -49,6 +49,7 @@ def answer_of(
         finish_reason=response.finish_reason,
         input_tokens=usage.input_tokens or 0,
         output_tokens=usage.output_tokens or 0,
+        cached_tokens=usage.cache_read_tokens or 0,
         cost=cost,
         model=response.model,
         probabilities=probabilities,

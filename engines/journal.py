@@ -53,6 +53,7 @@ class Answer:
     finish_reason: str = "stop"
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
     cost: float | None = None
     model: str = ""
     probabilities: Sequence[Mapping[str, float]] = ()
@@ -66,7 +67,13 @@ class Answer:
         """Rebuild the answer that :meth:`to_json` gave. Raises ``TypeError`` on anything else."""
         answer = cls(**data)
         shares = (share for one in answer.probabilities for share in one.values())
-        numbers = (answer.input_tokens, answer.output_tokens, answer.cost or 0.0, *shares)
+        numbers = (
+            answer.input_tokens,
+            answer.output_tokens,
+            answer.cached_tokens,
+            answer.cost or 0.0,
+            *shares,
+        )
         if not isinstance(answer.text, str) or not all(isinstance(number, int | float) for number in numbers):
             raise TypeError("not an answer")
         return answer

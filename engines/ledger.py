@@ -28,6 +28,8 @@ class Spend:
         failures: requests that gave up.
         input_tokens: as the endpoint reported them.
         output_tokens: as the endpoint reported them.
+        cached_tokens: input that the endpoint had kept from an earlier request, and bills at less; Anthropic counts it
+            beside the input, others within.
         cost: US dollars, over the calls whose price is known.
         unpriced: calls whose price is not known.
     """
@@ -39,6 +41,7 @@ class Spend:
     failures: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
     cost: float = 0.0
     unpriced: int = 0
 

@@ -178,7 +178,7 @@ def _consistency(judges: Sequence[Mapping[str, Any]]) -> list[Part]:
 
 
 def _cost(spends: Sequence[Mapping[str, Any]]) -> Section:
-    names = ("calls", "replayed", "input_tokens", "output_tokens", "cost", "unpriced")
+    names = ("calls", "replayed", "input_tokens", "output_tokens", "cached_tokens", "cost", "unpriced")
     total = {name: sum(one.get(name, 0) for one in spends) for name in names}
     return Section(name="cost", title="What it cost", parts=(Lines(texts=(spend_line(total),)),))
 

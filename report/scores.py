@@ -7,7 +7,15 @@ from typing import Any
 
 from .table import Table, table
 
-__all__ = ["OFFLINE", "confusion_table", "counts_line", "metric_cell", "scores_table", "spend_line"]
+__all__ = [
+    "OFFLINE",
+    "confusion_table",
+    "counts_line",
+    "metric_cell",
+    "scores_table",
+    "spend_line",
+    "taken_words",
+]
 
 OFFLINE = "engine: offline, an evidence reader and not a language model; --model names a real one"
 
@@ -52,10 +60,17 @@ def counts_line(name: str, counts: Mapping[str, Any]) -> str:
     )
 
 
+def taken_words(spend: Mapping[str, Any]) -> str:
+    """Return calls, tokens and cost in words."""
+    tokens = spend["tokens"] if "tokens" in spend else spend["input_tokens"] + spend["output_tokens"]
+    total = (spend.get("by_purpose") or {}).get("total") or spend
+    cached = f" ({total['cached_tokens']} from the provider's cache)" if total.get("cached_tokens") else ""
+    return f"{spend['calls']} calls, {tokens} tokens{cached}, {spend['cost']:.4f} USD"
+
+
 def spend_line(spend: Mapping[str, Any]) -> str:
     """Return calls, tokens and cost in words, and what was paid before."""
-    tokens = spend["tokens"] if "tokens" in spend else spend["input_tokens"] + spend["output_tokens"]
-    parts = [f"spent: {spend['calls']} calls, {tokens} tokens, {spend['cost']:.4f} USD"]
+    parts = [f"spent: {taken_words(spend)}"]
     if spend.get("unpriced"):
         parts.append(f"the price of {spend['unpriced']} calls is not known")
     if spend.get("replayed"):

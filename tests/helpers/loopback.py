@@ -107,6 +107,7 @@ class Loopback:
         retry_after: the header of 429 and 503 answers; ``None`` leaves it out.
         logprobs: body -> what a reply says of its tokens, ``None`` for nothing.
         refuses: body -> why such a request is refused with 400, empty if it is not.
+        cached: how many of the 100 tokens of each request it says to have kept from an earlier one.
     """
 
     def __init__(
@@ -119,8 +120,9 @@ class Loopback:
         thoughts: str | None = None,
         logprobs: Callable[[dict[str, Any]], Any] = lambda body: None,
         refuses: Callable[[dict[str, Any]], str] = lambda body: "",
+        cached: int = 0,
     ) -> None:
-        self.refuses, self.logprobs = refuses, logprobs
+        self.refuses, self.logprobs, self.cached = refuses, logprobs, cached
         self.thoughts = thoughts
         self.answers, self.faults, self.delay, self.retry_after = answers, faults or {}, delay, retry_after
         self.hits: list[Hit] = []
@@ -264,7 +266,12 @@ class _Handler(BaseHTTPRequestHandler):
                 "created": 1,
                 "model": hit.body.get("model"),
                 "choices": [] if hit.fault == "choiceless" else [choice],
-                "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+                "usage": {
+                    "prompt_tokens": 100,
+                    "completion_tokens": 10,
+                    "total_tokens": 110,
+                    "prompt_tokens_details": {"cached_tokens": loop.cached},
+                },
             }
         ).encode()
         if hit.fault == "truncated":

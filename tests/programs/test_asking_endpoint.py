@@ -40,6 +40,15 @@ def test_a_healthy_server_is_believed(serve: Serve) -> None:
     assert server.hits[0].authorization == "Bearer none"
 
 
+def test_what_a_provider_had_cached_is_counted_and_costs_less(serve: Serve) -> None:
+    plain, cached = asker(serve()), asker(serve(cached=80))
+    for judge in (plain, cached):
+        usage = judge.ask(CASES[0]).usage
+        assert usage == spend(judge)
+    assert (usage.input_tokens, usage.cached_tokens) == (100, 80)
+    assert spend(cached).cost < spend(plain).cost
+
+
 def test_what_a_model_thought_is_beside_its_answer(serve: Serve) -> None:
     server = serve(thoughts="[[ ## factual ## ]]\nTrue and False")
     assert all(right(verdict, n) for n, verdict in enumerate(asker(server).ask_all(CASES[:6])))
