@@ -16,7 +16,7 @@ from .judges import COMPLETION, EXPORT, JUDGES
 from .new import NEW
 from .report import REPORT
 from .review import REVIEW
-from .run import RUN
+from .run import JOIN, RUN
 from .serve import SERVE
 from .table import FIVE, THREE, TRAINING
 
@@ -28,6 +28,7 @@ COMMANDS: tuple[Command, ...] = (
     COMPILE,
     EVALUATE,
     RUN,
+    JOIN,
     SERVE,
     COMPARE,
     GATE,

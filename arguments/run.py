@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import AskedOptions, RowOptions, share
+from .groups import AskedOptions, Form, RowOptions, share
 from .options import flag, option, positional
 
-__all__ = ["RUN", "RunOptions"]
+__all__ = ["JOIN", "RUN", "JoinOptions", "RunOptions"]
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, _, of = text.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no shard: write 2/4 for the second of four")
+    return int(number), int(of)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +54,13 @@ class RunOptions(AskedOptions, RowOptions):
         "reject",
         choices=("reject", "stop"),
         help="set a row that cannot be used aside, with the reason, and judge the others (default), or stop",
+    )
+    shard: tuple[int, int] | None = option(
+        "--shard",
+        type=_shard,
+        metavar="I/N",
+        help="judge the I-th of N parts of the rows, by their hash, into a file of its own (OUTPUT-I-of-N.jsonl); "
+        "jurist join puts the files together",
     )
     unordered: bool = flag("--unordered", help="write lines as they come, not in the order of the input")
     stopping: Literal["settled", "all"] = option(
@@ -96,5 +111,33 @@ examples:
 
 With a real model calls, tokens and cost are estimated first, and above 1000 calls or 1 USD you are asked, or have
 said --yes. After a limit, Ctrl-C or a crash, --resume judges the rows that are left; no finished row is paid twice.
+""",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinOptions(Form):
+    """Of ``jurist join``."""
+
+    shards: tuple[str, ...] = positional(
+        "F-I-of-N.jsonl", nargs="+", help="the output of each jurist run --shard"
+    )
+    output: str = option(
+        "--output", required=True, metavar="F", help="where the lines go: .jsonl, .csv or .parquet"
+    )
+
+
+JOIN = Command(
+    name="join",
+    does="join.run",
+    options=JoinOptions,
+    help="Join the outputs of jurist run --shard: the lines of one run, in the order of the input.",
+    examples="""\
+examples:
+  jurist run fect --input claims.jsonl --output verdicts.jsonl --shard 1/2
+  jurist run fect --input claims.jsonl --output verdicts.jsonl --shard 2/2
+  jurist join verdicts-*-of-2.jsonl --output verdicts.jsonl
+
+Exit code 3: a shard is not finished, and its rows are not all there.
 """,
 )

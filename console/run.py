@@ -15,6 +15,7 @@ from ..jobs.measuring import part_of
 from ..keeping.loading import LoadedJudge
 from ..report.scores import taken_words
 from ..runs.runner import Plan, RunSettings, Summary, run_judge
+from ..runs.shards import WHOLE, Shard
 from .approving import Bill, agree, approve
 from .common import Bar, budget_of, loaded_of, mapping_of
 from .printing import Result, remark
@@ -24,6 +25,9 @@ __all__ = ["run"]
 
 def run(options: RunOptions) -> Result:
     """Judge rows; exit code 3 if too many are unusable, 1 if a limit left some."""
+    if options.shard is not None and options.output != "-":
+        own = Shard(*options.shard).path(Path(options.output))
+        options = replace(options, output=str(own))
     going_on = options.resume or options.retry_failed
     if options.output == "-" and going_on:
         raise UsageError(
@@ -74,6 +78,7 @@ def _settings(options: RunOptions) -> RunSettings:
         rejects=None if options.rejects is None else Path(options.rejects),
         keep=None if named == ("all",) else () if named == ("none",) else named,
         ordered=not options.unordered,
+        shard=Shard(*options.shard) if options.shard else WHOLE,
     )
 
 

@@ -17,27 +17,21 @@ from typing import Any, TextIO
 
 from ..cases import Case
 from ..engines.meter import Budget
-from ..errors import (
-    BudgetExhausted,
-    CheckpointError,
-    GoldError,
-    ModelError,
-    StopRequested,
-    UsageError,
-)
+from ..errors import BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
 from ..gold.columns import Rejects
 from ..gold.new_rows import NewRow, Source
 from ..keeping.loading import LoadedJudge
-from ..keeping.locking import alone
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import collect, flow
 from .changes import Changes
 from .collecting import seldom_collected
 from .feeding import Feed
-from .formats import Lines, check_name, flat, lines_in, lines_to
+from .formats import Lines, flat, lines_in, lines_to
 from .lines import kept_name, known_of, line_of, said_of
 from .ordering import AsTheyCome, InOrder, Order
+from .outputs import checkpoint_of, claimed
+from .shards import WHOLE, Shard
 from .state import Known, RunState, Seen
 from .summary import Counts, Summary
 from .survey import OnBadRow, Survey
@@ -58,6 +52,7 @@ class RunSettings:
         rejects: the file for those that are set aside; default: beside the output.
         keep: columns of the input that travel into the output; ``None`` for all that are not judged.
         ordered: whether lines stand in the order of the input, or as they come.
+        shard: which rows of the input are judged; default: all.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -68,6 +63,12 @@ class RunSettings:
     rejects: Path | None = None
     keep: Sequence[str] | None = None
     ordered: bool = True
+    shard: Shard = WHOLE
+
+    @property
+    def going_on(self) -> bool:
+        """Whether it continues an earlier run."""
+        return self.resume or self.retry_failed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,8 +106,7 @@ class _Running:
         """Return how it is started: its checkpoint stands beside the output, and goes with it."""
         if self.output is None:
             return Start()
-        root = self.output.with_name(f".{self.output.name}.jurist")
-        return Start(root=root, resume=settings.resume or settings.retry_failed, fresh=settings.fresh)
+        return Start(root=checkpoint_of(self.output), resume=settings.going_on, fresh=settings.fresh)
 
 
 def run_judge(
@@ -142,51 +142,11 @@ def run_judge(
     if not isinstance(output, Path):
         work = _Running(output=None, stamp=stamp, budget=settings.budget)
         return _paid(work, judge, source, output, settings, on_begin, on_row)
-    check_name(output)
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(output):
-            _check_free(output, source, settings)
-            kept = output if output.is_file() or not output.exists() else None
-            work = _Running(output=kept, stamp=stamp, budget=settings.budget)
-            return _paid(work, judge, source, output, settings, on_begin, on_row)
-    except OSError as error:
-        hint = "name a file that can be written, or make room and add --resume"
-        raise UsageError(f"{output}: {error.strerror or error}", hint=hint) from error
-
-
-def _check_free(output: Path, source: Source, settings: RunSettings) -> None:
-    if output.is_dir():
-        raise UsageError(f"{output} is a folder", hint="name a file")
-    read = Path(source.name).resolve()
-    if read in (output.resolve(), *output.resolve().parents) and (read.is_dir() or read.is_file()):
-        raise UsageError(f"{output} is part of the input {source.name}", hint="name an output elsewhere")
-    new = not output.exists()
-    output.open("ab").close()  # before anything is asked
-    if new:
-        output.unlink()
-    going_on = settings.resume or settings.retry_failed
-    if output.is_file() and output.stat().st_size and not going_on:
-        raise UsageError(f"{output} exists", hint="add --resume to continue it, or name another file")
-
-
-@contextmanager
-def _alone(output: Path) -> Iterator[None]:
-    """Keep other runs off the output from before it is read until the last line is written.
-
-    Without it, a second run with ``--resume`` would pay for the same rows, and replace the file while the first
-    still writes its paid lines into the old one. Devices and pipes are nobody's to continue.
-    """
-    if output.exists() and not output.is_file():
-        yield
-        return
-    with alone(output) as free:
-        if not free:
-            raise CheckpointError(
-                f"another process is writing {output}",
-                hint="wait until it has ended, or name another output file",
-            )
-        yield
+    with claimed(output, [source.name], going_on=settings.going_on):
+        kept = output if output.is_file() or not output.exists() else None
+        work = _Running(output=kept, stamp=stamp, budget=settings.budget)
+        summary = _paid(work, judge, source, output, settings, on_begin, on_row)
+    return summary
 
 
 def _paid(
@@ -199,7 +159,8 @@ def _paid(
     on_row: Callable[[], None],
 ) -> Summary:
     beside = work.output and work.output.with_name(f"{work.output.stem}.rejected.jsonl")
-    rejected = settings.rejects or beside
+    first = settings.shard.first
+    rejected = settings.rejects or beside if first else None  # the others count them only
     with ExitStack() as stack:
         stack.enter_context(seldom_collected())
         job = stack.enter_context(paying(work, work.start(settings)))
@@ -209,7 +170,7 @@ def _paid(
         rejects = stack.enter_context(Rejects(rejected))
         if work.output is not None and work.output.is_file():
             state.load(_lines_of_before(work.output, work.stamp))
-        survey = Survey(source=source, rejects=rejects, on_bad_row=settings.on_bad_row)
+        survey = Survey(source=source, rejects=rejects, on_bad_row=settings.on_bad_row, shard=settings.shard)
         plan = _planned(survey, state, job, settings)
         on_begin(plan)
         asker = replace(judge, context=job.contexts["judge"]).asker()
@@ -221,6 +182,8 @@ def _paid(
             summary,
             spend=job.ledger.spend().to_json(),
             changes=plan.changes if plan.rows is not None else summary.changes,
+            beside=survey.beside if first else 0,
+            rejected=rejects.count if first else 0,
             rejects=str(rejected or "") if rejects.count else "",
             left_out=tuple(sorted(lines.left_out)),
         )
@@ -275,13 +238,17 @@ def _written(
         finally:  # whatever ended the run: what is known need not wait any more
             order.flush()
             lines.close()
-        if part is not None and isinstance(output, Path) and part.stat().st_size:
+        if part is not None and isinstance(output, Path) and (part.stat().st_size or survey.empty):
             part.replace(output)
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
-        elif new and isinstance(output, Path) and output.is_file() and not output.stat().st_size:
+        elif new and not survey.empty and isinstance(output, Path) and _nothing_in(output):
             output.unlink()
+
+
+def _nothing_in(output: Path) -> bool:
+    return output.is_file() and not output.stat().st_size
 
 
 class _Run:
@@ -325,8 +292,6 @@ class _Run:
         found = replace(
             self._counts.summary(survey.rows),
             unread=not survey.whole,
-            beside=survey.beside,
-            rejected=survey.rejects.count,
             **stopped,
         )
         once = survey.whole and not survey.source.can_be_read_again

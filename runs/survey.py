@@ -11,6 +11,7 @@ from ..errors import GoldError
 from ..gold.columns import Rejects
 from ..gold.expanding import nothing_for
 from ..gold.new_rows import BadRow, NewRow, OtherRow, Source, no_rows
+from .shards import WHOLE, Shard
 from .state import RunState, Seen
 
 __all__ = ["OnBadRow", "Survey"]
@@ -32,7 +33,9 @@ class Survey:
         source: the input.
         rejects: takes the rows that cannot be used.
         on_bad_row: whether such a row ends the work.
+        shard: which of the cases are judged here; the first counts the rest of the input.
         rows: cases to judge: mostly one a row.
+        elsewhere: cases that other shards judge.
         beside: rows in which nothing concerns the judge.
         whole: whether that is all there is.
         shown: a few cases.
@@ -42,7 +45,9 @@ class Survey:
     source: Source
     rejects: Rejects
     on_bad_row: OnBadRow
+    shard: Shard = WHOLE
     rows: int = 0
+    elsewhere: int = 0
     beside: int = 0
     whole: bool = False
     shown: list[Case] = field(default_factory=list)
@@ -69,6 +74,8 @@ class Survey:
                 self._reject(row)
             elif isinstance(row, OtherRow):
                 self.beside += 1
+            elif not self.shard.has(row.case.id):
+                self.elsewhere += 1
             else:
                 noted.append((row.row, row.part, row.case.id))
                 self._count(row)
@@ -78,12 +85,18 @@ class Survey:
                 yield row
         state.see(noted)
         self.whole = True
-        if not self.rows:
+        if not self.rows and not self.elsewhere:
             raise self._nothing()
 
     def again(self) -> Iterator[NewRow]:
         """Return the rows once more."""
-        return (row for row in self.source.rows() if isinstance(row, NewRow))
+        rows = (row for row in self.source.rows() if isinstance(row, NewRow))
+        return (row for row in rows if self.shard.has(row.case.id))
+
+    @property
+    def empty(self) -> bool:
+        """Whether all rows are judged elsewhere."""
+        return self.whole and not self.rows
 
     def _count(self, row: NewRow) -> None:
         self.rows += 1
@@ -95,7 +108,8 @@ class Survey:
         if self.on_bad_row == "stop":
             raise row.error
         self.rejects.add(row.error, row.content)
-        if not self.rows and not self.source.can_be_read_again and self.rejects.count >= _HOPELESS:
+        hopeless = not self.rows and not self.elsewhere and self.rejects.count >= _HOPELESS
+        if hopeless and not self.source.can_be_read_again:
             raise self._nothing()
 
     def _nothing(self) -> GoldError:

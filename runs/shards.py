@@ -1,0 +1,137 @@
+"""The rows of one input parted among several runs, and their lines put together again.
+
+Which run judges a row is told by the hash of what is judged, so that each row belongs to exactly one of them, equal
+rows to the same, and rows that are added or moved change nothing for the others.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+from .formats import check_name, flat, lines_in, lines_to
+
+__all__ = ["WHOLE", "Shard", "join"]
+
+_NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")
+_RUN = ("judge", "artifact", "model", "judge_model", "strictness", "sampling")
+_Line = tuple[tuple[int, int], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several runs.
+
+    Attributes:
+        number: which, from 1.
+        of: how many there are.
+    """
+
+    number: int
+    of: int
+
+    def has(self, case_id: str) -> bool:
+        """Whether a case is judged here."""
+        return int(case_id, 16) % self.of == self.number - 1
+
+    @property
+    def first(self) -> bool:
+        """Whether rows that no run can judge are counted here."""
+        return self.number == 1
+
+    def path(self, output: Path) -> Path:
+        """Return the file of this run, by the name of the output of all: ``out-2-of-4.jsonl`` of ``out.jsonl``.
+
+        Raises:
+            UsageError: the output is no JSONL: columns are those of all rows.
+        """
+        if flat(output):
+            hint = f"name {output.with_suffix('.jsonl').name}, and let jurist join write {output.name}"
+            raise UsageError(f"{output}: a shard is written as JSONL", hint=hint)
+        return output.with_name(f"{output.stem}-{self.number}-of-{self.of}{output.suffix}")
+
+
+WHOLE = Shard(1, 1)
+"""A run that has no others beside it."""
+
+
+def join(shards: Sequence[Path], output: Path) -> int:
+    """Write the lines of all shards into one file, in the order of the input; return how many there are.
+
+    Memory stays flat. CSV and Parquet get the columns of all lines, for which the shards are read twice.
+
+    Args:
+        shards: the files, as :meth:`Shard.path` names them.
+        output: JSONL, CSV or Parquet, by its name; written anew.
+
+    Raises:
+        UsageError: a shard is missing or given twice, its lines are not in the order of the input or of another run,
+            or a row is in two of them.
+        OSError: a file cannot be read or written.
+    """
+    check_name(output)
+    _check_all(shards)
+    columns = dict.fromkeys(name for line in _merged(shards) for name in line) if flat(output) else {}
+    part = output.with_name(f".{output.name}.part")
+    lines, number = lines_to(part, output.name, list(columns)), 0
+    try:
+        for number, line in enumerate(_merged(shards), 1):  # noqa: B007 - the number of the last one
+            lines.write(json.dumps(line, ensure_ascii=False))
+        lines.close()
+        part.replace(output)
+    finally:
+        part.unlink(missing_ok=True)
+    return number
+
+
+def _check_all(shards: Sequence[Path]) -> None:
+    """Refuse anything but each of n shards once."""
+    found = []
+    for path in shards:
+        named = _NAMED.search(path.name)
+        if named is None:
+            raise UsageError(f"{path} is not named as a shard", hint="give files such as out-1-of-4.jsonl")
+        if not path.is_file():
+            raise UsageError(f"{path} does not exist", hint="run that shard first")
+        found.append(Shard(int(named[1]), int(named[2])))
+    of = found[0].of
+    missing = [number for number in range(1, of + 1) if Shard(number, of) not in found]
+    if missing:
+        raise UsageError(f"shard {missing[0]} of {of} is missing", hint="name the files of all shards")
+    if len(found) != of:
+        raise UsageError("a shard is given twice, or is of another run", hint="name the file of each once")
+
+
+def _merged(shards: Iterable[Path]) -> Iterator[dict[str, Any]]:
+    """Return all lines, in the order of the input."""
+    last, run = (0, 0), None
+    for place, line in heapq.merge(*map(_placed, shards), key=lambda found: found[0]):
+        if place == last:
+            raise UsageError(f"row {place[0]} is in two shards", hint="give the shards of one input")
+        told = {name: line.get(name) for name in _RUN}
+        if told != (run := run or told):
+            hint = "give shards of one judge, model and sampling"
+            raise UsageError(f"row {place[0]} was not judged as the rows before", hint=hint)
+        last = place
+        yield line
+
+
+def _placed(path: Path) -> Iterator[_Line]:
+    """Return the lines of one shard, with the number of their row and which of its cases they are about."""
+    last = (0, 0)
+    for number, line in lines_in(path):
+        try:
+            place = int(line["row"]), int(line["part"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"{path}:{number}: not a line of a run", hint="name another file") from error
+        if place <= last:
+            hint = "run that shard again with --resume and without --unordered: nothing is asked again"
+            raise UsageError(f"{path}:{number}: not in the order of the input", hint=hint)
+        last = place
+        yield place, line

@@ -1,0 +1,104 @@
+"""``jurist run --shard`` and ``jurist join``: each row in one shard, and together the very output of one run."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small import cli, read_jsonl, start, write_jsonl
+
+from jurist.cases import case_id
+from jurist.runs.shards import Shard
+
+TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
+FECT = ("run", "fect:basic", "--input", "rows.jsonl", "--output")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def new_rows(numbers: list[int]) -> list[dict[str, Any]]:
+    return [{"id": n, "conversation": TALK, "claim": f"The number {n} was said.", "note": n} for n in numbers]
+
+
+@given(st.dictionaries(st.text(max_size=3), st.text(max_size=5)), st.integers(1, 9))
+def test_every_case_is_judged_by_exactly_one_shard(inputs: dict[str, str], of: int) -> None:
+    assert sum(Shard(number, of).has(case_id(inputs)) for number in range(1, of + 1)) == 1
+
+
+@pytest.mark.parametrize("of", [1, 3, 40])
+@pytest.mark.parametrize("output", ["o.jsonl", "o.csv", "o.parquet"])
+def test_joined_shards_are_the_output_of_one_run(of: int, output: str) -> None:
+    rows = new_rows([*range(12), 3, 5])
+    rows[7]["late"] = "a column that other shards do not have"
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    Path("rows.jsonl").write_text('{"no": "claim"}\n' + text + "not JSON\n", encoding="utf-8")
+    assert cli(*FECT, f"whole-{output}", "--max-unusable", 1).code == 0
+    for number in range(1, of + 1):
+        assert cli(*FECT, "o.jsonl", "--shard", f"{number}/{of}", "--max-unusable", 1).code == 0
+    shards = [f"o-{number}-of-{of}.jsonl" for number in range(of, 0, -1)]
+    done = cli("join", *shards, "--output", output, "--json")
+    assert (done.code, done.json["rows"], done.json["unfinished"]) == (0, 14, [])
+    assert Path(output).read_bytes() == Path(f"whole-{output}").read_bytes()
+    whole = Path(f"whole-{Path(output).stem}.rejected.jsonl")
+    assert Path(f"o-1-of-{of}.rejected.jsonl").read_bytes() == whole.read_bytes()
+    assert len(list(Path().glob("o-*.rejected.jsonl"))) == 1
+
+
+def test_a_shard_that_was_killed_goes_on_without_paying_again(
+    serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    server, concurrency = serve(delay=0.02), 4
+    write_jsonl(Path("rows.jsonl"), new_rows(list(range(80))))
+    on = ("--model", "openai/x", "--api-base", server.url, "--yes", "--concurrency", concurrency)
+    argv = (*FECT, "o.jsonl", *on, "--shard")
+    process = start(*argv, "1/2", cwd=tmp_path)
+    while server.count < 12 and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    early = cli("join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "early.jsonl")
+    assert (early.code, "o-2-of-2.jsonl does not exist; run that shard first" in early.err) == (2, True)
+    assert cli(*argv, "2/2").code == 0
+    early = cli("join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "early.jsonl")
+    assert (early.code, "o-1-of-2.jsonl is not finished; run it with --resume" in early.err) == (3, True)
+    assert cli(*argv, "1/2", "--resume").code == 0
+    assert cli("join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "o.jsonl").code == 0
+    assert [line["id"] for line in read_jsonl(Path("o.jsonl"))] == list(range(80))
+    assert 80 <= server.count <= 80 + concurrency
+
+
+def test_what_is_no_set_of_shards_is_refused() -> None:
+    write_jsonl(Path("rows.jsonl"), new_rows(list(range(9))))
+    for number in (1, 2):
+        assert cli(*FECT, "o.jsonl", "--shard", f"{number}/2").code == 0
+    assert cli(*FECT, "x.jsonl", "--shard", "2/2", "--samples", 3).code == 0
+    write_jsonl(Path("y-2-of-2.jsonl"), read_jsonl(Path("o-1-of-2.jsonl")))
+    write_jsonl(Path("z-2-of-2.jsonl"), reversed(read_jsonl(Path("o-2-of-2.jsonl"))))
+    first = "o-1-of-2.jsonl"
+    for given_, said in (
+        ((first,), "shard 2 of 2 is missing"),
+        ((first, first), "shard 2 of 2 is missing"),
+        ((first, "o-2-of-2.jsonl", "x-2-of-2.jsonl"), "a shard is given twice"),
+        ((first, "x-2-of-2.jsonl"), "was not judged as the rows before"),
+        ((first, "y-2-of-2.jsonl"), "is in two shards"),
+        ((first, "z-2-of-2.jsonl"), "z-2-of-2.jsonl:2: not in the order of the input; run that shard again"),
+        (("rows.jsonl",), "rows.jsonl is not named as a shard"),
+        ((first, "o-2-of-2.jsonl", "--output", first), "is part of the input"),
+    ):
+        done = cli("join", "--output", "all.jsonl", *given_)
+        assert (done.code, said in done.err) == (2, True), done.err
+        assert not Path("all.jsonl").exists()
+    for shard in ("0/2", "3/2", "1", "a/b"):
+        assert cli(*FECT, "n.jsonl", "--shard", shard).code == 2
+    flat = cli(*FECT, "n.csv", "--shard", "1/2")
+    assert (flat.code, "let jurist join write n.csv" in flat.err) == (2, True)
