@@ -2,16 +2,17 @@
 
     python benchmarks/optimizers.py                   # every optimizer, 9 unseen worlds with strong effects
     python benchmarks/optimizers.py --optimizers race gepa --families strong weak null --seeds 18
-    python benchmarks/optimizers.py --optimizers race opro --seeds 3 --out runs.jsonl
+    python benchmarks/optimizers.py --optimizers race opro --seeds 3 --calls 300 1000 --out runs.jsonl
 
 Settings of the optimizers were chosen on worlds with even seeds; these are the odd ones from 201. A family is a
 kind of world: strong or weak effects, criteria that make each other superfluous, few positives and F1, 40 labels, wrong
 labels, a poor proposer, rewrites that harm, demonstrations that help, and the null, in which nothing helps.
 Each finished run is one line of ``--out``, and a run that is there is not made again, so
-that an interrupted benchmark goes on where it was. Reported is what a user would get
-if the job ended at that moment: the exact expected value, on unseen items, of the prompt that
-the board would choose. A level is *kept* from the call on after which the choice never falls below it again.
-The last table has the paired differences to the first optimizer, with standard errors over worlds.
+that an interrupted benchmark goes on where it was. Reported is what a user would get of a budget of so many calls:
+the exact expected value, on unseen items, of the prompt that is chosen in the end. Levels are counted in the run of the
+largest budget, by what the board would choose if it ended at that moment; one is *kept* from the call on after
+which the choice never falls below it again. The last table has the paired differences to the first optimizer, with
+standard errors over worlds.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the matrices are small, and the processes several
 
 from simulator import JUDGE, World, WorldJob, connected  # type: ignore[import-not-found]  # beside this file
 
@@ -41,17 +44,8 @@ from jurist.optimizers.objective import Outcome
 from jurist.optimizers.registry import OPTIMIZERS, make
 
 LEVELS = (0.85, 0.90, 0.93, 0.95)
-AT = (300, 1000, 2000, 4000, 8000)
-BUDGETS: Mapping[str, int] = {
-    "race": 4000,
-    "opro": 4000,
-    "opro-paper": 8000,
-    "gepa": 5000,
-    "mipro": 4000,
-    "copro": 4000,
-}
-OTHERS = 3000  # calls of every optimizer that is not in BUDGETS
-EVERY = 10  # answers after which a board is looked at again
+AT = (300, 1000, 2000, 4000)
+LOOKS = 100  # times that the choice is looked at in a run
 LONG: Mapping[str, Mapping[str, Any]] = {  # the budget shall end it, not its patience
     **{name: {"steps": 10**6, "patience": 10**6} for name in ("race", "opro", "fewshot")},
     "opro-paper": {"steps": 10**6},
@@ -120,13 +114,13 @@ def run(name: str, family: str, seed: int, calls: int) -> dict[str, Any]:
     world = World(seed=seed, **kind.world)
     context = CallContext(ledger=Ledger(), meter=Meter(Budget(calls=calls)), journal=Journal())
     watched = Watched(world=world, metric=kind.metric, context=context)
-    original, recorded = Board.record, 0
+    original, recorded, every = Board.record, 0, max(1, calls // LOOKS)
 
     def record(board: Board, *way: Any) -> Outcome:
         nonlocal recorded
         outcome = original(board, *way)
         recorded += 1
-        if recorded % EVERY == 0:
+        if recorded % every == 0:
             watched.note(board, job)
         return outcome
 
@@ -158,6 +152,7 @@ def run(name: str, family: str, seed: int, calls: int) -> dict[str, Any]:
         "tokens": context.meter.tokens,
         "candidates": len(result.board.candidates),
         "ideal": world.accuracy(world.ideal()),
+        "value": watched.points[-1][2],
         "points": watched.points,
     }
 
@@ -170,15 +165,18 @@ def main() -> int:
     parser.add_argument("--optimizers", nargs="+", default=[*OPTIMIZERS], choices=[*OPTIMIZERS])
     parser.add_argument("--families", nargs="+", default=["strong"], choices=[*FAMILIES])
     parser.add_argument("--seeds", type=int, default=9, help="number of unseen worlds of each family")
-    parser.add_argument("--calls", type=int, help="budget of every optimizer, in place of its usual one")
+    parser.add_argument(
+        "--calls", nargs="+", type=int, default=[*AT], help="budgets, judge and proposer together"
+    )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("benchmark-optimizers.jsonl"))
     arguments = parser.parse_args()
     wanted = [
-        (name, family, seed, arguments.calls or BUDGETS.get(name, OTHERS))
+        (name, family, seed, calls)
         for family in arguments.families
-        for name in arguments.optimizers
         for seed in range(FIRST, FIRST + 2 * arguments.seeds, 2)
+        for name in arguments.optimizers
+        for calls in sorted(arguments.calls)
     ]
     done = {_key(row): row for row in _rows(arguments.out)}
     missing = [one for one in wanted if one not in done]
@@ -188,8 +186,8 @@ def main() -> int:
             done[_key(row)] = row
             out.write(json.dumps(row) + "\n")
             out.flush()
-            where = f"{row['family']} world {row['seed']}"
-            print(f"{row['optimizer']} in {where}: {row['points'][-1][2]:.3f}", file=sys.stderr)
+            where = f"{row['family']} world {row['seed']} with {row['budget']}"
+            print(f"{row['optimizer']} in {where}: {row['value']:.3f}", file=sys.stderr)
     for family in arguments.families:
         rows = [done[one] for one in wanted if one[1] == family]
         print(f"{family}\n\n{table(rows)}\n\n{differences(rows)}\n")
@@ -198,45 +196,47 @@ def main() -> int:
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the Markdown table: medians over the worlds."""
-    names = list(dict.fromkeys(row["optimizer"] for row in rows))
+    names, budgets = _distinct(rows, "optimizer"), _distinct(rows, "budget")
     head = ["optimizer", *(f"{level:.0%} kept / touched" for level in LEVELS)]
-    head += [*(f"at {calls}" for calls in AT), "judge + proposer calls", "tokens"]
+    head += [*(f"at {calls}" for calls in budgets), "judge + proposer calls", "tokens"]
     lines = [" | ".join(head), " | ".join(["---"] * len(head))]
     for name in names:
-        own = [row for row in rows if row["optimizer"] == name]
-        cells = [name, *(_reached(own, level) for level in LEVELS), *(_score(own, calls) for calls in AT)]
-        middle = [statistics.median(row[key] for row in own) for key in ("judge_calls", "proposer_calls")]
+        own = {calls: _having(rows, optimizer=name, budget=calls) for calls in budgets}
+        last = own[budgets[-1]]
+        cells = [name, *(_reached(last, level) for level in LEVELS)]
+        cells += [_score([row["value"] for row in own[calls]]) for calls in budgets]
+        middle = [statistics.median(row[key] for row in last) for key in ("judge_calls", "proposer_calls")]
         cells += [" + ".join(f"{one:.0f}" for one in middle)]
-        cells += [f"{statistics.median(row['tokens'] for row in own) / 1000:.0f}k"]
+        cells += [f"{statistics.median(row['tokens'] for row in last) / 1000:.0f}k"]
         lines.append(" | ".join(cells))
     return "\n".join(f"| {line} |" for line in lines)
 
 
 def differences(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the Markdown table of paired differences to the first optimizer, in points, with standard errors."""
-    names = list(dict.fromkeys(row["optimizer"] for row in rows))
-    by_world = {(row["optimizer"], row["seed"]): row for row in rows}
-    seeds = list(dict.fromkeys(row["seed"] for row in rows))
+    names, budgets = _distinct(rows, "optimizer"), _distinct(rows, "budget")
+    values = {(row["optimizer"], row["budget"], row["seed"]): 100 * row["value"] for row in rows}
     lines = [
-        " | ".join([f"less {names[0]}", *(f"at {calls}" for calls in AT)]),
-        " | ".join(["---"] * (len(AT) + 1)),
+        " | ".join([f"less {names[0]}", *(f"at {calls}" for calls in budgets)]),
+        " | ".join(["---"] * (len(budgets) + 1)),
     ]
     for name in names[1:]:
         cells = [name]
-        for calls in AT:
-            pairs = [(at(by_world[name, seed], calls), at(by_world[names[0], seed], calls)) for seed in seeds]
-            found = [100 * (one - two) for one, two in pairs if one is not None and two is not None]
+        for calls in budgets:
+            seeds = [row["seed"] for row in _having(rows, optimizer=name, budget=calls)]
+            found = [values[name, calls, seed] - values[names[0], calls, seed] for seed in seeds]
             error = statistics.stdev(found) / math.sqrt(len(found)) if len(found) > 1 else math.nan
-            cells.append(f"{statistics.mean(found):+.1f} ({error:.1f})" if found else "")
+            cells.append(f"{statistics.mean(found):+.1f} ({error:.1f})")
         lines.append(" | ".join(cells))
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def at(row: Mapping[str, Any], calls: int) -> float | None:
-    """Return the value of what was chosen after so many judge calls; ``None`` for a run that was shorter."""
-    if row["judge_calls"] < 0.9 * calls:
-        return None
-    return next((value for spent, _, value in reversed(row["points"]) if spent <= calls), None)
+def _distinct(rows: Sequence[Mapping[str, Any]], key: str) -> list[Any]:
+    return list(dict.fromkeys(row[key] for row in rows))
+
+
+def _having(rows: Sequence[Mapping[str, Any]], **wanted: Any) -> list[Mapping[str, Any]]:
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
 def kept(points: Sequence[Sequence[float]], level: float) -> float:
@@ -261,11 +261,9 @@ def _median(calls: Sequence[float]) -> str:
     return (f"{middle:.0f}" if math.isfinite(middle) else "never") + f" ({often}/{len(calls)})"
 
 
-def _score(rows: Sequence[Mapping[str, Any]], calls: int) -> str:
-    known = sorted(value for row in rows if (value := at(row, calls)) is not None)
-    if not known:
-        return ""
-    return f"{100 * statistics.median(known):.1f} [{100 * known[0]:.0f}-{100 * known[-1]:.0f}]"
+def _score(values: Sequence[float]) -> str:
+    low, high = min(values), max(values)
+    return f"{100 * statistics.median(values):.1f} [{100 * low:.0f}-{100 * high:.0f}]"
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str, int, int]:

@@ -154,10 +154,10 @@ def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK)
 
 def _spread(left: Floats, seen: Floats, groups: Sequence[str]) -> Floats:
     """Return the residual variance of each prompt; cases of one group go wrong together, and count as they do."""
-    names = {name: at for at, name in enumerate(dict.fromkeys(groups))}
-    member = np.zeros((len(groups), len(names)))
-    member[np.arange(len(groups)), [names[group] for group in groups]] = 1.0
-    squares, counts = ((left @ member) ** 2).sum(axis=1), seen.sum(axis=1)
+    _, group = np.unique(groups, return_inverse=True)
+    sums = np.zeros((group.max() + 1, len(left)))
+    np.add.at(sums, group, left.T)
+    squares, counts = (sums**2).sum(axis=0), seen.sum(axis=1)
     pooled = max(float(squares.sum()) / max(1.0, float(counts.sum()) - len(left)), 1e-4)
     return np.asarray((squares + _STEADY * pooled) / (counts + _STEADY))
 

@@ -33,11 +33,11 @@ simulator = _load()
 World = simulator.World
 
 
-def job_of(world: Any, *, budget: int | None = None, journal: Path | None = None, **settings: Any) -> Job:
-    """Return a job in a world: 120 cases to learn from and 30 to choose by."""
+def job_of(world: Any, /, *, budget: int | None = None, journal: Path | None = None, **settings: Any) -> Job:
+    """Return a job in a world: 120 cases to learn from and 30 to choose by; with ``world=`` one without requests."""
     context = context_with(Budget(calls=budget), Journal(journal) if journal else None)
     settings = {"train": world.cases(120, "train"), "dev": world.cases(30, "dev"), **settings}
-    return Job(
+    return (simulator.WorldJob if "world" in settings else Job)(
         judge=simulator.JUDGE,
         judge_lm=simulator.connected(world, context, "judge"),
         proposer_lm=simulator.connected(world, context, "proposer"),

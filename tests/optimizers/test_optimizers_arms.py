@@ -8,9 +8,11 @@ from fakes import reply
 from native_runs import Run, split
 from worlds import World, board_of, job_of
 
+from jurist.optimizers.base import optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.fewshot import FewShot
 from jurist.optimizers.raced import Bandit, Track
+from jurist.optimizers.registry import make
 from jurist.optimizers.standing import Standing
 from jurist.programs.asking import Sampling
 
@@ -80,3 +82,14 @@ def test_merges_see_two_instructions() -> None:
     )
     assert any(seen)
     assert not all(seen)
+
+
+def test_a_world_without_requests_gives_the_search_that_one_with_requests_gives() -> None:
+    """What `benchmarks/optimizers.py` saves is time alone."""
+    world, found = World(seed=6), []
+    for quick in ({}, {"world": world}):
+        job = job_of(world, budget=260, **quick)
+        board = optimize(make("race", {"steps": 99}), job).board
+        found.append([(one.id, one.source, board.value(one, job.dev)) for one in board.candidates.values()])
+    assert found[0] == found[1]
+    assert len(found[0]) > 5
