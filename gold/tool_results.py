@@ -84,16 +84,28 @@ def _phoenix(row: Row) -> Iterator[Row]:
 
 
 def _langfuse(answer: Row) -> Iterator[Row]:
-    """Yield the traces of an answer of the API; scores from annotation are a person's."""
-    for trace in _rows(answer, "data") if "data" in answer else [answer]:
+    """Yield an experiment's or dataset's items, or traces, as the API gives them; annotations are a person's."""
+    for item in _rows(answer, "data") if "data" in answer else [answer]:
         scores = [
             (one.get("name"), one.get("stringValue") or one.get("value"), one.get("source") == "ANNOTATION")
-            for one in _rows(trace, "scores")
+            for one in _rows(item, "scores")
         ]
-        given = trace.get("input")
-        said = {"output": trace.get("output"), "group": trace.get("sessionId")}
+        given = item.get("input")
+        said = {
+            "output": item.get("output"),
+            "expected": item.get("expectedOutput"),
+            "group": item.get("sessionId"),
+        }
         inputs = given if isinstance(given, Mapping) else {"input": given}
-        yield _row(said, {**_of(trace, "metadata"), **inputs}, scores)
+        own = {**_of(item, "metadata"), **_of(item, "experimentItemMetadata"), **inputs}
+        yield _row(said, own, scores)
+
+
+def _is_langfuse(answer: Row) -> bool:
+    parts = (answer, *_rows(answer, "data"))
+    return any("source" in one for part in parts for one in _rows(part, "scores")) or any(
+        "expectedOutput" in part and ("datasetId" in part or "experimentId" in part) for part in parts
+    )
 
 
 def _row(said: Row, own: Mapping[str, Any], scores: Iterable[_Score]) -> Row:
@@ -133,11 +145,6 @@ _TOOLS: Final[Sequence[tuple[Callable[[Row], bool], Callable[[Row], Iterator[Row
     (lambda row: "evalId" in row and "results" in _of(row, "results"), _promptfoo),
     (lambda row: {"testCases", "metricsScores"} <= row.keys(), _deepeval),
     (lambda row: any(_is_phoenix_score(key, row) for key in row), _phoenix),
-    (
-        lambda row: any(
-            "source" in one for part in (row, *_rows(row, "data")) for one in _rows(part, "scores")
-        ),
-        _langfuse,
-    ),
+    (_is_langfuse, _langfuse),
 )
 """Whether an object is a tool's, and how its rows are read."""

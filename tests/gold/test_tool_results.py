@@ -193,7 +193,57 @@ def made_by_phoenix(folder: Path) -> Path:
     return folder / "results.jsonl"
 
 
+def by_langfuse(folder: Path, kind: str, item: dict[str, Any], meta: dict[str, int]) -> Path:
+    """Write what the API answers, as the models of Langfuse's client take and give it."""
+    from langfuse import api
+    from langfuse.api.core.pydantic_utilities import parse_obj_as
+
+    made = parse_obj_as(getattr(api, kind), {"data": [item], "meta": meta})
+    (folder / "items.json").write_text(made.json(), "utf-8")
+    return folder / "items.json"
+
+
+NOW = "2026-01-01T00:00:00Z"
+
+
+def made_by_an_experiment(folder: Path) -> Path:
+    about = {
+        "projectId": "p",
+        "environment": "e",
+        **dict.fromkeys(("timestamp", "createdAt", "updatedAt"), NOW),
+    }
+    item = {
+        **dict.fromkeys(("id", "traceId", "experimentId", "experimentName", "experimentItemId"), "x"),
+        **{"level": "DEFAULT", "environment": "e", "startTime": NOW, "input": {"claim": "c1"}},
+        **{"expectedOutput": "e", "experimentItemMetadata": {"page": 1}},
+        "scores": [
+            {
+                "id": "a",
+                "name": "label",
+                "dataType": "CATEGORICAL",
+                "value": "yes",
+                "source": "ANNOTATION",
+                **about,
+            },
+            {"id": "b", "name": "safe", "dataType": "BOOLEAN", "value": False, "source": "EVAL", **about},
+        ],
+    }
+    return by_langfuse(folder, "ExperimentItemsResponse", item, {})
+
+
+def made_of_a_dataset(folder: Path) -> Path:
+    item = {
+        **dict.fromkeys(("id", "datasetId", "datasetName"), "x"),
+        **{"createdAt": NOW, "updatedAt": NOW, "status": "ACTIVE", "metadata": None, "mediaReferences": []},
+        **{"input": {"claim": "c1"}, "expectedOutput": "yes"},
+    }
+    meta = {"page": 1, "limit": 50, "totalItems": 1, "totalPages": 1}
+    return by_langfuse(folder, "PaginatedDatasetItems", item, meta)
+
+
 MADE = {
+    "langfuse": (made_by_an_experiment, {"claim", "label", "machine:safe", "expected", "page"}),
+    "langfuse, a dataset": (made_of_a_dataset, {"claim", "expected"}),
     "inspect": (made_by_inspect, {"claim", "machine:includes", "expected", "includes"}),
     "deepeval": (made_by_deepeval, {"claim", "machine:Exact Match", "expected", "output"}),
     "phoenix": (made_by_phoenix, {"claim", "people"}),
