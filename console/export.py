@@ -55,7 +55,7 @@ def _checked(
 ) -> Result:
     if not isinstance(target, Target):
         raise UsageError(
-            f"{options.target} is not something that a system fills, so there is nothing to check",
+            f"nothing that runs here loads and fills an export to {options.target}, so there is nothing to check",
             hint="leave out --check",
         )
     found = parity(target, subject)

@@ -8,7 +8,7 @@ from typing import Any
 from .prompt import Prompt
 from .target import Subject
 
-__all__ = ["contents", "limits_of", "reply_schema"]
+__all__ = ["contents", "limits_of", "reply_schema", "response_format", "temperature_of"]
 
 _SECTIONS = {
     "chat": (
@@ -17,7 +17,7 @@ _SECTIONS = {
     ),
     "json": (
         "the reply is one JSON object, and text around it does not count; its keys are the fields' names. Where the "
-        "endpoint takes a response_format, jurist sends one made of the fields' schemas too"
+        "endpoint takes a response_format, jurist sends that of the settings too"
     ),
     "xml": (
         "the value of a field is what stands between <NAME> and </NAME>, entities resolved; a list or an object is "
@@ -38,6 +38,7 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
         "output_field": judge.answer.field,
         "adapter": prompt.adapter,
         "parser": _parser(subject, prompt),
+        "settings": {"temperature": temperature_of(subject), **response_format(prompt)},
         "thresholds": subject.card.get("thresholds"),
         "voting": judge.answer.voting_rule,
         "artifact": subject.stamp,
@@ -56,6 +57,20 @@ def limits_of(subject: Subject, prompt: Prompt) -> tuple[str, ...]:
         *(["every sample asks twice, in both orders"] if answer.presentations > 1 else []),
         *(["units that a reply leaves out are not asked for again"] if answer.repeatable else []),
     )
+
+
+def temperature_of(subject: Subject) -> float:
+    """Return the temperature at which the judge is asked."""
+    asked = subject.model.temperature if subject.model else None
+    return asked if asked is not None else 0.7 if subject.samples > 1 else 0.0
+
+
+def response_format(prompt: Prompt) -> dict[str, Any]:
+    """Return what an OpenAI-compatible endpoint takes that can hold replies to a schema; nothing but for JSON."""
+    if prompt.adapter != "json":
+        return {}
+    schema = {"name": "reply", "strict": True, "schema": reply_schema(prompt)}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 def reply_schema(prompt: Prompt) -> dict[str, Any]:

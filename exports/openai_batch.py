@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import UsageError
-from .contents import reply_schema
-from .prompt import Prompt, prompt_of
+from .contents import response_format
+from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target, loader
 
 __all__ = ["OpenAIBatch"]
@@ -38,7 +38,7 @@ class OpenAIBatch(Target):
         prompt, settings = prompt_of(subject), _settings(subject)
         lines = [
             json.dumps(
-                _request(name, {**settings, **_format(prompt), "messages": list(row.messages)}),
+                _request(name, {**settings, **response_format(prompt), "messages": list(row.messages)}),
                 ensure_ascii=False,
             )
             for name, row in _named(subject)
@@ -87,13 +87,6 @@ def _settings(subject: Subject) -> dict[str, Any]:
         "max_completion_tokens": model.max_tokens,
     }
     return {name: value for name, value in settings.items() if value is not None}
-
-
-def _format(prompt: Prompt) -> dict[str, Any]:
-    if prompt.adapter != "json":
-        return {}
-    schema = {"name": "reply", "strict": True, "schema": reply_schema(prompt)}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 def _request(name: str, body: dict[str, Any]) -> dict[str, Any]:

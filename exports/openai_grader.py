@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from ..errors import UsageError
+from .contents import temperature_of
 from .prompt import prompt_of, without_braces
 from .target import Subject
 
@@ -20,6 +21,7 @@ class OpenAIGrader:
     limits = (
         "an approximation: OpenAI has the model answer in a structure of its own, and does not read it as jurist does",
         "values go in as they are: defuse them with jurist.exports.variables before they become items",
+        "a label_model grader takes no temperature, and asks once; a score_model grader asks at the judge's",
         "OpenAI's hosted evals are read-only since 2026-10-31",
     )
 
@@ -49,7 +51,8 @@ def _grading(subject: Subject) -> dict[str, Any]:
         passing = [label for label in answer.choices if label not in about["positive"]]
         return {"type": "label_model", "labels": list(answer.choices), "passing_labels": passing}
     if "low" in about and "high" in about:
-        return {"type": "score_model", "range": [about["low"], about["high"]]}
+        sampling = {"temperature": temperature_of(subject)}
+        return {"type": "score_model", "range": [about["low"], about["high"]], "sampling_params": sampling}
     raise UsageError(
         f"{subject.judge.name} gives neither one of a few labels nor a number, which is what a grader gives",
         hint="export it to another target",

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..programs.votes import majority
-from .contents import contents, reply_schema
+from .contents import contents
 from .prompt import Prompt, prompt_of
 from .target import Subject
 
@@ -32,7 +32,6 @@ def portable_spec(subject: Subject) -> dict[str, Any]:
         "judged": _judged(spec, subject.judge.answer.unit_fields),
         "samples": samples,
         "threshold": thresholds.get("threshold") or majority(samples),
-        "settings": {**_temperature(subject), **_response_format(prompt)},
     }
 
 
@@ -52,18 +51,6 @@ def unreadable(subject: Subject) -> UsageError:
         f"the replies of {subject.judge.name} cannot be read without jurist's own code",
         hint="export it to messages, or run it with jurist",
     )
-
-
-def _temperature(subject: Subject) -> dict[str, Any]:
-    asked = subject.model.temperature if subject.model else None
-    return {"temperature": asked if asked is not None else 0.7 if subject.samples > 1 else 0.0}
-
-
-def _response_format(prompt: Prompt) -> dict[str, Any]:
-    if prompt.adapter != "json":
-        return {}
-    schema = {"name": "reply", "strict": True, "schema": reply_schema(prompt)}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 def _judged(spec: Mapping[str, Any], units: Sequence[str]) -> str:

@@ -254,7 +254,7 @@ def test_a_grader_is_what_openai_takes(tmp_path: Path) -> None:
     scored = subject(SCORE, tmp_path / "score", traps="Mind.", demos=False)
     body = json.loads(rendered(EXPORTERS["openai-grader"], scored))
     TypeAdapter(graders.ScoreModelGraderParam).validate_python(body)
-    assert body["range"] == [1, 5]
+    assert (body["range"], body["sampling_params"]) == ([1, 5], {"temperature": 0.7})
     with pytest.raises(UsageError, match="double braces"):
         rendered(EXPORTERS["openai-grader"], subject(FECT, tmp_path / "braces"))
 
