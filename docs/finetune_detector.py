@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     asked = _arguments(argv)
     transformers.set_seed(asked.seed)
     texts = datasets.load_dataset("json", data_files={"train": asked.train, "dev": asked.dev or asked.train})
-    network, tokenizer = _tiny(texts["train"]) if asked.model == TINY else _loaded(asked.model)
+    network, tokenizer = _tiny(texts["train"]) if asked.model == TINY else _loaded(asked.model, asked.dtype)
     train, dropped = _fitting(texts["train"], tokenizer, asked.max_length)
     dev, _ = _fitting(texts["dev"], tokenizer, asked.max_length) if asked.dev else (None, 0)
     trainer = trl.SFTTrainer(
@@ -46,6 +47,7 @@ def main(argv: list[str] | None = None) -> int:
         eval_dataset=dev,
         processing_class=tokenizer,
         peft_config=_lora(asked.lora_rank),
+        callbacks=[_Clock(asked.max_minutes)],
     )
     trainer.train()
     trainer.save_model(asked.output)
@@ -69,15 +71,29 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--output", required=True, metavar="DIR", help="where the adapter (or the model) goes"
     )
-    parser.add_argument("--model", default="meta-llama/Meta-Llama-3-8B-Instruct", help=f"or {TINY}")
+    parser.add_argument(
+        "--model",
+        default="meta-llama/Meta-Llama-3-8B-Instruct",
+        help=f"a model of the hub, a folder, a GGUF file, or {TINY}",
+    )
     parser.add_argument("--epochs", type=float, default=3)
     parser.add_argument(
         "--max-steps", type=int, default=-1, help="stop after so many steps (default: the epochs)"
+    )
+    parser.add_argument(
+        "--max-minutes", type=float, default=float("inf"), help="stop after the step then in hand"
     )
     parser.add_argument("--batch-size", type=int, default=2, help="per device")
     parser.add_argument("--learning-rate", type=float, default=5e-5)
     parser.add_argument("--max-length", type=int, default=8192, help="tokens; longer examples are left out")
     parser.add_argument("--lora-rank", type=int, default=16, help="0 trains all weights")
+    gpu = torch.cuda.is_available()
+    parser.add_argument(
+        "--dtype",
+        choices=("bfloat16", "float32"),
+        default="bfloat16" if gpu else "float32",
+        help="bfloat16 is the faster one on a CPU, too, that has instructions for it (lscpu: avx512_bf16, amx_bf16)",
+    )
     parser.add_argument("--merge", action="store_true", help="also write the whole model, in DIR/merged")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args(argv)
@@ -94,7 +110,7 @@ def _config(asked: argparse.Namespace, *, evaluate: bool) -> Any:
         learning_rate=asked.learning_rate,
         max_length=asked.max_length,
         completion_only_loss=True,
-        bf16=gpu,
+        bf16=asked.dtype == "bfloat16",
         use_cpu=not gpu,
         gradient_checkpointing=gpu,
         eval_strategy="epoch" if evaluate else "no",
@@ -105,18 +121,43 @@ def _config(asked: argparse.Namespace, *, evaluate: bool) -> Any:
     )
 
 
+class _Clock(transformers.TrainerCallback):
+    """Ends the training in time; what was learnt is kept."""
+
+    def __init__(self, minutes: float) -> None:
+        self._end = time.monotonic() + 60 * minutes
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+        if time.monotonic() > self._end:
+            control.should_training_stop = True
+
+
 def _lora(rank: int) -> Any:
     if not rank:
         return None
     return peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
 
 
-def _loaded(model: str) -> tuple[Any, Any]:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+def _loaded(model: str, dtype: str) -> tuple[Any, Any]:
+    file = Path(model)
+    gguf = file.suffix == ".gguf"
+    where = (str(file.parent), {"gguf_file": file.name}) if gguf else (model, {})
+    tokenizer = transformers.AutoTokenizer.from_pretrained(where[0], **where[1])
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    dtype = torch.bfloat16 if torch.cuda.is_available() else torch.float32
-    return transformers.AutoModelForCausalLM.from_pretrained(model, dtype=dtype), tokenizer
+    network = transformers.AutoModelForCausalLM.from_pretrained(
+        where[0], dtype=getattr(torch, dtype), **where[1]
+    )
+    return (_plain(network) if gguf else network), tokenizer
+
+
+def _plain(network: Any) -> Any:
+    """Return a model with the same weights that does not count as quantized: that one could not be saved."""
+    weights = network.state_dict()
+    del network.config.quantization_config
+    plain = type(network)(network.config).to(network.dtype)
+    plain.load_state_dict(weights)
+    return plain
 
 
 def _fitting(rows: Any, tokenizer: Any, longest: int) -> tuple[Any, int]:
