@@ -18,6 +18,7 @@ from .report import REPORT
 from .review import REVIEW
 from .run import JOIN, RUN
 from .serve import SERVE
+from .share import SHARE
 from .table import FIVE, THREE, TRAINING
 
 __all__ = ["COMMANDS", "GROUPS"]
@@ -29,6 +30,7 @@ COMMANDS: tuple[Command, ...] = (
     EVALUATE,
     RUN,
     JOIN,
+    SHARE,
     SERVE,
     COMPARE,
     GATE,

@@ -12,6 +12,7 @@ from ..errors import UsageError
 from ..gold.new_rows import Source
 from ..jobs.estimate import Estimate, free
 from ..jobs.measuring import part_of
+from ..jobs.sharing import RunShares, run_shares
 from ..keeping.loading import LoadedJudge
 from ..report.scores import taken_words
 from ..runs.runner import Plan, RunSettings, Summary, run_judge
@@ -121,13 +122,31 @@ def _ended(options: RunOptions, summary: Summary) -> tuple[int, list[str]]:
     ]
 
 
+def _shares(options: RunOptions, loaded: LoadedJudge, summary: Summary) -> RunShares | None:
+    """Return the shares of all lines there are, where a judge with a proof has judged them."""
+    output = Path(options.output)
+    if summary.stopped or loaded.artifact is None or not loaded.judge.answer.comparison.domain:
+        return None
+    return run_shares(output, loaded) if output.is_file() else None
+
+
+def _share_words(found: RunShares | None) -> list[str]:
+    if found is None:
+        return []
+    one = found.shares[0]
+    corrected = f"not corrected: {one.proof.problem}" if one.proof.problem else f"corrected {one.proof}"
+    return [] if one.proof.raw is None else [f"share of {one.name}: {one.proof.raw:.3f}, {corrected}"]
+
+
 def _result(options: RunOptions, loaded: LoadedJudge, summary: Summary) -> Result:
     counts, spend = summary.to_json(), summary.spend
+    shares = _shares(options, loaded, summary)
     abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
     parts = (
         f"{counts['rows']} rows ({counts['resumed']} done before{abstained})",
         f"{counts['verdict']} verdicts, {counts['abstained']} abstained, {counts['failed']} failed",
         *summary.total_words,
+        *_share_words(shares),
         *([f"{summary.beside} rows of the input hold nothing for this judge"] if summary.beside else []),
         *([_rejected(summary)] if summary.rejected else []),
         *summary.lines,
@@ -137,7 +156,8 @@ def _result(options: RunOptions, loaded: LoadedJudge, summary: Summary) -> Resul
     if options.output == "-":  # standard output has the rows, and nothing else
         return Result(data={}, notes=[line, *notes], code=code)
     about = {"judge": loaded.name, "output": options.output, "note": loaded.note}
-    data = {**about, **counts, "rejects": summary.rejects, "spend": spend}
+    found = {} if shares is None else {"shares": shares.to_json()["shares"]}
+    data = {**about, **counts, **found, "rejects": summary.rejects, "spend": spend}
     return Result(data=data, body=[line], notes=notes, code=code)
 
 

@@ -1,0 +1,105 @@
+"""``jurist share``, and what ``jurist run`` says of shares when it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from proven import FECT, proven_fect
+from small import claims, cli, read_jsonl, write_jsonl
+
+from jurist.evaluation.powered import powered
+from jurist.evaluation.prevalence import prevalence, tallies
+from jurist.gold.goldset import Gold
+
+FOUND = "non_factual"
+
+
+@pytest.fixture
+def lines() -> list[dict[str, Any]]:
+    """A run of an artifact that was proven to be wrong about every seventh claim."""
+    rows = claims(20)
+    write_jsonl(Path("gold.jsonl"), rows)
+    write_jsonl(Path("rows.jsonl"), [{k: row[k] for k in ("group", "conversation", "claim")} for row in rows])
+    wrong = {row["claim"] for row in rows[::7]}
+    gold = {row["claim"]: FOUND if row["factual"] is False else "factual" for row in rows}
+    other = {FOUND: "factual", "factual": FOUND}
+    proven_fect(
+        Path("gold.jsonl"),
+        lambda row: other[gold[row["claim"]]] if row["claim"] in wrong else gold[row["claim"]],
+    )
+    done = cli("run", "fect", "--input", "rows.jsonl", "--output", "o.jsonl", "--json")
+    assert done.code == 0, done.err
+    assert "share of positive: non_factual: " in done.people
+    Path("run.json").write_text(done.out)
+    return read_jsonl(Path("o.jsonl"))
+
+
+def test_shares_are_corrected_by_the_proof_and_by_labelled_rows(lines: list[dict[str, Any]]) -> None:
+    write_jsonl(Path("some.jsonl"), claims(20)[:24])
+    done = cli("share", "o.jsonl", "--gold", "some.jsonl", "--json")
+    assert (done.code, done.err) == (0, "")
+    (share,) = done.json["shares"]
+    proof = read_jsonl(Path("compiled/fect/1/proof.jsonl"))
+    apparent = [(line["group"], line["label"] == FOUND) for line in lines]
+    sides = {
+        side: [
+            (row["group"], row["compiled"]["values"] == row["gold"]) for row in proof if row["gold"] == [side]
+        ]
+        for side in (FOUND, "factual")
+    }
+    expected = prevalence(tallies(apparent), tallies(sides[FOUND]), tallies(sides["factual"]))
+    assert share["proof"] == json.loads(json.dumps(expected.to_json()))
+    assert json.loads(Path("run.json").read_text())["shares"][0]["proof"] == share["proof"]
+    gold = {case.id: case.gold == (FOUND,) for case in Gold.load("some.jsonl", FECT).cases}
+    labelled = [
+        (line["group"], gold[line["case"]], line["label"] == FOUND) for line in lines if line["case"] in gold
+    ]
+    others = tallies((line["group"], line["label"] == FOUND) for line in lines if line["case"] not in gold)
+    assert share["powered"] == json.loads(json.dumps(powered(labelled, others).to_json()))
+    assert done.json["labelled"] == len(labelled) == 24
+    assert f"{expected}" in done.people
+    assert f"{powered(labelled, others)}" in done.people
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_tables_are_read_as_lines_are(lines: list[dict[str, Any]], suffix: str) -> None:
+    assert cli("run", "fect", "--input", "rows.jsonl", "--output", f"o.{suffix}").code == 0
+    one, two = (cli("share", f"o.{name}", "--json").json for name in ("jsonl", suffix))
+    assert one == two
+
+
+def test_errors_measured_under_other_conditions_correct_nothing(lines: list[dict[str, Any]]) -> None:
+    run = ("run", "fect", "--input", "rows.jsonl", "--output")
+    assert cli(*run, "warm.jsonl", "--temperature", "0.5").code == 0
+    done = cli("share", "warm.jsonl", "--json")
+    assert "temperature 0.5 and not 0.0" in done.json["problem"]
+    assert done.json["shares"][0]["proof"]["raw"] is not None
+    assert cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "basic.jsonl").code == 0
+    assert "no proof" in cli("share", "basic.jsonl", "--json").json["problem"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "f.jsonl has no line; name what jurist run has written"),
+        ("{}\n", "f.jsonl:1: not a line of a run; name"),
+        ("[]\n", "f.jsonl:1: not a line"),
+        (None, "f.jsonl: No such file"),
+    ],
+)
+def test_what_is_no_output_of_a_run_is_refused(content: str | None, said: str) -> None:
+    if content is not None:
+        Path("f.jsonl").write_text(content)
+    done = cli("share", "f.jsonl")
+    assert (done.code, len(done.lines)) == (2, 1)
+    assert said in done.err
+
+
+def test_labels_of_other_rows_are_refused(lines: list[dict[str, Any]]) -> None:
+    write_jsonl(Path("others.jsonl"), claims(30)[-9:])
+    done = cli("share", "o.jsonl", "--gold", "others.jsonl")
+    assert done.code == 1
+    assert "none of the 9 labelled rows is answered in o.jsonl" in done.err
