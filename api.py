@@ -7,18 +7,18 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 from .engines.meter import Budget
 from .engines.models import Model
-from .errors import in_python
+from .errors import UsageError, in_python
 from .jobs.comparing import Comparison, Pairs
 from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment, scoring_judge
 from .jobs.gating import Criteria, Gate, Gating, Limit, gate_of
-from .jobs.given import GoldLike, JudgeLike, gold_of, judges_of, model_of, settings_of, store_of
+from .jobs.given import GoldLike, JudgeLike, checked, gold_of, judges_of, model_of, settings_of, store_of
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import Plan
 from .keeping.artifacts import Artifact, Store
@@ -62,6 +62,7 @@ def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool
     return find_judge(name, store_of(store, trust=trust))
 
 
+@checked
 def load(
     reference: str | Judge,
     *,
@@ -110,6 +111,7 @@ def load(
     return loaded
 
 
+@checked
 def compile(
     judge: str | Judge,
     *,
@@ -184,6 +186,7 @@ def compile(
         return compile_judge(plan, store=place, resume=resume, fresh=fresh, force=force, sink=taking)
 
 
+@checked
 def evaluate(
     judge: JudgeLike,
     gold: GoldLike,
@@ -219,6 +222,7 @@ def evaluate(
     return evaluation_of(work, answers)
 
 
+@checked
 def harden(
     judge: JudgeLike,
     gold: GoldLike,
@@ -266,6 +270,7 @@ def harden(
     return found
 
 
+@checked
 def compare(
     judges: Sequence[JudgeLike],
     *,
@@ -301,6 +306,8 @@ def compare(
         be used. CheckpointError: there is an unfinished run and neither ``resume`` nor ``fresh`` is given.
         StoppedError: Ctrl-C or a limit; paid answers are kept. ModelError: a model cannot be used at all.
     """
+    if pairs not in get_args(Pairs):
+        raise UsageError(f"pairs={pairs!r} cannot be used", hint=f"give {' or '.join(get_args(Pairs))}")
     place = store_of(store)
     contenders = tuple(
         one for judge in judges for one in judges_of(judge, models, place, options, draws=repeats)
@@ -319,6 +326,7 @@ def compare(
     return compared(answers, gold=given.name, left_out=left, pairs=pairs, seed=seed, look=look)
 
 
+@checked
 def gate(
     judge: JudgeLike,
     gold: GoldLike,

@@ -11,16 +11,18 @@ but more rows failed or abstained than allowed; 130 ended by Ctrl-C
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
+import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from .arguments.command import Parser, add_commands, say
 from .arguments.commands import COMMANDS, GROUPS
 from .errors import JuristError, StoppedError, as_command
 
-__all__ = ["build_parser", "main"]
+__all__ = ["build_parser", "main", "program"]
 
 _EPILOG = """\
 exit codes: 0 done; 1 could not be done; 2 wrong usage; 3 done, but too many rows failed or abstained; 130 Ctrl-C
@@ -39,7 +41,20 @@ _INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     with as_command("jurist"):
-        return _main(argv)
+        try:
+            return _main(argv)
+        except KeyboardInterrupt:
+            say("stopped by Ctrl-C")
+            return _INTERRUPTED
+
+
+def program() -> NoReturn:
+    """Run the command line and end the process: with a command's code, or with 130 at Ctrl-C while it ends."""
+    # Handlers are gone while the interpreter takes itself apart, and Ctrl-C would kill it with another code.
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    code = main()
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(_INTERRUPTED))
+    sys.exit(code)
 
 
 def _main(argv: Sequence[str] | None) -> int:
@@ -57,9 +72,6 @@ def _main(argv: Sequence[str] | None) -> int:
     except JuristError as error:
         say(f"error: {error}")
         return error.exit_code
-    except KeyboardInterrupt:
-        say("stopped by Ctrl-C")
-        return _INTERRUPTED
     except BrokenPipeError:
         # The reader of our output (head, less) went away; say nothing, and keep Python from saying it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

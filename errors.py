@@ -35,6 +35,7 @@ __all__ = [
     "in_python",
     "printable",
     "signal_name",
+    "why",
 ]
 
 
@@ -158,6 +159,11 @@ class StopRequested(BudgetExhausted):
 def signal_name(number: int) -> str:
     """Return what people call a signal: ``Ctrl-C``, ``SIGTERM``."""
     return "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+
+
+def why(error: Exception) -> str:
+    """Return what an error of the system says, without its number and file: ``No such file or directory``."""
+    return getattr(error, "strerror", None) or str(error)
 
 
 def choices(name: str, names: Iterable[str]) -> str:

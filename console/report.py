@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..arguments.report import ReportOptions
-from ..errors import GoldError
+from ..errors import GoldError, JuristError, UsageError
 from ..gold.goldset import Gold
 from ..keeping.artifacts import Artifact, Store
 from ..keeping.locating import judge_of
@@ -20,6 +20,9 @@ from .printing import Result
 
 __all__ = ["run"]
 
+_NAMED = 3
+"""Files that are named of a folder."""
+
 
 def run(options: ReportOptions) -> Result:
     """Write the page, and say where it is."""
@@ -27,7 +30,14 @@ def run(options: ReportOptions) -> Result:
     if saved.suffix in (".json", ".jsonl"):
         return _written(saved_report(saved), options.output or f"{saved.stem}.html")
     store = store_of(options)
-    artifact = store.load(options.subject)
+    try:
+        artifact = store.load(options.subject)
+    except JuristError as error:
+        inside = sorted(saved.glob("*.json*"))
+        if not inside:
+            raise
+        hint = f"name a file in it: {', '.join(map(str, inside[:_NAMED]))}"
+        raise UsageError(f"{saved} is a folder", hint=hint) from error
     judge = judge_of(artifact, store)
     gold, problem = _gold(options.gold, artifact, judge, store)
     found = ArtifactReport(artifact=artifact, judge=judge, store=store, gold=gold, no_gold=problem)

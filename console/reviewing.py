@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..arguments.review import PageOptions
 from ..cases import Case
-from ..errors import GoldError, UsageError
+from ..errors import GoldError, UsageError, why
 from ..gold.goldset import Gold, bundled_names
 from ..gold.label_journal import LabelJournal
 from ..gold.review import Judged, candidates, judged_in_search, read_judged, review_lines
@@ -102,7 +102,7 @@ def _guideline(options: PageOptions, gold: str, judge: Judge) -> str:
         try:
             return Path(options.guideline).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise GoldError(f"the guideline cannot be read: {error}", path=options.guideline) from error
+            raise GoldError(f"the guideline cannot be read: {why(error)}", path=options.guideline) from error
     if gold in bundled_names():
         own = resources.files(__package__.rpartition(".")[0]) / "datasets" / gold / "GUIDELINES.md"
         if own.is_file():

@@ -147,7 +147,11 @@ def _result(options: RunOptions, loaded: LoadedJudge, summary: Summary) -> Resul
         f"{counts['verdict']} verdicts, {counts['abstained']} abstained, {counts['failed']} failed",
         *summary.total_words,
         *_share_words(shares),
-        *([f"{summary.beside} rows of the input hold nothing for this judge"] if summary.beside else []),
+        *(
+            [f"rows of the input that hold nothing for this judge: {summary.beside}"]
+            if summary.beside
+            else []
+        ),
         *([_rejected(summary)] if summary.rejected else []),
         *summary.lines,
         taken_words(spend),
@@ -162,5 +166,5 @@ def _result(options: RunOptions, loaded: LoadedJudge, summary: Summary) -> Resul
 
 
 def _rejected(summary: Summary) -> str:
-    where = f": see {summary.rejects}" if summary.rejects else ""
-    return f"{summary.rejected} rows of the input cannot be used{where}"
+    where = f" (see {summary.rejects})" if summary.rejects else ""
+    return f"rows of the input that cannot be used: {summary.rejected}{where}"

@@ -67,6 +67,8 @@ class Budget:
         """Refuse limits that are not positive."""
         for name in ("calls", "cost", "tokens", "seconds"):
             value = getattr(self, name)
+            if value is not None and not isinstance(value, int | float):
+                raise UsageError(f"a budget of {value!r} {name} is no number", hint="give one without quotes")
             if value is not None and not value > 0:
                 raise UsageError(f"a budget of {value} {name} allows nothing", hint="give a number above 0")
 

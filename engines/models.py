@@ -77,7 +77,7 @@ class Model:
 
     def __post_init__(self) -> None:
         """Refuse addresses and settings that cannot work."""
-        if not self.name:
+        if not isinstance(self.name, str) or not self.name:
             raise UsageError("the model has no name", hint="write it as provider/model, or use offline")
         provider, _, name = self.name.partition("/")
         if not (self.offline or self.classifier or (provider.strip() and name.strip())):

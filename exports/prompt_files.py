@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..errors import UsageError
+from ..errors import UsageError, why
 from .messages import FORMAT
 
 __all__ = ["Template", "templates_of"]
@@ -47,7 +47,9 @@ def templates_of(path: Path) -> list[Template]:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", hint="name a text, JSON or YAML file") from error
+        raise UsageError(
+            f"{path} cannot be read: {why(error)}", hint="name a text, JSON or YAML file"
+        ) from error
     content = _structured(text, path)
     if isinstance(content, Mapping) and isinstance(content.get("manifest"), Mapping):
         content = content["manifest"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..cases import text_hash
-from ..errors import GoldError
+from ..errors import GoldError, why
 from ..text.wording import is_chinese
 from .columns import OnBad, refuse
 from .decoding import text_of
@@ -120,7 +120,7 @@ def read_documents(source: str | Path, name: str = "") -> tuple[Document, ...]:
         folder, file = path.is_dir(), path.is_file()
     except (OSError, ValueError) as error:
         raise GoldError(
-            f"it cannot be read: {error}", path=str(source)[:80], hint="check the path"
+            f"it cannot be read: {why(error)}", path=str(source)[:80], hint="check the path"
         ) from error
     if folder and not any((path / name).is_file() for name in _GOLD):
         files = sorted(

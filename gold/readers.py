@@ -16,7 +16,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from ..errors import GoldError, choices
+from ..errors import GoldError, choices, why
 from .authors import FECT_COLUMNS, cognibench_rows, is_cognibench
 from .columns import OnBad, refuse
 from .decoding import text_of
@@ -128,9 +128,7 @@ def _bytes(file: Traversable, path: str) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise GoldError(
-            f"the file cannot be read: {error.strerror or error}", path=path, hint="check it"
-        ) from error
+        raise GoldError(f"the file cannot be read: {why(error)}", path=path, hint="check it") from error
 
 
 def _file(data: bytes, name: str, path: str, on_bad: OnBad = refuse) -> Reading:

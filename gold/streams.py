@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-from ..errors import GoldError
+from ..errors import GoldError, why
 from .authors import is_cognibench
 from .hubsets import stream_hub
 from .readers import Reading, data_files, read
@@ -68,7 +68,7 @@ def _file(path: Path) -> Iterator[Placed]:
                     return
                 yield placed
     except OSError as error:
-        said = f"the file cannot be read: {error.strerror or error}"
+        said = f"the file cannot be read: {why(error)}"
         raise GoldError(said, path=name, hint="check it") from error
 
 

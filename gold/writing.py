@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import GoldError
+from ..errors import GoldError, why
 
 __all__ = ["json_text", "write_jsonl", "write_whole"]
 
@@ -49,4 +49,4 @@ def write_whole(text: str | bytes, path: Path) -> None:
         with suppress(OSError):
             part.unlink()
         hint = "name a file in a folder that can be written"
-        raise GoldError(f"cannot write: {error.strerror or error}", path=str(path), hint=hint) from error
+        raise GoldError(f"cannot write: {why(error)}", path=str(path), hint=hint) from error

@@ -248,7 +248,13 @@ def _same(judges: Sequence[Judge]) -> bool:
 
 
 def scoring_judge(contenders: Sequence[LoadedJudge]) -> Judge:
-    """Return the judge as whose answers all can be scored, and whose gold is read; the first, if there is none."""
+    """Return the judge as whose answers all can be scored, and whose gold is read; the first, if there is none.
+
+    Raises:
+        UsageError: there are no judges.
+    """
+    if not contenders:
+        raise UsageError("no judge is named", hint="name at least two")
     judges = [one.judge for one in contenders]
     if _same(judges) or len({judge.input_fields for judge in judges}) > 1:
         return judges[0]

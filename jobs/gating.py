@@ -83,7 +83,7 @@ class Criteria:
         numbers = (*(one.value for one in self.limits), self.margin or 0.0)
         shares = (self.max_unusable, self.max_flip or 0.0)
         if (
-            not all(map(math.isfinite, numbers))
+            not all(isinstance(one, int | float) and math.isfinite(one) for one in numbers)
             or not all(0 <= one <= 1 for one in shares)
             or (self.margin or 0) < 0
         ):
@@ -121,11 +121,16 @@ class Gating(Experiment):
         """Refuse metrics that nobody would find before anything is paid."""
         super().__post_init__()
         judge = self.contenders[0].judge
-        known = [one.name for one in shown_metrics(judge.comparison, judge.metric)]
+        known = {one.name: one for one in shown_metrics(judge.comparison, judge.metric)}
         for limit in self.criteria.limits:
-            if limit.metric not in known:
+            if (metric := known.get(limit.metric)) is None:
                 raise UsageError(
                     f"no metric of {judge.name} is called {limit.metric!r}", hint=choices(limit.metric, known)
+                )
+            if not metric.low <= limit.value <= metric.high:
+                raise UsageError(
+                    f"{limit.name} says nothing: {limit.metric} is from {metric.low:g} to {metric.high:g}",
+                    hint="give a limit between these",
                 )
         self.hardening  # noqa: B018 - what cannot be attacked is refused before anything is paid
 

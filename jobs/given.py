@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from ..engines.meter import Budget
 from ..engines.models import Model
@@ -18,7 +20,7 @@ from ..programs.asking import Sampling
 from ..programs.judge import Judge
 from .compiling import Compiled
 
-__all__ = ["GoldLike", "JudgeLike", "gold_of", "judges_of", "model_of", "settings_of", "store_of"]
+__all__ = ["GoldLike", "JudgeLike", "checked", "gold_of", "judges_of", "model_of", "settings_of", "store_of"]
 
 JudgeLike: TypeAlias = "str | Judge | LoadedJudge | Compiled"
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -29,6 +31,35 @@ GoldLike: TypeAlias = "str | os.PathLike[str] | Gold | Any"
 Polars, PyArrow or ``datasets``."""
 
 _Settings = TypeVar("_Settings", Budget, Model, Sampling)
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_JUDGE = (str, Judge, LoadedJudge, Compiled)
+_KINDS: Mapping[str, tuple[Any, str]] = {
+    **dict.fromkeys(("judge", "reference", "not_worse_than"), (_JUDGE, "judge, or the name of one")),
+    **dict.fromkeys(("judges", "models"), ((list, tuple), "list, though there be one")),
+    **dict.fromkeys(("seed", "concurrency", "repeats", "cases"), (int, "whole number, without quotes")),
+    **dict.fromkeys(("options", "minimum", "maximum"), (Mapping, "dictionary of names and values")),
+    "optimizer": (str, "name of an optimizer, or several joined by +"),
+    "shares": ((list, tuple), "list of three shares, of train, dev and test"),
+    "store": ((str, os.PathLike), "path of a folder"),
+    "sink": (Callable, "function of an event"),
+}
+"""Argument of a public function -> what it must be, and how people call that."""
+
+
+def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Let a public function refuse arguments of another kind in one line, before it does anything."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        for name, value in {**signature.bind(*args, **kwargs).arguments, **kwargs}.items():
+            kind, words = _KINDS.get(name, (object, ""))
+            if not (value is None or isinstance(value, kind)):
+                raise UsageError(f"{name}={value!r} cannot be used", hint=f"give a {words}")
+        return function(*args, **kwargs)
+
+    return called
 
 
 def judges_of(

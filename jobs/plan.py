@@ -9,7 +9,6 @@ from typing import Any
 
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.splits import Split
@@ -60,10 +59,7 @@ class Plan:
     judge_ref: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse numbers that are none, and a structure that answers to these prompts cannot have."""
-        for name in ("seed", "concurrency"):
-            if not isinstance(value := getattr(self, name), int):
-                raise UsageError(f"{name}={value!r} is no whole number", hint="give one without quotes")
+        """Refuse a structure that answers to these prompts cannot have."""
         self.model.check_prompts(self.adapter)
 
     def fingerprint(self) -> dict[str, Any]:

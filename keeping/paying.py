@@ -116,9 +116,20 @@ class PaidJob:
             "by_purpose": self.ledger.to_json(),
         }
 
+    @property
+    def silence(self) -> str:
+        """What the last call failed of, where a limit came before any answer; else empty."""
+        last = next((one.breaker.last for one in self.contexts.values() if one.breaker.last), "")
+        return f"no call was answered: {last}" if last and not (self.kept or self.meter.signal) else ""
+
     def _stopped(self, why: str, signal: int | None = None) -> StoppedError:
         """Return the error that says what is kept, and how to go on."""
         limit = "" if signal else "raise the limit and "
+        if self.silence:
+            why, limit = (
+                f"{why}; {self.silence}",
+                "check the model's address and its server, raise the limit and ",
+            )
         if self.checkpoint is None:
             return StoppedError(f"{why}; nothing is kept", hint=f"{limit}start again", signal=signal)
         if not self._begun:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..errors import ArtifactError, UsageError
+from ..errors import ArtifactError, UsageError, why
 from .sealing import canonical
 
 if sys.platform != "win32":
@@ -323,7 +323,7 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise ArtifactError(f"{path} cannot be read: {error}", hint="correct or remove it") from error
+        raise ArtifactError(f"{path} cannot be read: {why(error)}", hint="correct or remove it") from error
 
 
 def _write(path: Path, data: bytes) -> None:

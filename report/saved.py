@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import JuristError, UsageError
+from ..errors import JuristError, UsageError, why
 from .document import Cases, Document, Facts, Lines, Part, Section, Tone
 from .figures import TAKEN, class_table, confusion_counts, interval_plot, score_parts
 from .items import items_report
@@ -39,7 +39,7 @@ def saved_report(path: Path) -> Document:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"{path}: it cannot be read: {error}", hint="name a judge, or a file of results"
+            f"{path}: it cannot be read: {why(error)}", hint="name a judge, or a file of results"
         ) from error
     try:
         data = json.loads(text)
@@ -185,7 +185,7 @@ def _cost(spends: Sequence[Mapping[str, Any]]) -> Section:
 
 def _run(path: Path, text: str) -> Document:
     try:
-        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
         if not rows or not all(isinstance(row, Mapping) and "id" in row and len(row) > 1 for row in rows):
             raise _no_result(path)
         if not all(row.keys() >= _RUN for row in rows):

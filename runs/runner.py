@@ -281,7 +281,7 @@ class _Run:
             collect(self._all())
         except BudgetExhausted as stop:
             stopped = {
-                "stopped": str(stop),
+                "stopped": "; ".join(said for said in (str(stop), self._job.silence) if said),
                 "signal": stop.signal if isinstance(stop, StopRequested) else None,
             }
         except ModelError as error:

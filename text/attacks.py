@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import UsageError
+from ..errors import UsageError, why
 from .tables import table
 
 __all__ = ["Attack", "attacks_of", "suite"]
@@ -73,7 +73,9 @@ def suite(path: Path | str | None = None) -> tuple[Attack, ...]:
     try:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", hint="name a TOML file of attacks") from error
+        raise UsageError(
+            f"{path} cannot be read: {why(error)}", hint="name a TOML file of attacks"
+        ) from error
     return attacks_of(data, str(path))
 
 

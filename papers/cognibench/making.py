@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...engines.meter import Budget
-from ...errors import JuristError, UsageError
+from ...errors import JuristError, UsageError, why
 from ...jobs.estimate import Estimate
 from ...jobs.foresee import judging
 from ...jobs.generation import Generated, Generation, job_id
@@ -166,7 +166,7 @@ def _made_before(folder: Path) -> Dataset:
         )
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UsageError(
-            f"{folder}/dynamics.json cannot be read: {error}", hint="--fresh makes the folder again"
+            f"{folder}/dynamics.json cannot be read: {why(error)}", hint="--fresh makes the folder again"
         ) from error
 
 

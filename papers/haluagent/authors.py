@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pydantic
 
-from ...errors import GoldError, UsageError
+from ...errors import GoldError, UsageError, why
 from ...signatures.haluagent import HallucinationType
 from ...text.wording import is_chinese
 from .items import LETTERS, Choice, Generative, Item
@@ -55,7 +55,7 @@ def read_authors(path: str | Path) -> tuple[Item, ...]:
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise GoldError(f"it cannot be read: {error}", path=str(path), hint="check the path") from error
+        raise GoldError(f"it cannot be read: {why(error)}", path=str(path), hint="check the path") from error
     for number, line in enumerate(lines, 1):
         if line.strip():
             items.append(_item(line, number, str(path)))

@@ -158,8 +158,8 @@ def test_junit_holds_whatever_names_hold() -> None:
 
 def test_the_helper_fails_a_test_with_the_numbers() -> None:
     assert assert_judge("fect:basic", "gold.jsonl", minimum={"f1": 0.0}).passed
-    with pytest.raises(AssertionError, match=r"fect:basic on .* fails 1 of 2 checks: f1 >= 2 \(f1 0\."):
-        assert_judge("fect:basic", "gold.jsonl", minimum={"f1": 2.0})
+    with pytest.raises(AssertionError, match=r"fect:basic on .* fails 1 of 2 checks: f1 >= 1 \(f1 0\."):
+        assert_judge("fect:basic", "gold.jsonl", minimum={"f1": 1.0})
     with pytest.raises(UsageError, match="nope"):
         assert_judge("fect:basic", "gold.jsonl", maximum={"nope": 2.0})
 
@@ -170,9 +170,23 @@ def test_settings_of_another_type_are_one_line(given: dict[str, Any]) -> None:
         jurist.gate("fect:basic", "gold.jsonl", **given)
 
 
-@pytest.mark.parametrize("given", [{"seed": "x"}, {"concurrency": "8"}])
-def test_what_is_no_number_ends_before_anything_is_made(given: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="is no whole number"):
-        jurist.compile("fect", gold="gold.jsonl", **given)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"seed": "x"},
+        {"concurrency": "8"},
+        {"shares": 0.5},
+        {"options": [1]},
+        {"optimizer": 3},
+        {"store": 3},
+        {"judge": 3},
+        {"sink": 3},
+    ],
+)
+def test_what_is_of_another_kind_ends_before_anything_is_made(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"=\S+ cannot be used; give a "):
+        jurist.compile(**{"judge": "fect", "gold": "gold.jsonl", **given})
+    with pytest.raises(UsageError, match="says nothing: f1 is from 0 to 1"):
+        jurist.gate("fect:basic", "fect-mini", minimum={"f1": 4})
     with pytest.raises(UsageError, match="is no number of samples"):
         jurist.load("fect:basic", samples="3")  # type: ignore[arg-type]

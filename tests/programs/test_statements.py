@@ -182,7 +182,7 @@ def test_run_takes_responses_and_counts_those_that_hold_nothing(tmp_path: Path) 
     done = cli("run", "factual:basic", "--input", path, "--output", out, "--store", tmp_path / "s", "--json")
     assert done.code == 0, done.err
     assert done.json["beside"] == 1
-    assert "1 rows of the input hold nothing for this judge" in done.people
+    assert "rows of the input that hold nothing for this judge: 1" in done.people
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["units"][0]["text"] for line in lines] == ROW["sentences"]
     assert {line["label"] for line in lines} <= {"faithful", "invented"}
