@@ -146,7 +146,7 @@ class _Lines:
 
     def say(self, line: str) -> None:
         self._spoke = self._clock()
-        self._console.print(Text(printable(one_line(line))), soft_wrap=True)
+        self._console.print(Text(printable(one_line(line))), soft_wrap=not self._console.is_terminal)
 
     def quiet(self, seconds: float) -> bool:
         return self._clock() - self._spoke >= seconds

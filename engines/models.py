@@ -8,6 +8,7 @@ OpenAI-compatible servers. Nothing is sent before the first call.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import re
@@ -213,6 +214,11 @@ class _Offline:
         return self._engine.complete(request), 0.0
 
 
+@functools.cache  # once a model, however often it is connected
+def _say_slower(name: str) -> None:
+    _log.warning("%s is asked by DSPy's own client: slower, and at most 100 requests at once", name)
+
+
 class _Endpoint:
     """A real endpoint behind the channel: over connections of our own, or by DSPy's client where these do not fit."""
 
@@ -234,9 +240,7 @@ class _Endpoint:
         self._terms = Terms(model.name, model.structure, foreign=bool(model.api_base))
         self._direct = Direct(self._lm)
         if not self._direct.fits:
-            _log.warning(
-                "%s is asked by DSPy's own client: slower, and at most 100 requests at once", model.name
-            )
+            _say_slower(model.name)
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
         self._priceless: dict[str, bool] = {}
         self._window = Window(model.name)

@@ -57,7 +57,8 @@ class Contrast(Paired):
         corrected = f", after Holm {self.p_holm:.3g}" if self.p_holm != self.p else ""
         return (
             f"{self.first} against {self.second}: {self.verdict}: {self.metric} {self.values[0]:.3f} and "
-            f"{self.values[1]:.3f} ({self.difference:+.3f}, {self.interval_words}){units}; p = {self.p:.3g}{corrected}"
+            f"{self.values[1]:.3f} ({self.difference:+.3f}, {self.interval_words}){units}; "
+            f"p = {self.p:.3g}{corrected} (level {self.alpha:.3g})"
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -139,10 +139,10 @@ def test_being_attacked_is_estimated_with_the_rest_and_paid_once(serve: Callable
 
 def test_junit_and_markdown() -> None:
     done = cli(
-        "gate", "fect:basic", "--gold", "gold.jsonl", "--min", "f1=1.5", "--junit", "g.xml", "--markdown"
+        "gate", "fect:basic", "--gold", "gold.jsonl", "--min", "f1=1", "--junit", "g.xml", "--markdown"
     )
     assert done.code == 3
-    assert "| FAIL | f1 >= 1.5 |" in done.out
+    assert "| FAIL | f1 >= 1 |" in done.out
     suite = ElementTree.parse("g.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     failure = suite[0].find("failure")
