@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import CheckpointError, UsageError
+from ..errors import CheckpointError, UsageError, why
 from ..keeping.locking import alone
 from .formats import check_name
 
@@ -39,7 +39,7 @@ def claimed(output: Path, sources: Sequence[str], *, going_on: bool) -> Iterator
             yield
     except OSError as error:
         hint = "name a file that can be written, or make room and add --resume"
-        raise UsageError(f"{output}: {error.strerror or error}", hint=hint) from error
+        raise UsageError(f"{output}: {why(error)}", hint=hint) from error
 
 
 def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None:
