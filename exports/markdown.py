@@ -1,4 +1,4 @@
-"""The judge as a card for people: what it asks, how good it is, and where it comes from.
+"""The judge as a card for people: what it decides, how good it is, what it sends, and where it comes from.
 
 For reading and review; nothing is meant to load it.
 """
@@ -8,12 +8,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .prompt import takes_text
 from .target import Subject
+
+if TYPE_CHECKING:
+    import dspy
 
 __all__ = ["MarkdownExporter"]
 
+_DECISION = ("verdict", "words", "warnings")
+_DETAILS = ("by_purpose", "settings")  # which the card has
 _PROVENANCE = (
     *("variant", "created", "parent", "optimizer", "model", "prompt_model", "adapter", "gold", "spend"),
     *("thresholds", "strictness", "inconsistent", "position_bias", "contradictions", "versions", "judge_ref"),
@@ -30,7 +36,8 @@ class MarkdownExporter:
         """Return the page. Everything that comes from data stands in fences or code spans."""
         judge = subject.judge
         parts = [f"# {subject.ref}", judge.description or f"The judge {judge.name}."]
-        parts += ["## Decision", _items(subject.card["decision"])] if subject.card.get("decision") else []
+        decision = subject.card.get("decision") or {}
+        parts += ["## Decision", _items({key: decision.get(key) for key in _DECISION})] if decision else []
         parts += _scores(subject.card.get("scores"))
         heading, options = judge.answer.listing()
         parts += [f"## {heading}", "\n".join(_option(*option) for option in options)]
@@ -45,14 +52,28 @@ class MarkdownExporter:
 def _prompts(subject: Subject) -> list[str]:
     parts: list[str] = []
     many = len(subject.state.predictors) > 1
-    for name, _ in subject.program.named_predictors():  # in the order in which they are asked
-        prompt = subject.state.predictors[name]
+    for name, predictor in subject.program.named_predictors():  # in the order in which they are asked
         of = f" of {_span(name)}" if many else ""
-        parts += [f"## Instruction{of}", _fence(prompt.instructions)]
-        parts += [f"## Demonstrations{of}", "" if prompt.demos else "None."]
-        for number, demo in enumerate(prompt.demos, 1):
-            parts += [f"### {number}", _fence(json.dumps(dict(demo), ensure_ascii=False, indent=2), "json")]
-    return [part for part in parts if part]
+        parts += [f"## Instruction{of}", _fence(subject.state.predictors[name].instructions)]
+        parts += [f"## Prompt{of}, as it is sent", *_sent(subject, predictor)]
+    return parts
+
+
+def _sent(subject: Subject, predictor: dspy.Predict) -> list[str]:
+    """Return what is sent, an input as ``{{name}}``; of what is not sent as text, its demonstrations."""
+    from ..engines.models import adapter
+
+    if not takes_text(predictor):
+        return [_fence(json.dumps(dict(demo), ensure_ascii=False), "json") for demo in predictor.demos]
+    marks = {name: f"{{{{{name}}}}}" for name in predictor.signature.input_fields}
+    named = adapter(str(subject.card.get("adapter") or "chat"))
+    sent = named.format(predictor.signature, predictor.demos, marks)
+    about = {
+        "demonstrations": len(predictor.demos),
+        "words": sum(len(one["content"].split()) for one in sent),
+        "samples": subject.samples,
+    }
+    return [_items(about), *(f"### {one['role']}\n\n{_fence(one['content'])}" for one in sent)]
 
 
 def _scores(scores: Any) -> list[str]:
@@ -81,7 +102,9 @@ def _score(score: Any) -> str:
 def _items(value: Mapping[str, Any], indent: str = "") -> str:
     lines = []
     for key, item in value.items():
-        if isinstance(item, Mapping) and item:
+        if key in _DETAILS or item in (None, "", {}, []):
+            continue
+        if isinstance(item, Mapping):
             lines += [f"{indent}- {key}:", _items(item, indent + "  ")]
         else:
             shown = item if isinstance(item, str) else json.dumps(_short(item), ensure_ascii=False)

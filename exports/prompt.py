@@ -13,7 +13,7 @@ from .target import Subject
 if TYPE_CHECKING:
     import dspy
 
-__all__ = ["Prompt", "only_predictor", "prompt_of", "without_braces"]
+__all__ = ["Prompt", "only_predictor", "prompt_of", "takes_text", "without_braces"]
 
 _ENDINGS = ("", *(f"_{number}" for number in range(1, 100)))
 
@@ -81,7 +81,7 @@ def prompt_of(subject: Subject, mark: Callable[[str], str] = "⟦{}⟧".format) 
     judge, predictor = subject.judge, only_predictor(subject)
     name = str(subject.card.get("adapter") or "chat")
     adapter = adapter_named(name)
-    for ending in _ENDINGS if _takes_text(predictor) else ():
+    for ending in _ENDINGS if takes_text(predictor) else ():
         marks = {field: mark(f"{field}{ending}") for field in judge.input_fields}
         messages = adapter.format(predictor.signature, predictor.demos, marks)
         whole = "\0".join(message["content"] for message in messages)
@@ -100,7 +100,7 @@ def prompt_of(subject: Subject, mark: Callable[[str], str] = "⟦{}⟧".format) 
     )
 
 
-def _takes_text(predictor: dspy.Predict) -> bool:
+def takes_text(predictor: dspy.Predict) -> bool:
     """Whether every input is inserted where it stands; DSPy's own types (histories, images) are not."""
     from dspy.adapters.types.base_type import Type
     from dspy.adapters.types.history import History

@@ -20,6 +20,7 @@ from .signing import PublicKey
 __all__ = ["HUB", "pull", "push"]
 
 HUB = "hf://"
+_PLACES = "name a folder, or hf://OWNER/NAME"
 
 
 def push(artifact: Artifact, place: str) -> Received:
@@ -58,7 +59,7 @@ def pull(ref: str, place: str, store: Store, by: PublicKey | None = None) -> Rec
     judge, _ = parse_ref(ref)
     if not place.startswith(HUB):
         if not Path(place).is_dir():
-            raise ArtifactError(f"there is no folder {place}", hint="name a folder, or hf://OWNER/NAME")
+            raise ArtifactError(f"there is no folder {place}", hint=_PLACES)
         return receive(files_of(_store(Path(place)).load(ref)), store, by)
     with _reached(place), tempfile.TemporaryDirectory() as folder:
         _fetch(_repository(place), judge, folder)
@@ -66,6 +67,8 @@ def pull(ref: str, place: str, store: Store, by: PublicKey | None = None) -> Rec
 
 
 def _store(folder: Path) -> Store:
+    if folder.exists() and not folder.is_dir():
+        raise ArtifactError(f"{folder} is not a folder", hint=_PLACES)
     return Store(folder, shipped=folder / ".none")
 
 

@@ -220,8 +220,9 @@ class Shelf:
             before = self.moves(tag)[:-1]
             if not before or before[-1] not in self.versions():
                 what = f"version {before[-1]}, which is gone" if before else "nothing that is known"
+                names = ", ".join([LATEST, *self.pointers()[1]])
                 raise ArtifactError(
-                    f"{self.judge}@{tag} meant {what} before",
+                    f"{self.judge}@{tag} meant {what} before; there are the names {names}",
                     hint=f"name the version: jurist artifacts tag {self.judge}@N {tag}",
                 )
             self._move(tag, before[-1], back=True)

@@ -321,7 +321,9 @@ def test_markdown_shows_scores_decision_prompt_and_hash(store: Store) -> None:
     assert f"- sha256: `{artifact.sha256}`" in text
     assert '"50 items"' in text
     assert artifact.state.predictors["self"].instructions in text
-    assert text.count("### ") == 4
+    assert "- demonstrations: `4`" in text
+    assert text.count("### assistant") == 4
+    assert "[[ ## claim ## ]]\n{{claim}}\n" in text
     assert text.endswith("\n")
 
 
@@ -356,4 +358,5 @@ def _fenced(text: str) -> list[str]:
 def test_no_instruction_leaves_its_fence(instruction: str) -> None:
     state = PromptState.of(FECT.basic()).with_instruction("self", "Start " + instruction)
     kept = PromptState.of(state.apply(FECT.basic())).predictors["self"].instructions
-    assert _fenced(export(state, FECT, "markdown")) == [kept]
+    found = _fenced(export(state, FECT, "markdown"))
+    assert (found[0], len(found)) == (kept, 3)  # the instruction, and the messages that hold it
