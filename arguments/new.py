@@ -17,8 +17,17 @@ class NewOptions(Form):
 
     name: str = positional("NAME", help="of the judge: lower-case letters, digits and hyphens")
     source: str = option("--from", required=True, metavar="PROMPT", help="the prompt file")
-    labels: str = option(
-        "--labels", required=True, metavar="A,B", help="what it may answer, with commas between"
+    labels: str | None = option(
+        "--labels", metavar="A,B", help="it answers with one of these, with commas between", exclusive="asked"
+    )
+    score: str | None = option(
+        "--score",
+        metavar="LOW-HIGH",
+        help="it answers with a number: 1-5 is whole, 0.0-1.0 is not",
+        exclusive="asked",
+    )
+    prefer: str | None = option(
+        "--prefer", metavar="A,B", help="it says which of these two inputs is better", exclusive="asked"
     )
     positive: str = option(
         "--positive", "", metavar="B", help="what counts as found (default: the last label)"
@@ -39,6 +48,8 @@ Its variables become the inputs, its text the instruction; the file is yours to 
     examples="""\
 examples:
   jurist new may-answer --from prompt.md --labels yes,no --positive no
+  jurist new helpful --from prompt.md --score 1-5
+  jurist new better --from pair.md --prefer reply_a,reply_b
   jurist compile may_answer.py:judge --gold labels.csv
   jurist compare may-answer may-answer:basic --gold labels.csv      # against the prompt that you had
   jurist export may-answer --to langchain

@@ -1,20 +1,20 @@
-"""The Python file of a judge of one's own, from an instruction, inputs and labels."""
+"""The Python file of a judge of one's own: from an instruction and its inputs, and what it is to answer."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..errors import UsageError
 from .incoming import IncomingPrompt
 
-__all__ = ["judge_source"]
+__all__ = ["Asked", "judge_source", "labels_asked", "preference_asked", "score_asked"]
 
+_SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\s*-\s*(-?\d+(?:\.\d+)?)", re.ASCII)
 _FILE = '''"""{title}: a judge made from {source}."""
-
-from typing import Literal
-
+{imports}
 import dspy
 
 import jurist
@@ -24,37 +24,41 @@ class {name}(dspy.Signature):
     """{instruction}"""
 
 {inputs}
-    {output}: Literal[{labels}] = dspy.OutputField()
+    {output}: {annotation}
 
 
-judge = jurist.Judge(name="{judge}", signature={name}, positive=frozenset({{{positive}}}), unit="{unit}")
+judge = jurist.Judge(name="{judge}", signature={name}, {arguments})
 '''
 
 
-def judge_source(
-    name: str,
-    source: str,
-    prompt: IncomingPrompt,
-    labels: Sequence[str],
-    positive: Sequence[str],
-    unit: str = "",
-) -> str:
-    """Return the text of the file.
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a judge answers, as its file says it.
+
+    Attributes:
+        names: for the output field; the first that is no input is taken.
+        annotation: its type, and its default.
+        arguments: of ``jurist.Judge``; ``{unit}`` is the input that is judged.
+        words: for people.
+    """
+
+    names: Sequence[str]
+    annotation: str
+    arguments: str
+    words: str
+
+
+def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
+    """Return one of some labels.
 
     Args:
-        name: of the judge: lower-case letters, digits and hyphens.
-        source: where the prompt comes from, for the reader.
-        prompt: its text and inputs.
-        labels: what it may answer, at least two.
+        labels: at least two.
         positive: those that count as found; default: the last one.
-        unit: the input that is judged; default: the last one.
 
     Raises:
-        UsageError: name, labels or unit cannot be those of a judge.
+        UsageError: these are no labels, or ``positive`` does not part them.
     """
-    chosen, judged = list(positive) or [labels[-1]], unit or prompt.inputs[-1]
-    if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
-        raise UsageError(f"{name!r} cannot name a judge", hint="use lower-case letters, digits and hyphens")
+    chosen = list(positive) or [labels[-1]] if labels else []
     if len(set(labels)) < 2 or len(set(labels)) != len(labels) or not all(one.strip() for one in labels):
         raise UsageError(
             f"{', '.join(labels) or 'nothing'} are no labels", hint="give two or more, as --labels yes,no"
@@ -64,22 +68,84 @@ def judge_source(
             f"{', '.join(chosen)} does not part the labels {', '.join(labels)}",
             hint="let --positive name some of them, and not all",
         )
+    return Asked(
+        names=("label", "verdict", "decision", "judged_label"),
+        annotation=f"Literal[{', '.join(map(_quoted, labels))}] = dspy.OutputField()",
+        arguments=f"positive=frozenset({{{', '.join(map(_quoted, chosen))}}}), unit={{unit}}",
+        words=f"labels {', '.join(labels)}",
+    )
+
+
+def score_asked(scale: str) -> Asked:
+    """Return a number on a scale: ``1-5`` is whole, ``0.0-1.0`` is not.
+
+    Raises:
+        UsageError: it is no scale.
+    """
+    found = _SCALE.fullmatch(scale.strip())
+    if not found or float(found[1]) >= float(found[2]):
+        raise UsageError(f"{scale!r} is no scale", hint="give its ends, as --score 1-5 or --score 0.0-1.0")
+    low, high = found[1], found[2]
+    kind = "float" if "." in low + high else "int"
+    return Asked(
+        names=("score", "rating", "grade", "judged_score"),
+        annotation=f"{kind} = dspy.OutputField(ge={low}, le={high})",
+        arguments="unit={unit}",
+        words=f"a score from {low} to {high}",
+    )
+
+
+def preference_asked(pair: Sequence[str], inputs: Sequence[str]) -> Asked:
+    """Return which of two inputs is better: ``first``, ``second`` or ``tie``.
+
+    Raises:
+        UsageError: these are not two of the inputs.
+    """
+    if len(set(pair)) != 2 or len(pair) != 2 or not set(pair) <= set(inputs):
+        raise UsageError(
+            f"{', '.join(pair) or 'nothing'} are not two inputs of the prompt",
+            hint=f"let --prefer name two of {', '.join(inputs)}",
+        )
+    first, second = pair
+    return Asked(
+        names=("better", "preferred", "preference", "judged_better"),
+        annotation='Literal["first", "second", "tie"] = dspy.OutputField()',
+        arguments=f'answer=jurist.Preference(first="{first}", second="{second}")',
+        words=f"which of {first} (first) and {second} (second) is better",
+    )
+
+
+def judge_source(name: str, source: str, prompt: IncomingPrompt, asked: Asked, unit: str = "") -> str:
+    """Return the text of the file.
+
+    Args:
+        name: of the judge: lower-case letters, digits and hyphens.
+        source: where the prompt comes from, for the reader.
+        prompt: its text and inputs.
+        asked: what it answers.
+        unit: the input that is judged; default: the last one.
+
+    Raises:
+        UsageError: name or unit cannot be those of a judge.
+    """
+    judged = unit or prompt.inputs[-1]
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+        raise UsageError(f"{name!r} cannot name a judge", hint="use lower-case letters, digits and hyphens")
     if judged not in prompt.inputs:
         raise UsageError(
             f"{judged!r} is no input of the prompt", hint=f"use one of {', '.join(prompt.inputs)}"
         )
-    output = next(one for one in ("label", "verdict", "decision", "judged_label") if one not in prompt.inputs)
     return _FILE.format(
         title=name,
         source=re.sub(r'["\\]', "'", source),
+        imports="\nfrom typing import Literal\n" if "Literal" in asked.annotation else "",
         name="".join(part.capitalize() for part in name.split("-")),
         instruction=_docstring(prompt.instruction),
         inputs="\n".join(f"    {one}: str = dspy.InputField()" for one in prompt.inputs),
-        output=output,
-        labels=", ".join(map(_quoted, labels)),
+        output=next(one for one in asked.names if one not in prompt.inputs),
+        annotation=asked.annotation,
         judge=name,
-        positive=", ".join(map(_quoted, chosen)),
-        unit=judged,
+        arguments=asked.arguments.replace("{unit}", _quoted(judged)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from small import cli, write_jsonl
 from jurist.errors import UsageError
 from jurist.exports import EXPORTERS, rendered, subject_of
 from jurist.exports.incoming import IncomingPrompt, read_prompt
-from jurist.exports.judge_file import judge_source
+from jurist.exports.judge_file import Asked, judge_source, labels_asked, preference_asked, score_asked
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState, normalise_instruction
 
@@ -120,23 +121,70 @@ def test_what_is_no_prompt_is_one_line(how: str, tmp_path: Path) -> None:
     assert not (tmp_path / "x.py").exists()
 
 
+LABELS = labels_asked(["a", "b"])
+
+
 @pytest.mark.parametrize(
-    ("more", "words"),
+    ("asked", "words"),
     [
-        ({"labels": ["a"]}, "no labels"),
-        ({"labels": ["a", "a"]}, "no labels"),
-        ({"positive": ["c"]}, "does not part"),
-        ({"positive": ["a", "b"]}, "does not part"),
-        ({"unit": "z"}, "no input"),
-        ({"name": "My Judge"}, "cannot name"),
+        (lambda: labels_asked([]), "no labels"),
+        (lambda: labels_asked(["a"]), "no labels"),
+        (lambda: labels_asked(["a", "a"]), "no labels"),
+        (lambda: labels_asked(["a", "b"], ["c"]), "does not part"),
+        (lambda: labels_asked(["a", "b"], ["a", "b"]), "does not part"),
+        (lambda: score_asked("5-1"), "no scale"),
+        (lambda: score_asked("1 to 5"), "no scale"),
+        (lambda: preference_asked(["x"], ["x", "y"]), "not two inputs"),
+        (lambda: preference_asked(["x", "z"], ["x", "y"]), "not two inputs"),
     ],
 )
-def test_settings_that_fit_no_judge_are_refused(more: dict[str, Any], words: str) -> None:
-    fitting: dict[str, Any] = {"name": "x", "labels": ["a", "b"], "positive": [], "unit": ""}
+def test_answers_that_fit_no_judge_are_refused(asked: Callable[[], Asked], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        asked()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"), [({"unit": "z"}, "no input"), ({"name": "My Judge"}, "cannot name")]
+)
+def test_names_that_fit_no_judge_are_refused(more: dict[str, Any], words: str) -> None:
+    fitting: dict[str, Any] = {"name": "x", "unit": "", "asked": LABELS}
     with pytest.raises(UsageError, match=words):
         judge_source(
             source="p", prompt=IncomingPrompt(instruction="Judge `x`.", inputs=("x",)), **{**fitting, **more}
         )
+
+
+ASKED: dict[str, tuple[tuple[str, ...], str, list[Any]]] = {
+    "labels": (("--labels", "yes,no", "--positive", "yes"), "label", ["yes", "no"]),
+    "score": (("--score", "1-5"), "score", [1, 5]),
+    "part of a score": (("--score", "0.0-1.0"), "score", [0.25, 1.0]),
+    "preference": (("--prefer", "message,reply"), "better", ["first", "tie"]),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(ASKED))
+def test_every_kind_of_answer_is_judged_from_its_file(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked, field, golds = ASKED[kind]
+    Path("p.md").write_text(TEXT, "utf-8")
+    assert cli("new", "polite-reply", "--from", "p.md", *asked).code == 0
+    rows = [{"group": f"g{gold}", "message": f"m {gold}", "reply": "Hi.", field: gold} for gold in golds]
+    write_jsonl(Path("gold.jsonl"), rows)
+    done = cli("evaluate", "polite_reply.py:judge:basic", "--gold", "gold.jsonl", "--json")
+    assert done.code == 0, done.err
+    assert done.json["counts"]["units"]["total"] == 2
+
+
+@pytest.mark.parametrize(
+    "asked", [(), ("--score", "1-5", "--positive", "a"), ("--score", "1-5", "--labels", "a,b")]
+)
+def test_what_is_answered_is_said_once(asked: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "p.md").write_text(TEXT, "utf-8")
+    done = cli("new", "x", "--from", str(tmp_path / "p.md"), *asked, "--output", str(tmp_path / "x.py"))
+    assert (done.code, done.out) == (2, "")
+    assert not (tmp_path / "x.py").exists()
 
 
 PIECES = ['"', '"""', "\\", "\n", "\r", "  ", "x", "{y}", "中", "'", "\t"]
@@ -147,7 +195,7 @@ PIECES = ['"', '"""', "\\", "\n", "\r", "  ", "x", "{y}", "中", "'", "\t"]
 def test_the_file_gives_the_instruction_back(text: str) -> None:
     prompt = IncomingPrompt(instruction=f"Start {text}".strip(), inputs=("x",))
     made: dict[str, Any] = {"__name__": "made"}
-    source = judge_source("some-judge", "p.md", prompt, ["a", "b"], [])
+    source = judge_source("some-judge", "p.md", prompt, LABELS)
     exec(compile(source, "made.py", "exec", dont_inherit=True), made)  # noqa: S102
     plain = prompt.instruction.replace("\r\n", "\n").replace("\r", "\n")
     lines = plain.expandtabs().split("\n")
