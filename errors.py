@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 __all__ = [
+    "AnswerPending",
     "ArtifactError",
     "BudgetExhausted",
     "CheckpointError",
@@ -126,6 +127,10 @@ class StoppedError(JuristError):
         self.signal = signal
         self.exit_code = 1 if signal is None else 128 + signal
         super().__init__(message, hint=hint)
+
+
+class AnswerPending(BaseException):
+    """The answer to a call comes later, with a batch: whoever asked goes on without it, and asks again then."""
 
 
 class BudgetExhausted(BaseException):

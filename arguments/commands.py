@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .artifacts import ARTIFACTS
+from .batch import BATCH
 from .command import Command
 from .compare import COMPARE, EVALUATE
 from .compile import COMPILE
@@ -31,6 +32,7 @@ COMMANDS: tuple[Command, ...] = (
     RUN,
     JOIN,
     SHARE,
+    *BATCH,
     SERVE,
     COMPARE,
     GATE,
@@ -55,6 +57,7 @@ COMMANDS: tuple[Command, ...] = (
 
 GROUPS = {
     "artifacts": "list, show, diff, tag and verify compiled judges",
+    "batch": "run a judge through a Batch API: submit, status, collect",
     "generate": "write from documents: dialogues, labelled datasets, the items of any generator",
     "gold": "check, import and split gold sets, have them labelled; agreement of raters",
     "table": "the papers' tables: detectors; auto-labelling taken apart; what people say of a benchmark",

@@ -11,7 +11,7 @@ from .command import Command
 from .groups import AskedOptions, Form, RowOptions, share
 from .options import flag, option, positional
 
-__all__ = ["JOIN", "RUN", "JoinOptions", "RunOptions"]
+__all__ = ["JOIN", "RUN", "JoinOptions", "JudgedRows", "RunOptions"]
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -22,8 +22,8 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(AskedOptions, RowOptions):
-    """Of ``jurist run``."""
+class JudgedRows(AskedOptions, RowOptions):
+    """Which rows are judged, and where the lines go."""
 
     helps: ClassVar[Mapping[str, str]] = {
         "max_calls": "never make one call more; the rows that are left wait for --resume",
@@ -55,13 +55,6 @@ class RunOptions(AskedOptions, RowOptions):
         choices=("reject", "stop"),
         help="set a row that cannot be used aside, with the reason, and judge the others (default), or stop",
     )
-    shard: tuple[int, int] | None = option(
-        "--shard",
-        type=_shard,
-        metavar="I/N",
-        help="judge the I-th of N parts of the rows, by their hash, into a file of its own (OUTPUT-I-of-N.jsonl); "
-        "jurist join puts the files together",
-    )
     unordered: bool = flag("--unordered", help="write lines as they come, not in the order of the input")
     stopping: Literal["settled", "all"] = option(
         "--stopping",
@@ -76,6 +69,26 @@ class RunOptions(AskedOptions, RowOptions):
         help="tokens: write how probable each label was, read from the log-probabilities of the reply's tokens where "
         "the endpoint gives them (default: the votes alone)",
     )
+    max_unusable: float = option(
+        "--max-unusable",
+        0.05,
+        type=share,
+        metavar="SHARE",
+        help="share of failed, abstained and rejected rows above which the exit code is 3 (default: 0.05)",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(JudgedRows):
+    """Of ``jurist run``."""
+
+    shard: tuple[int, int] | None = option(
+        "--shard",
+        type=_shard,
+        metavar="I/N",
+        help="judge the I-th of N parts of the rows, by their hash, into a file of its own (OUTPUT-I-of-N.jsonl); "
+        "jurist join puts the files together",
+    )
     resume: bool = flag(
         "--resume", exclusive="unfinished", help="continue the output file; failed rows are asked again"
     )
@@ -86,13 +99,6 @@ class RunOptions(AskedOptions, RowOptions):
     )
     fresh: bool = flag(
         "--fresh", exclusive="unfinished", help="forget what an unfinished run of this output has paid for"
-    )
-    max_unusable: float = option(
-        "--max-unusable",
-        0.05,
-        type=share,
-        metavar="SHARE",
-        help="share of failed, abstained and rejected rows above which the exit code is 3 (default: 0.05)",
     )
 
 

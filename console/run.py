@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..arguments.run import RunOptions
+from ..arguments.run import JudgedRows, RunOptions
 from ..engines.meter import Budget
 from ..errors import UsageError
 from ..gold.new_rows import Source
@@ -21,7 +22,7 @@ from .approving import Bill, agree, approve
 from .common import Bar, budget_of, loaded_of, mapping_of
 from .printing import Result, remark
 
-__all__ = ["run"]
+__all__ = ["foreseen", "result_of", "rows_of", "run"]
 
 
 def run(options: RunOptions) -> Result:
@@ -36,7 +37,37 @@ def run(options: RunOptions) -> Result:
             "cannot be read again",
             hint="name a file with --output",
         )
-    settings, mapping = _settings(options), mapping_of(options)
+    loaded, source, settings = rows_of(options)
+    settings = replace(
+        settings,
+        resume=options.resume,
+        retry_failed=options.retry_failed,
+        fresh=options.fresh,
+        shard=Shard(*options.shard) if options.shard else WHOLE,
+    )
+    with Bar() as bar:
+
+        def begin(plan: Plan) -> None:
+            for line in plan.changes.words:
+                remark(line)
+            foreseen(loaded, plan, settings.budget, yes=options.yes)
+            done = (plan.rows or 0) - (plan.to_ask or 0)
+            bar.begin(f"judging with {loaded.name}", plan.rows, max(0, done) if going_on else 0)
+
+        summary = run_judge(
+            loaded,
+            source,
+            sys.stdout if options.output == "-" else Path(options.output),
+            settings=settings,
+            on_begin=begin,
+            on_row=bar.step,
+        )
+    return result_of(options, loaded, summary)
+
+
+def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
+    """Return who judges which rows, and how; what is to be known of the judge is said."""
+    mapping = mapping_of(options)
     loaded = replace(
         loaded_of(options.judge, options), stopping=options.stopping, probabilities=options.probabilities
     )
@@ -48,59 +79,42 @@ def run(options: RunOptions) -> Result:
         )
     if loaded.note:
         remark(loaded.note)
-    with Bar() as bar:
-
-        def begin(plan: Plan) -> None:
-            for line in plan.changes.words:
-                remark(line)
-            _ask(loaded, plan, settings.budget, yes=options.yes)
-            done = (plan.rows or 0) - (plan.to_ask or 0)
-            bar.begin(f"judging with {loaded.name}", plan.rows, max(0, done) if going_on else 0)
-
-        summary = run_judge(
-            loaded,
-            Source(name=options.input, judge=loaded.judge, mapping=mapping),
-            sys.stdout if options.output == "-" else Path(options.output),
-            settings=settings,
-            on_begin=begin,
-            on_row=bar.step,
-        )
-    return _result(options, loaded, summary)
+    source = Source(name=options.input, judge=loaded.judge, mapping=mapping)
+    return loaded, source, _settings(options)
 
 
-def _settings(options: RunOptions) -> RunSettings:
+def _settings(options: JudgedRows) -> RunSettings:
     named = tuple(name.strip() for name in options.keep.split(",") if name.strip())
     return RunSettings(
         budget=budget_of(options),
-        resume=options.resume,
-        retry_failed=options.retry_failed,
-        fresh=options.fresh,
         on_bad_row=options.on_bad_row,
         rejects=None if options.rejects is None else Path(options.rejects),
         keep=None if named == ("all",) else () if named == ("none",) else named,
         ordered=not options.unordered,
-        shard=Shard(*options.shard) if options.shard else WHOLE,
     )
 
 
-def _ask(loaded: LoadedJudge, plan: Plan, budget: Budget, *, yes: bool) -> None:
-    """Say what is about to be spent on a real model, and ask above the limits."""
+def foreseen(
+    loaded: LoadedJudge, plan: Plan, budget: Budget, *, yes: bool, notes: Sequence[str] = ()
+) -> Estimate | None:
+    """Say what is about to be spent on a real model, ask above the limits, and return it, if it can be known."""
     if all(map(free, loaded.models)) or plan.to_ask == 0:
-        return
+        return None
     if plan.to_ask is None:  # a pipe: nobody knows how much will come
         approve(
             Bill(calls=budget.calls, cost=budget.cost, capped=budget.cost is not None, about="up to"), yes=yes
         )
-        return
+        return None
     sampling = loaded.sampling
     least = sampling.fewest if loaded.stopping == "settled" else sampling.samples
     number = plan.to_ask * least, plan.to_ask * sampling.samples
     part = part_of("judge", loaded.asker(), loaded.models, plan.shown, number)
     seen = Estimate(what=f"{plan.to_ask} rows", parts=(part,), budget=budget)
-    agree(seen, {}, yes=yes, spent=plan.spent)
+    agree(seen, {}, yes=yes, spent=plan.spent.calls, notes=notes)
+    return seen
 
 
-def _ended(options: RunOptions, summary: Summary) -> tuple[int, list[str]]:
+def _ended(options: JudgedRows, summary: Summary) -> tuple[int, list[str]]:
     """Return the exit code, and why it is not 0."""
     if summary.stopped:
         again = (
@@ -118,11 +132,11 @@ def _ended(options: RunOptions, summary: Summary) -> tuple[int, list[str]]:
     share, allowed = f"{summary.unusable:.1%}", f"{options.max_unusable:.1%}"
     return 3, [
         f"{share} of the rows have no usable verdict; {allowed} are allowed (--max-unusable)"
-        + ("; --resume asks the failed ones again" if failed else "")
+        + ("; jurist run --resume asks the failed ones again" if failed else "")
     ]
 
 
-def _shares(options: RunOptions, loaded: LoadedJudge, summary: Summary) -> RunShares | None:
+def _shares(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> RunShares | None:
     """Return the shares of all lines there are, where a judge with a proof has judged them."""
     output = Path(options.output)
     if summary.stopped or loaded.artifact is None or not loaded.judge.answer.comparison.domain:
@@ -138,7 +152,8 @@ def _share_words(found: RunShares | None) -> list[str]:
     return [] if one.proof.raw is None else [f"share of {one.name}: {one.proof.raw:.3f}, {corrected}"]
 
 
-def _result(options: RunOptions, loaded: LoadedJudge, summary: Summary) -> Result:
+def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Result:
+    """Return what is said of a run that has ended."""
     counts, spend = summary.to_json(), summary.spend
     shares = _shares(options, loaded, summary)
     abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""

@@ -165,8 +165,7 @@ class Channel:
         call = self._begin(request)
         if call.kept:
             return response_of(call.kept, request)
-        if isinstance(self.inner, Bounded):
-            self.inner.check(request)
+        self._check(call, request)
         with call_span(request, self.purpose) as told:
             response = yield from self._tried(call, request, may_wait)
             told.update(told_of(response))
@@ -203,7 +202,13 @@ class Channel:
             finally:
                 self.pace.end()
             yield from self._paused(pause)
+            self._check(call, request)
         raise AssertionError("the last attempt returns or raises")
+
+    def _check(self, call: _Call, request: Request) -> None:
+        """Let what answers say beforehand that it cannot."""
+        if isinstance(self.inner, Bounded):
+            self.inner.check(numbered(request, call.draw))
 
     def _turn(self, request: Request, may_wait: bool) -> Generator[float, Any, None]:
         """Wait until the endpoint takes one more; for its place in the minute only, where others could not go on."""

@@ -19,7 +19,7 @@ import aiohttp
 import dspy
 from dspy.clients.backend_selection import select_backend
 from dspy.clients.errors import error_boundary
-from dspy.lm15 import AsyncLMRouter, Request, Response, RouterConfig, TransportError
+from dspy.lm15 import AsyncLMRouter, LMRouter, Request, Response, RouterConfig, TransportError
 
 __all__ = ["Direct"]
 
@@ -32,6 +32,11 @@ class Direct:
 
     Args:
         lm: a language model of DSPy's, with its address, key and model.
+
+    Attributes:
+        fits: whether this can carry its requests; what follows is there only then.
+        provider: DSPy's name of who answers.
+        name: of the model there.
     """
 
     def __init__(self, lm: dspy.LM) -> None:
@@ -39,10 +44,10 @@ class Direct:
         self.fits = chosen.native and not chosen.resolution.declared
         self._model, self._lines = lm.model, dict[asyncio.AbstractEventLoop, _Line]()
         if self.fits:
-            self._provider, self._name = chosen.resolution.provider, chosen.resolution.model
+            self.provider, self.name = chosen.resolution.provider, chosen.resolution.model
             self._options = {
-                "api_keys": _of(self._provider, chosen.clients.get("api_key")),
-                "base_urls": _of(self._provider, chosen.clients.get("api_base")),
+                "api_keys": _of(self.provider, chosen.clients.get("api_key")),
+                "base_urls": _of(self.provider, chosen.clients.get("api_base")),
             }
 
     async def complete(self, request: Request) -> Response:
@@ -51,9 +56,9 @@ class Direct:
         Raises:
             LMError: as DSPy's client. Where it is ``LMUnsupportedFeatureError``, nothing was sent.
         """
-        with error_boundary(self._model, provider=self._provider, unexpected=True):
+        with error_boundary(self._model, provider=self.provider, unexpected=True):
             client = (await self._line()).client
-            response: Response = await client.complete(replace(request, model=self._name))
+            response: Response = await client.complete(replace(request, model=self.name))
             return response
 
     async def _line(self) -> _Line:
@@ -63,10 +68,14 @@ class Direct:
             for other in [one for one in self._lines if one.is_closed()]:
                 del self._lines[other]
             opened = _open()
-            config = RouterConfig(transport=await anext(opened), **self._options)
-            client = AsyncLMRouter(config).lm(f"{self._provider}:{self._name}")
+            client = self.client(AsyncLMRouter, await anext(opened))
             self._lines[loop] = _Line(client=client, opened=opened)
         return self._lines[loop]
+
+    def client(self, router: type[AsyncLMRouter] | type[LMRouter], transport: Any) -> Any:
+        """Return what writes requests and reads replies, over a transport of that router's kind."""
+        config = RouterConfig(transport=transport, **self._options)
+        return router(config).lm(f"{self.provider}:{self.name}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ class Draw:
         probabilities: where they are kept: for each call whose reply has that field, label -> probability for each
             label, in the order of the reply.
         cut: where the output tokens of each reply are kept that was cut off at its limit.
+        case: the id of the case in hand; empty outside of one.
         spend: where the calls of the case in hand are counted too, if someone wants them apart.
     """
 
@@ -34,6 +35,7 @@ class Draw:
     labels: str = ""
     probabilities: list[Sequence[Mapping[str, float]]] | None = None
     cut: list[int] | None = None
+    case: str = ""
     spend: Spend | None = None
 
 

@@ -12,7 +12,7 @@ import functools
 import logging
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +39,18 @@ from .pace import Pace
 from .structure import STRUCTURES, Structure, Terms
 from .window import Window
 
-__all__ = ["ADAPTERS", "OFFLINE", "Model", "adapter", "connect"]
+__all__ = [
+    "ADAPTERS",
+    "OFFLINE",
+    "Endpoint",
+    "Model",
+    "Reach",
+    "adapter",
+    "connect",
+    "key_of",
+    "reached",
+    "shipped_prices",
+]
 
 OFFLINE = "offline"
 _OFFLINE_MODEL = "jurist/offline"
@@ -159,13 +170,28 @@ class Model:
         return re.sub(r"//[^/@]*@", "//", self.api_base).split("?")[0] if self.api_base else None
 
 
-def connect(model: Model, context: CallContext, purpose: Purpose = "judge") -> dspy.LM:
+def reached(model: Model) -> Inner:
+    """Return what answers at once: the offline engine, a classifier, or the endpoint."""
+    if model.classifier:
+        from .nli import NliEngine
+
+        return NliEngine(model.classifier)
+    return _Offline(model.seed) if model.offline else Endpoint(model)
+
+
+Reach = Callable[[Model], Inner]
+"""How a model is reached."""
+
+
+def connect(
+    model: Model, context: CallContext, purpose: Purpose = "judge", reach: Reach = reached
+) -> dspy.LM:
     """Return a DSPy language model whose every call goes through ``context``.
 
     Raises:
         UsageError: the model does not take these settings.
     """
-    inner = _inner(model)
+    inner = reach(model)
     pace = context.paces.setdefault(f"{model.name} {model.api_base}", Pace(model.rpm, model.tpm))
     channel = Channel(inner, context, purpose, pace=pace)
     settings = {"temperature": model.temperature, "max_tokens": model.max_tokens}
@@ -182,21 +208,27 @@ def connect(model: Model, context: CallContext, purpose: Purpose = "judge") -> d
         raise UsageError(brief(error), hint="use --temperature 1 and no --max-tokens") from error
 
 
-def _inner(model: Model) -> Inner:
-    if model.classifier:
-        from .nli import NliEngine
-
-        return NliEngine(model.classifier)
-    return _Offline(model.seed) if model.offline else _Endpoint(model)
+def shipped_prices() -> None:
+    """Take prices from the table that DSPy ships; fetching a newer one is nobody's wish in mid-run."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")
 
 
-def _key(name: str) -> str:
-    key = os.environ.get(name, "").strip()
-    if not key:
-        raise UsageError(
-            f"the environment variable {name} holds no key", hint="set it to the key of the endpoint"
-        )
-    return key
+def key_of(model: Model) -> str | None:
+    """Return the key to send; ``None`` for that of the provider's own environment variable.
+
+    Raises:
+        UsageError: the variable that is named for it is empty.
+    """
+    if model.key_env:
+        key = os.environ.get(model.key_env, "").strip()
+        if not key:
+            raise UsageError(
+                f"the environment variable {model.key_env} holds no key",
+                hint="set it to the key of the endpoint",
+            )
+        return key
+    local = model.api_base and model.name.startswith("openai/") and not os.environ.get("OPENAI_API_KEY")
+    return "none" if local else None  # local servers ask for no key, DSPy's client does
 
 
 class _Offline:
@@ -219,23 +251,13 @@ def _say_slower(name: str) -> None:
     _log.warning("%s is asked by DSPy's own client: slower, and at most 100 requests at once", name)
 
 
-class _Endpoint:
+class Endpoint:
     """A real endpoint behind the channel: over connections of our own, or by DSPy's client where these do not fit."""
 
     def __init__(self, model: Model) -> None:
-        # Prices come from the table that DSPy ships; fetching a newer one is nobody's wish in mid-run.
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")
-        options: dict[str, Any] = {"timeout": model.timeout}
-        if model.key_env:
-            options["api_key"] = _key(model.key_env)
-        if model.api_base:
-            options["api_base"] = model.api_base
-            if (
-                "api_key" not in options
-                and model.name.startswith("openai/")
-                and not os.environ.get("OPENAI_API_KEY")
-            ):
-                options["api_key"] = "none"  # local servers ask for no key, DSPy's client does
+        shipped_prices()
+        told = {"timeout": model.timeout, "api_base": model.api_base, "api_key": key_of(model)}
+        options: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
         self._lm = dspy.LM(model.name, cache=False, num_retries=0, **options)
         self._terms = Terms(model.name, model.structure, foreign=bool(model.api_base))
         self._direct = Direct(self._lm)
@@ -247,12 +269,14 @@ class _Endpoint:
         self._looked_up = bool(model.api_base)  # a server may serve less, or more, than its model's name says
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
+        """Send a request; return the response and its cost in US dollars, ``None`` if not known."""
         sent = self._terms.apply(request)
         with self._in_time(sent):
             response = self._lm(sent)
         return self._priced(sent, response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+        """Do the same without blocking."""
         sent = self._terms.apply(request)
         with self._in_time(sent):
             # A client's own limit is between two bytes; a server that trickles would never end.
@@ -287,6 +311,7 @@ class _Endpoint:
             raise LMTimeoutError(f"no answer within {self._timeout:g} s", model=self._lm.model) from error
 
     def check(self, request: Request) -> None:
+        """Refuse a request that is certainly too long for the model."""
         if not self._looked_up:
             known = model_info(self._provider, self._lm.model.partition("/")[2]) or {}
             self._window, self._looked_up = Window(self._lm.model, known.get("max_input_tokens")), True

@@ -30,6 +30,7 @@ class Bounded(Protocol):
 
         Raises:
             ContextWindowExceededError: it is.
+            AnswerPending: it is asked in a batch, and the reply is not there yet.
         """
         ...
 

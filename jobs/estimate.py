@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +19,7 @@ from dspy.lm15 import Message, Response, Usage
 
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
-from ..engines.models import Model
+from ..engines.models import Model, shipped_prices
 
 __all__ = [
     "Estimate",
@@ -288,7 +287,7 @@ def _price(model: Model, rate: Rate) -> float | None:
 
 def price_of(model: Model, input_tokens: int, output_tokens: int) -> float | None:
     """Return what one call costs in US dollars, ``None`` if the model's price is not known."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # as for the calls themselves
+    shipped_prices()
     provider, _, name = model.name.partition("/")
     reply = Response(
         id=None,

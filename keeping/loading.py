@@ -13,7 +13,7 @@ from typing import Any
 
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..engines.models import Model, connect
+from ..engines.models import Model, Reach, connect, reached
 from ..engines.nli import parted as nli_parted
 from ..programs.asking import Asker, Sampling, Verdict
 from ..programs.judge import Judge
@@ -48,6 +48,7 @@ class LoadedJudge:
         verifier: who answers the program's frozen steps, where that is not ``model`` at temperature 0.
         stopping: whether samples are drawn that cannot change any outcome; see :class:`~jurist.programs.asking.Asker`.
         probabilities: whether those of the labels are asked for with each reply; see the same.
+        reach: how its models are reached: at once, or in batches.
         standing: why a name stands for the basic prompt, in one line; empty if it does not.
         limit: what model and sampling do not allow together, in one line; empty if nothing.
         wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows; for
@@ -66,6 +67,7 @@ class LoadedJudge:
     verifier: Model | None = None
     stopping: Stopping = "settled"
     probabilities: Probabilities = "votes"
+    reach: Reach = reached
     standing: str = ""
     limit: str = ""
     wanted: Sampling | None = None
@@ -133,8 +135,8 @@ class LoadedJudge:
         return Asker(
             judge=self.judge,
             program=self.artifact.program(self.judge) if self.artifact else self.judge.basic(),
-            lm=connect(self.model, self._context(self.judge.role), self.judge.role),
-            frozen_lm=connect(verifier, self._context("judge")) if verifier else None,
+            lm=connect(self.model, self._context(self.judge.role), self.judge.role, self.reach),
+            frozen_lm=connect(verifier, self._context("judge"), reach=self.reach) if verifier else None,
             sampling=self.sampling,
             adapter=self.adapter,
             concurrency=self.concurrency,

@@ -30,7 +30,7 @@ from ..text.replies import ContradictionError
 from .answers.reading import Reading
 from .frozen import frozen_steps_by
 from .judge import Judge
-from .together import asking_of, collect, together
+from .together import Gathered, asking_of, collect, together
 from .verdicts import SampleLog, Status, Verdict
 from .votes import Probabilities, Sampling, Stopping
 
@@ -134,7 +134,7 @@ class Asker:
     async def judged(self, case: Case) -> Verdict:
         """Judge one case, within :meth:`ready` and in a task of its own. Raises what :meth:`ask_all` raises."""
         usage = Spend()
-        drawing(spend=usage)  # this task's own context
+        drawing(spend=usage, case=case.id)  # this task's own context
         name = self.judge.name
         with span(f"judge {name}", gen_ai__evaluation__name=name, jurist__case=case.id) as told:
             verdict = await self._judge(case)
@@ -151,15 +151,16 @@ class Asker:
             self._context.breaker.note(verdict.status == "failed", verdict.error)
 
     async def _judge(self, case: Case) -> Verdict:
-        units, log = len(self.judge.answer.units(case.inputs)), SampleLog()
+        units, log, gathered = len(self.judge.answer.units(case.inputs)), SampleLog(), Gathered()
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
-            if log.texts and self.stopping == "settled" and self._is_decided(log, units):
+            if log.texts and self.stopping == "settled" and self._may_end(log, units, gathered):
                 break
             replies: list[str] = []
             # In this task's own context.
             drawing(sample=case.draw + draw, asked=Counter(), replies=replies, cut=[], **self._wanted)
             try:
-                log.take(await self._sample(case, log))
+                with gathered:
+                    log.take(await self._sample(case, log))
             except AdapterParseError as bad:
                 log.error = log.error or _unreadable(bad)
                 log.duplicated += isinstance(bad.__cause__, ContradictionError)
@@ -173,6 +174,7 @@ class Asker:
                 break
             finally:
                 log.texts.append(tuple(sorted(replies)))  # a program may make its calls in any order
+        gathered.end()
         return self._verdict(case, units, log)
 
     async def _sample(self, case: Case, log: SampleLog) -> Reading:
@@ -181,10 +183,11 @@ class Asker:
         A reply that says nothing of any unit is unusable, and asking for everything again would be another draw.
         """
         judge, answer = self.judge, self.judge.answer
-        readings = [
-            judge.read(await self._call(judge.values(inputs)), inputs, _told())
-            for inputs in answer.asks(case.inputs)
-        ]
+        readings, gathered = list[Reading](), Gathered()
+        for inputs in answer.asks(case.inputs):
+            with gathered:
+                readings.append(judge.read(await self._call(judge.values(inputs)), inputs, _told()))
+        gathered.end()
         reading = answer.join(readings)
         missing = reading.missing
         if not answer.repeatable or not 0 < len(missing) < len(reading.values):
@@ -203,7 +206,10 @@ class Asker:
         wanted = asked and answer.has_probabilities
         return {"labels": answer.field, "probabilities": []} if wanted else {}
 
-    def _is_decided(self, log: SampleLog, units: int) -> bool:
+    def _may_end(self, log: SampleLog, units: int, gathered: Gathered) -> bool:
+        """Whether no outcome can change any more, or what is asked already may come to that."""
+        if gathered.pending and len(log.texts) >= self.sampling.fewest:
+            return True
         left = self.sampling.samples - len(log.texts)
         decided = self.judge.answer.is_decided
         return all(decided(votes, left, self.sampling) for votes in log.votes(units))

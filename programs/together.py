@@ -7,17 +7,39 @@ import contextvars
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Any, TypeVar
 
 import dspy
 
 from ..engines.models import adapter as adapter_named
-from ..errors import BudgetExhausted, ModelError
+from ..errors import AnswerPending, BudgetExhausted, ModelError
 
-__all__ = ["asking_of", "collect", "flow", "together"]
+__all__ = ["Gathered", "asking_of", "collect", "flow", "together"]
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
+
+
+class Gathered:
+    """Calls whose answers may come later, each in a block of its own: all are asked for before the first is missed."""
+
+    pending: AnswerPending | None = None
+
+    def __enter__(self) -> Gathered:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, AnswerPending):
+            self.pending = error
+        return isinstance(error, AnswerPending)
+
+    def end(self) -> None:
+        """Raise ``AnswerPending`` if an answer of any block is still to come."""
+        if self.pending:
+            raise self.pending
 
 
 class _Stopped(Exception):  # noqa: N818 - it says that the work was stopped, not that it failed

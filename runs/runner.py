@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..cases import Case
-from ..engines.meter import Budget
-from ..errors import BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
+from ..engines.meter import Budget, PriorSpend
+from ..errors import AnswerPending, BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
 from ..gold.columns import Rejects
 from ..gold.new_rows import NewRow, Source
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import collect, flow
+from .batch_store import check_no_batches
 from .changes import Changes
 from .collecting import seldom_collected
 from .feeding import Feed
@@ -53,6 +54,7 @@ class RunSettings:
         keep: columns of the input that travel into the output; ``None`` for all that are not judged.
         ordered: whether lines stand in the order of the input, or as they come.
         shard: which rows of the input are judged; default: all.
+        collecting: answers come in batches: a row without its own is left, and ``resume`` leaves failed ones so.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -64,6 +66,7 @@ class RunSettings:
     keep: Sequence[str] | None = None
     ordered: bool = True
     shard: Shard = WHOLE
+    collecting: bool = False
 
     @property
     def going_on(self) -> bool:
@@ -79,14 +82,14 @@ class Plan:
         rows: of the input; ``None`` if it can be read only once.
         to_ask: different cases among them that have to be asked about; ``None`` likewise.
         shown: a few cases, by which a prompt can be measured.
-        spent: calls that earlier starts have made.
+        spent: what earlier starts have spent.
         changes: how the rows differ from those of earlier starts.
     """
 
     rows: int | None
     to_ask: int | None
     shown: Sequence[Case]
-    spent: int
+    spent: PriorSpend
     changes: Changes
 
 
@@ -143,6 +146,8 @@ def run_judge(
         work = _Running(output=None, stamp=stamp, budget=settings.budget)
         return _paid(work, judge, source, output, settings, on_begin, on_row)
     with claimed(output, [source.name], going_on=settings.going_on):
+        if not settings.collecting:
+            check_no_batches(output, forget=settings.fresh)
         kept = output if output.is_file() or not output.exists() else None
         work = _Running(output=kept, stamp=stamp, budget=settings.budget)
         summary = _paid(work, judge, source, output, settings, on_begin, on_row)
@@ -215,7 +220,7 @@ def _planned(survey: Survey, state: RunState, job: PaidJob, settings: RunSetting
         rows=survey.rows if again else None,
         to_ask=state.to_ask(failed_only=settings.retry_failed) if again else None,
         shown=survey.shown,
-        spent=job.meter.outstanding.calls,
+        spent=job.meter.outstanding,
         changes=state.changes() if again else Changes(),
     )
 
@@ -329,7 +334,7 @@ class _Run:
         while (asked := self._asking.get(case.id)) is not None:
             await asked.wait()
         known = self._state.known(case.id)
-        if known is not None and (known.new or known.status != "failed"):
+        if known is not None and (known.new or known.status != "failed" or self._settings.collecting):
             self._counts.add_known(known)
             self._give(number, row, known)
             self._on_row()
@@ -345,13 +350,18 @@ class _Run:
             said = said_of(self._asker.judge, row.case, verdict)
             known = Known(row=row.row, status=verdict.status, said=said, new=True)
             self._state.keep(row.case.id, known)
+        except AnswerPending:
+            self._order.give(number, None)
+            self._on_row()
+            return
         finally:
             del self._asking[row.case.id]
             answered.set()
         self._give(number, row, known)
         self._counts.add(verdict)
         self._on_row()
-        self._asker.note(verdict)
+        if not self._settings.collecting:  # nothing is spent on what follows
+            self._asker.note(verdict)
 
     def _give(self, number: int, row: NewRow, known: Known) -> None:
         line = line_of(row, known, self._stamp, self._settings.keep)

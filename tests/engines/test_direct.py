@@ -20,21 +20,21 @@ from sent import PREDICTORS, dspy_sends
 from jurist.engines.adapters import ADAPTERS, TypedRequest, adapter, typed_request
 from jurist.engines.direct import Direct
 from jurist.engines.failures import brief, fatal, retryable
-from jurist.engines.models import Model, _Endpoint
+from jurist.engines.models import Endpoint, Model
 from jurist.engines.structure import STRUCTURES
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(["<think>", '"\\', "\x00"])
 
 
-def endpoints(url: str, **options: Any) -> tuple[_Endpoint, _Endpoint]:
+def endpoints(url: str, **options: Any) -> tuple[Endpoint, Endpoint]:
     """Return one endpoint that is asked directly, and one that DSPy's client asks."""
-    ours, theirs = (_Endpoint(Model(name="openai/m", api_base=url, **options)) for _ in range(2))
+    ours, theirs = (Endpoint(Model(name="openai/m", api_base=url, **options)) for _ in range(2))
     assert ours._direct.fits
     theirs._direct.fits = False
     return ours, theirs
 
 
-def asked(endpoint: _Endpoint, request: Request) -> Any:
+def asked(endpoint: Endpoint, request: Request) -> Any:
     """Return what an endpoint says: the response without its number, or the kind of its failure."""
     try:
         response, cost = asyncio.run(endpoint.acomplete(request))
@@ -105,7 +105,7 @@ def test_nobody_there() -> None:
 
 def test_no_key_is_the_same_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    ours, theirs = (_Endpoint(Model(name="openai/gpt-4.1-mini")) for _ in range(2))
+    ours, theirs = (Endpoint(Model(name="openai/gpt-4.1-mini")) for _ in range(2))
     theirs._direct.fits = False
     request = replace(simple(), model="openai/gpt-4.1-mini")
     assert asked(ours, request) == asked(theirs, request)
@@ -119,7 +119,7 @@ def test_what_only_litellm_reaches_takes_dspys_own_path(name: str, fits: bool) -
 
 
 def test_as_many_connections_as_requests_and_each_is_used_again() -> None:
-    async def many(endpoint: _Endpoint) -> None:
+    async def many(endpoint: Endpoint) -> None:
         for _ in range(2):
             await asyncio.gather(*(endpoint.acomplete(simple()) for _ in range(150)))
 

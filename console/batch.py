@@ -1,0 +1,166 @@
+"""``jurist batch``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from ..arguments.batch import BatchOptions, CollectOptions, SubmitOptions
+from ..engines.batched import BatchEndpoint, batch_discount
+from ..errors import CheckpointError, StoppedError, UsageError
+from ..jobs.estimate import free
+from ..keeping.loading import LoadedJudge
+from ..report.table import Table, table
+from ..runs.batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches
+from ..runs.batching import BatchRun, Collected, opened
+from ..runs.runner import Plan
+from .common import Bar
+from .printing import Result, remark
+from .run import foreseen, result_of, rows_of
+
+__all__ = ["collect", "status", "submit"]
+
+_BEGIN = "jurist batch submit begins them"
+
+
+def submit(options: SubmitOptions) -> Result:
+    """Send the first batches of a run."""
+    if "-" in (options.input, options.output):
+        raise UsageError("the rows of batches are read again when they are collected", hint="name files")
+    output = Path(options.output)
+    check_no_batches(output, forget=options.fresh)
+    with opened(output, new=True) as store, Bar() as bar:
+
+        def begin(plan: Plan) -> None:
+            share = batch_discount(run.judge.model)
+            notes = [f"asked in batches, at {share:.0%} of that price"] if share < 1 else []
+            seen = foreseen(run.judge, plan, settings.budget, yes=options.yes, notes=notes)
+            store.tell({"price": share * max(part.prices[1] for part in seen.parts) if seen else 0.0})
+            bar.begin(f"writing requests of {run.judge.name}", plan.rows, 0)
+
+        run = _run(store, options, bar)
+        _check(run.judge, store)
+        settings = replace(run.settings, fresh=options.fresh)
+        with _going_on(options.output):
+            found = replace(run, settings=settings, on_begin=begin).submit({"options": asdict(options)})
+    result = _result(options, run.judge, found)
+    return result if found.unsent else replace(result, code=0)
+
+
+def status(options: BatchOptions) -> Result:
+    """Say how batches stand, as their provider says now."""
+    folder = batches_of(Path(options.output))
+    if not folder.exists():
+        raise CheckpointError(f"no batches of {options.output} are under way", hint=_BEGIN)
+    with BatchStore(folder / "batches.sqlite") as store:
+        run = _run(store, _submitted(store), Bar())
+        now = [run.looked(batch) for batch in store.batches()]
+        waiting = store.flying
+    about = {"output": options.output, "judge": run.judge.name, "waiting": waiting}
+    return Result(
+        data={**about, "batches": [_json(one) for one in now]},
+        body=[_table(now), f"{run.judge.name}: {waiting} requests wait for their replies"],
+    )
+
+
+def collect(options: CollectOptions) -> Result:
+    """Take what has come; exit code 1 if some rows still wait, 3 if too many are unusable."""
+    with opened(Path(options.output)) as store, Bar() as bar, _going_on(options.output):
+        given = _submitted(store)
+        given = replace(
+            given,
+            max_calls=options.max_calls or given.max_calls,
+            max_cost=options.max_cost or given.max_cost,
+        )
+        run = _run(store, given, bar)
+        while (
+            not (found := run.collect()).done and options.wait and not (found.unsent or found.summary.stopped)
+        ):
+            while run.waiting:
+                time.sleep(options.every)
+    return _result(given, run.judge, found)
+
+
+def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
+    loaded, source, settings = rows_of(options)
+
+    def begin(plan: Plan) -> None:
+        for line in plan.changes.words:
+            remark(line)
+        bar.begin(f"reading what has come for {loaded.name}", plan.rows, 0)
+
+    return BatchRun(
+        store=store,
+        judge=loaded,
+        source=source,
+        output=Path(options.output),
+        settings=settings,
+        files=BatchFiles(requests=options.max_requests, size=options.max_bytes),
+        on_begin=begin,
+        on_row=bar.step,
+    )
+
+
+def _submitted(store: BatchStore) -> SubmitOptions:
+    try:
+        return SubmitOptions(**store.about["options"])
+    except (KeyError, TypeError) as error:
+        said = "these batches were begun by another version of jurist"
+        raise CheckpointError(said, hint="collect them with that version") from error
+
+
+def _check(loaded: LoadedJudge, store: BatchStore) -> None:
+    """Refuse models that are not asked in batches, before anybody is asked about their price."""
+    if any(map(free, loaded.models)):
+        raise UsageError(f"{loaded.model.name} is not asked in batches", hint="jurist run asks it at once")
+    if len({model.api_base for model in loaded.models}) > 1:
+        raise UsageError("batches go to one address", hint="leave --judge-api-base out")
+    for model in loaded.models:
+        BatchEndpoint(model, store)
+
+
+@contextmanager
+def _going_on(output: str) -> Iterator[None]:
+    """Say how batches go on, where a run would say how it does."""
+    try:
+        yield
+    except StoppedError as stop:
+        hint = f"jurist batch collect {output} goes on"
+        raise StoppedError(stop.message.partition(";")[0], hint=hint, signal=stop.signal) from stop
+
+
+def _result(options: SubmitOptions, loaded: LoadedJudge, found: Collected) -> Result:
+    if found.done:
+        return result_of(options, loaded, found.summary)
+    counts = found.summary.to_json()
+    said = f"{loaded.name}: {counts['left']} of {counts['rows']} rows and {found.pending} requests wait"
+    notes = [f"jurist batch collect {options.output} goes on"]
+    if found.summary.stopped:
+        notes.insert(0, f"stopped: {found.summary.stopped}")
+    if found.unsent:
+        notes.insert(0, f"{found.unsent} requests were not sent: raise --max-calls or --max-cost")
+    about = {"judge": loaded.name, "output": options.output, "pending": found.pending, "unsent": found.unsent}
+    return Result(
+        data={
+            **about,
+            **counts,
+            "spend": found.summary.spend,
+            "batches": [_json(one) for one in found.batches],
+        },
+        body=[_table(found.batches), said],
+        notes=notes,
+        code=1,
+    )
+
+
+def _json(batch: Batch) -> dict[str, Any]:
+    return {name: getattr(batch, name) for name in ("number", "id", "status", "requests", "error")}
+
+
+def _table(batches: Sequence[Batch]) -> Table:
+    rows = [[one.number, one.id or "-", one.status, one.requests, one.error] for one in batches]
+    return table("", ["batch", "id", "status", "requests", "error"], rows)

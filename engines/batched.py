@@ -1,0 +1,193 @@
+"""An endpoint that is asked in batches: what is sent waits there, and its reply comes later.
+
+The same provider of DSPy's writes the request and reads the reply as where the endpoint is asked at once; here a store
+of replies stands in the place of the connection. A request without a reply there is left there, and whoever asked is
+told that the answer is pending.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Protocol
+
+from dspy.clients.errors import error_boundary
+from dspy.clients.model_metadata import model_info, rate
+from dspy.lm15 import LMRouter, Request, Response
+
+from ..errors import AnswerPending, UsageError
+from .draws import current_draw
+from .models import Endpoint, Model, shipped_prices
+
+__all__ = ["BatchEndpoint", "Replies", "Written", "batch_discount"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """A request as it is sent.
+
+    Attributes:
+        base: address of the server, as ``https://api.openai.com/v1``.
+        path: below it, as ``/chat/completions``.
+        model: as the server knows it.
+        body: JSON, on one line.
+        sample: which draw it is: equal bodies of two samples are two requests.
+        case: id of the case for which it was first sent.
+    """
+
+    base: str
+    path: str
+    model: str
+    body: bytes
+    sample: int
+    case: str
+
+    @property
+    def key(self) -> str:
+        """What tells it from every other request, as hexadecimal digits."""
+        return hashlib.sha256(f"{self.sample} {self.path}\n".encode() + self.body).hexdigest()
+
+    @property
+    def custom_id(self) -> str:
+        """Its name in a batch: the id of the case, and the beginning of the key."""
+        return f"{self.case}-{self.key[:24]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What came back for a request: HTTP status, and body."""
+
+    status: int
+    body: bytes = field(repr=False)
+    reason: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    http_version: str = "HTTP/1.1"
+
+    def read(self) -> bytes:
+        """Return the body, as a connection would."""
+        return self.body
+
+
+class Replies(Protocol):
+    """Where requests wait for their replies. Thread-safe."""
+
+    def wants(self, request: Written) -> bool:
+        """Take note that a request is asked for; return whether it still waits for its reply."""
+        ...
+
+    def reply(self, request: Written) -> Reply:
+        """Return the reply to a request that does not wait any more.
+
+        Raises:
+            LMError: several batches have brought none.
+        """
+        ...
+
+    def forget(self, request: Written) -> None:
+        """Let a request wait anew: its reply was of no use."""
+        ...
+
+
+class BatchEndpoint(Endpoint):
+    """An endpoint behind the channel that answers what batches have brought.
+
+    Args:
+        model: who answers.
+        replies: what they have brought.
+
+    Raises:
+        UsageError: it is no OpenAI-compatible endpoint.
+    """
+
+    def __init__(self, model: Model, replies: Replies) -> None:
+        super().__init__(model)
+        if not self._direct.fits or not self._direct.provider.startswith("openai"):
+            raise UsageError(
+                f"{model.name} cannot be asked in batches",
+                hint="name an OpenAI-compatible endpoint: --model openai/NAME, elsewhere with --api-base",
+            )
+        self._replies, self._used = replies, set[str]()
+        self._wire, self._lock = _Wire(), threading.Lock()
+        self._client = self._direct.client(LMRouter, self._wire)
+
+    def check(self, request: Request) -> None:
+        """Refuse a request that is certainly too long, and one whose reply is not there yet."""
+        super().check(request)
+        written = self.written(request)
+        if written.key in self._used:
+            self._used.discard(written.key)
+            self._replies.forget(written)
+        if self._replies.wants(written):
+            raise AnswerPending
+
+    def complete(self, request: Request) -> tuple[Response, float | None]:
+        """Return the response that a batch has brought, and its cost."""
+        written, sent = self.written(request), self._terms.apply(request)
+        self._used.add(written.key)
+        with self._in_time(sent):
+            response = self._carried(sent, self._replies.reply(written))
+        return self._priced(sent, response)
+
+    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+        """Do the same: nothing is waited for."""
+        return self.complete(request)
+
+    def written(self, request: Request) -> Written:
+        """Return a request as it is sent."""
+        try:
+            self._carried(self._terms.apply(request), None)
+        except _Written as told:
+            (sent,) = told.args
+        base = self._client.base_url.rstrip("/")
+        return Written(
+            base=base,
+            path=sent.url.removeprefix(base),
+            model=self._direct.name,
+            body=sent.body,
+            sample=request.config.seed or 0,
+            case=current_draw.get().case,
+        )
+
+    def _carried(self, sent: Request, reply: Reply | None) -> Response:
+        with error_boundary(sent.model, provider=self._direct.provider, unexpected=True), self._lock:
+            self._wire.reply = reply
+            response: Response = self._client.complete(replace(sent, model=self._direct.name))
+            return response
+
+    def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
+        response, cost = super()._priced(request, response)
+        return response, None if cost is None else cost * _discount(request.model)
+
+
+def batch_discount(model: Model) -> float:
+    """Return the price of a call in a batch, as a share of what it costs at once: 1 where none is known."""
+    return _discount(model.name)
+
+
+class _Written(BaseException):
+    """Ends a call as soon as its request is written; no client that catches ``Exception`` takes it for a failure."""
+
+
+class _Wire:
+    """A transport of DSPy's providers that carries nothing: it gives the reply in hand, or tells what would be sent."""
+
+    reply: Reply | None = None
+
+    @contextmanager
+    def stream(self, request: Any) -> Iterator[Reply]:
+        if self.reply is None:
+            raise _Written(request)
+        yield self.reply
+
+
+@lru_cache
+def _discount(name: str) -> float:
+    shipped_prices()
+    provider, _, model = name.partition("/")
+    info = model_info(provider, model) or {}
+    whole, batch = (rate(info, f"input_cost_per_token{suffix}") for suffix in ("", "_batches"))
+    return batch / whole if whole and batch is not None else 1.0

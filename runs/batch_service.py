@@ -1,0 +1,149 @@
+"""The provider's side of batches: files and batches, through the ``openai`` package.
+
+What is paid for is a batch that has begun. It is begun once, whatever happens to the answer that says so: before it is
+asked for again, the provider's batches are searched for one of the same file.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import httpx
+import openai
+
+from ..engines.failures import redact
+from ..errors import ModelError
+from .batch_store import Batch, BatchStore
+
+__all__ = ["ENDED", "BatchService"]
+
+ENDED = ("completed", "expired", "cancelled", "failed")
+_WINDOW: Any = "24h"  # the only one that there is
+_ATTEMPTS, _PAUSE = 4, 0.5
+_AGAIN = (openai.APIConnectionError, openai.InternalServerError, openai.RateLimitError, httpx.TransportError)
+Found = TypeVar("Found")
+
+
+class BatchService:
+    """Who batches are sent to.
+
+    Args:
+        store: what waits for batches, and what they have brought.
+        key: to send; ``None`` for that of the environment variable OPENAI_API_KEY.
+        timeout: seconds one request may take.
+    """
+
+    def __init__(self, store: BatchStore, key: str | None, timeout: float) -> None:
+        self._store, self._key, self._timeout = store, key, timeout
+
+    def send(self, batch: Batch, name: str) -> None:
+        """Upload the file of a batch and begin it; what was done of that before is not done again.
+
+        Args:
+            batch: the batch.
+            name: of its file, for people who look at the provider's page.
+
+        Raises:
+            ModelError: the provider cannot be reached, or refuses it.
+        """
+        client, file = self._client(batch), batch.file
+        with _told():
+            if not file:
+                file = _tried(lambda: self._uploaded(client, batch, name))
+                self._store.note(batch, file=file, status="uploaded")
+            begun = self._begun(client, file) if batch.status == "sending" else None
+            self._store.note(batch, status="sending")
+            if begun is None:
+                begun = _tried(lambda: self._begin(client, batch, file), lambda: self._begun(client, file))
+            self._store.note(batch, id=begun.id, status=begun.status)
+
+    def look(self, batch: Batch) -> Any:
+        """Return what the provider says of a batch that was sent: the package's own object.
+
+        Raises:
+            ModelError: it cannot be reached, or does not know it.
+        """
+        with _told():
+            return _tried(lambda: self._client(batch).batches.retrieve(batch.id))
+
+    def take(self, batch: Batch) -> str:
+        """Ask how a batch stands; keep what it has brought, if it has ended. Return why it was refused, if it was.
+
+        Raises:
+            ModelError: the provider cannot be reached, or does not know the batch or its files.
+        """
+        found = self.look(batch)
+        if found.status not in ENDED:
+            self._store.note(batch, status=found.status)
+            return ""
+        refused = _refusal(found) if found.status == "failed" else ""
+        with _told(), tempfile.TemporaryFile() as kept:
+            for file in filter(None, (found.output_file_id, found.error_file_id)):
+                _tried(lambda file=file: self._download(batch, file, kept))  # type: ignore[misc]
+            kept.seek(0)
+            self._store.end(batch, found.status, kept, refused)
+        return refused
+
+    def _client(self, batch: Batch) -> openai.OpenAI:
+        # What begins a batch must not be repeated blindly, as the package would.
+        return openai.OpenAI(api_key=self._key, base_url=batch.base, timeout=self._timeout, max_retries=0)
+
+    def _uploaded(self, client: openai.OpenAI, batch: Batch, name: str) -> str:
+        with tempfile.TemporaryFile() as file:
+            file.writelines(self._store.lines(batch))
+            file.seek(0)
+            return client.files.create(file=(name, file), purpose="batch").id
+
+    def _begin(self, client: openai.OpenAI, batch: Batch, file: str) -> Any:
+        endpoint: Any = batch.url
+        return client.batches.create(input_file_id=file, endpoint=endpoint, completion_window=_WINDOW)
+
+    def _begun(self, client: openai.OpenAI, file: str) -> Any:
+        """Return the batch of a file, if it was begun although nobody heard so."""
+        every = client.with_options(max_retries=_ATTEMPTS).batches.list(limit=100)
+        return next((one for one in every if one.input_file_id == file), None)
+
+    def _download(self, batch: Batch, file: str, kept: Any) -> None:
+        begin = kept.tell()
+        kept.truncate(begin)
+        try:
+            with self._client(batch).files.with_streaming_response.content(file) as answer:
+                for part in answer.iter_bytes():
+                    kept.write(part)
+            kept.write(b"\n")
+        except (openai.OpenAIError, httpx.TransportError):
+            kept.seek(begin)
+            raise
+
+
+def _refusal(found: Any) -> str:
+    told = found.errors.data if found.errors and found.errors.data else []
+    said = (f"line {one.line}: {one.message}" if one.line else str(one.message) for one in told[:3])
+    return redact("; ".join(said))[:300] or "no reason was given"
+
+
+def _tried(work: Callable[[], Found], done: Callable[[], Found | None] = lambda: None) -> Found:
+    """Do something again that failed for a while; ``done`` says before whether it was done after all."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return work()
+        except _AGAIN:
+            if attempt + 1 == _ATTEMPTS:
+                raise
+            time.sleep(_PAUSE * 2**attempt)
+            if (found := done()) is not None:
+                return found
+    raise AssertionError("the last attempt returns or raises")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except (openai.OpenAIError, httpx.TransportError) as error:
+        hint = "check the address, the key and the account; nothing is lost: jurist batch collect goes on"
+        raise ModelError(f"the provider of batches: {redact(str(error))[:300]}", hint=hint) from error

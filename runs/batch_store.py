@@ -1,0 +1,314 @@
+"""What waits for batches, and what they have brought: a database beside the output, so that a kill loses nothing.
+
+A request is wanted in a round (one pass over the rows), is put into a batch, and stays there until the batch has ended.
+One that comes back without a reply is free for another batch, alone.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dspy.utils.exceptions import LMError
+
+from ..engines.batched import Reply, Written
+from ..engines.failures import redact
+from ..errors import CheckpointError
+from .outputs import checkpoint_of
+
+__all__ = ["Batch", "BatchFiles", "BatchStore", "batches_of", "check_no_batches"]
+
+_TRIES = 4
+"""Batches that may bring no reply to a request, before it has failed."""
+_URL = "/v1"  # what the lines of a batch call the address of the server
+_TABLES = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE IF NOT EXISTS batches (
+    number INTEGER PRIMARY KEY, base TEXT, url TEXT, requests INTEGER,
+    file TEXT NOT NULL DEFAULT '', id TEXT NOT NULL DEFAULT '', status TEXT NOT NULL DEFAULT 'cut',
+    ended INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE IF NOT EXISTS requests (
+    key TEXT PRIMARY KEY, custom_id TEXT UNIQUE, base TEXT, url TEXT, model TEXT, body BLOB, round INTEGER,
+    batch INTEGER, tries INTEGER NOT NULL DEFAULT 0, status INTEGER, reply BLOB, error TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX IF NOT EXISTS of_batch ON requests (batch);
+"""
+_WAITS = f"reply IS NULL AND tries < {_TRIES}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchFiles:
+    """How large the files of batches are at most: the limits of OpenAI.
+
+    Attributes:
+        requests: lines of a file.
+        size: bytes of a file.
+    """
+
+    requests: int = 50_000
+    size: int = 200_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """One batch.
+
+    Attributes:
+        number: ours, from 1.
+        base: address of the server.
+        url: what its lines ask, as ``/v1/chat/completions``.
+        requests: lines of its file.
+        file: the provider's id of its file; empty until it has it.
+        id: the provider's id of the batch; empty until it is known.
+        status: ``cut``, ``sending`` (from before the provider is asked to begin it), then what the provider says.
+        ended: whether nothing more will come of it, and what came is kept.
+        error: why the provider refused it; empty if it did not.
+    """
+
+    number: int
+    base: str
+    url: str
+    requests: int
+    file: str
+    id: str
+    status: str
+    ended: bool
+    error: str
+
+
+def batches_of(output: Path) -> Path:
+    """Return the folder of the batches of an output, which is there as long as some are under way."""
+    return checkpoint_of(output) / "batches"
+
+
+def check_no_batches(output: Path, *, forget: bool) -> None:
+    """Refuse to ask at once what batches are asked, or forget these.
+
+    Raises:
+        CheckpointError: batches of the output are under way, and are not to be forgotten.
+    """
+    folder = batches_of(output)
+    if folder.exists() and not forget:
+        raise CheckpointError(
+            f"batches of {output} are under way",
+            hint=f"jurist batch collect {output} gets what they bring; --fresh forgets them",
+        )
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+class BatchStore:
+    """The requests and batches of one output, as a context manager. Thread-safe.
+
+    Args:
+        path: its file, which is made if need be.
+
+    Raises:
+        CheckpointError: it cannot be read or written, also later.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._lock = path, threading.RLock()
+        with self._told():
+            self._data = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._data.row_factory = sqlite3.Row
+            self._data.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" + _TABLES)
+
+    def __enter__(self) -> BatchStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._data.close()
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What was said of the whole work, as JSON values."""
+        return {name: json.loads(value) for name, value in self._all("SELECT name, value FROM about")}
+
+    def tell(self, about: Mapping[str, Any]) -> None:
+        """Say something of the whole work."""
+        for name, value in about.items():
+            self._do("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value))
+
+    @contextmanager
+    def round(self) -> Iterator[None]:
+        """Begin another pass over the rows: only what is wanted in the block is wanted still."""
+        number = int(self.about.get("round", 0)) + 1
+        with self._together():
+            self._do("INSERT OR REPLACE INTO about VALUES ('round', ?)", number)
+            yield
+
+    def wants(self, request: Written) -> bool:
+        """Take note that a request is asked for; return whether it still waits for its reply."""
+        asked = (
+            request.key,
+            request.custom_id,
+            request.base,
+            _URL + request.path,
+            request.model,
+            request.body,
+        )
+        (row,) = self._all(
+            "INSERT INTO requests (key, custom_id, base, url, model, body, round) "
+            "VALUES (?, ?, ?, ?, ?, ?, (SELECT value FROM about WHERE name = 'round')) "
+            f"ON CONFLICT (key) DO UPDATE SET round = excluded.round RETURNING {_WAITS}",
+            *asked,
+        )
+        return bool(row[0])
+
+    def reply(self, request: Written) -> Reply:
+        """Return the reply to a request that does not wait any more.
+
+        Raises:
+            LMError: several batches have brought none.
+        """
+        asked = "SELECT status, reply, error FROM requests WHERE key = ?"
+        ((status, reply, error),) = self._all(asked, request.key)
+        if reply is None:
+            raise LMError(f"{_TRIES} batches brought no answer: {error}")
+        return Reply(status=status, body=reply)
+
+    def forget(self, request: Written) -> None:
+        """Let a request wait anew: its reply was of no use."""
+        self._do(
+            "UPDATE requests SET reply = NULL, tries = tries + 1, error = 'the reply was empty' WHERE key = ?",
+            request.key,
+        )
+
+    def cut(self, files: BatchFiles, most: float) -> int:
+        """Put what waits and is in no batch into new ones, ``most`` requests in all; return how many are left."""
+        with self._together():
+            batch = self._one("SELECT coalesce(max(number), 0) FROM batches")
+            lines, size, before = 0, 0, None
+            asked = f"SELECT key, base, url, model, custom_id, length(body) AS length FROM requests WHERE {self._free}"
+            for row in self._all(f"{asked} ORDER BY base, url, model, rowid"):
+                if most < 1:
+                    break
+                most, place, length = most - 1, (row["base"], row["url"], row["model"]), row["length"]
+                length += len(_line({**row, "body": b""}))
+                if place != before or lines >= files.requests or size + length > files.size:
+                    before, lines, size, batch = place, 0, 0, batch + 1
+                    self._do("INSERT INTO batches (number, base, url) VALUES (?, ?, ?)", batch, *place[:2])
+                lines, size = lines + 1, size + length
+                self._do("UPDATE requests SET batch = ? WHERE key = ?", batch, row["key"])
+                self._do("UPDATE batches SET requests = ? WHERE number = ?", lines, batch)
+            return self._one(f"SELECT count(*) FROM requests WHERE {self._free}")
+
+    @property
+    def _free(self) -> str:
+        return f"{_WAITS} AND batch IS NULL AND round = {int(self.about.get('round', 0))}"
+
+    @property
+    def pending(self) -> int:
+        """How many requests that are wanted still wait for their replies."""
+        return self._one(f"SELECT count(*) FROM requests WHERE {_WAITS} AND round = ?", self.about["round"])
+
+    @property
+    def flying(self) -> int:
+        """How many requests are in batches that have not ended."""
+        return self._one("SELECT count(*) FROM requests WHERE batch NOT NULL")
+
+    def batches(self) -> list[Batch]:
+        """Return all batches, in their order."""
+        rows = self._all("SELECT * FROM batches ORDER BY number")
+        return [Batch(**{**dict(row), "ended": bool(row["ended"])}) for row in rows]
+
+    def lines(self, batch: Batch) -> Iterator[bytes]:
+        """Return the lines of a batch's file."""
+        asked = "SELECT custom_id, url, body FROM requests WHERE batch = ? ORDER BY rowid"
+        with self._told():
+            yield from map(_line, self._data.execute(asked, (batch.number,)))
+
+    def note(self, batch: Batch, *, file: str = "", id: str = "", status: str) -> None:
+        """Keep what the provider says of a batch, before anything else is done."""
+        self._do(
+            "UPDATE batches SET file = coalesce(nullif(?, ''), file), id = coalesce(nullif(?, ''), id), status = ? "
+            "WHERE number = ?",
+            *(file, id, status, batch.number),
+        )
+
+    def end(self, batch: Batch, status: str, lines: Iterable[bytes], refused: str = "") -> None:
+        """Keep what a batch has brought, and set those of its requests free that have no reply.
+
+        Args:
+            batch: the batch.
+            status: how it ended.
+            lines: of its output and error files, in any order; what is no line, or about nothing asked, says nothing.
+            refused: why nothing of it was even tried: that counts for none of its requests.
+        """
+        with self._together():
+            self._do("UPDATE requests SET error = ? WHERE batch = ?", f"batch {status}", batch.number)
+            for line in lines:
+                self._take(line)
+            tries = "tries" if refused else "tries + 1"
+            freed = f"UPDATE requests SET tries = {tries}, batch = NULL WHERE batch = ? AND reply IS NULL"
+            self._do(freed, batch.number)
+            self._do("UPDATE requests SET batch = NULL WHERE batch = ?", batch.number)
+            self._do(
+                "UPDATE batches SET status = ?, ended = 1, error = ? WHERE number = ?",
+                *(status, refused, batch.number),
+            )
+
+    def _take(self, line: bytes) -> None:
+        try:
+            told = json.loads(line)
+            name, answer = told["custom_id"], told.get("response") or {}
+            status, body = answer.get("status_code"), answer.get("body")
+            said = json.dumps(told.get("error") or body)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return
+        if isinstance(status, int) and isinstance(body, dict) and not _again(status):
+            kept = "UPDATE requests SET status = ?, reply = ? WHERE custom_id = ? AND reply IS NULL"
+            self._do(kept, status, json.dumps(body).encode(), name)
+        else:
+            self._do("UPDATE requests SET error = ? WHERE custom_id = ?", redact(said)[:200], name)
+
+    def _one(self, asked: str, *values: Any) -> int:
+        return int(self._all(asked, *values)[0][0])
+
+    def _do(self, asked: str, *values: Any) -> None:
+        self._all(asked, *values)
+
+    def _all(self, asked: str, *values: Any) -> list[Any]:
+        with self._told():
+            return self._data.execute(asked, values).fetchall()
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Make one transaction of what is written in the block; what ends it early leaves all as it was."""
+        self._do("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._do("ROLLBACK")
+            raise
+        self._do("COMMIT")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            with self._lock:
+                yield
+        except sqlite3.Error as error:
+            hint = "make room on the disk and start again"
+            raise CheckpointError(f"{self._path}: cannot be used: {error}", hint=hint) from error
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    """Return the line of a request; its body is byte for byte what would be sent at once."""
+    about = json.dumps({"custom_id": row["custom_id"], "method": "POST", "url": row["url"]})
+    body: bytes = row["body"]
+    return about[:-1].encode() + b', "body": ' + body + b"}\n"
+
+
+def _again(status: int) -> bool:
+    """Whether a status says that the request was not looked at, and might be another time."""
+    return status >= 400 and status not in (400, 413, 422)

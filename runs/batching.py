@@ -1,0 +1,225 @@
+"""Running a judge through a Batch API: what a run would ask is sent in batches, and what they bring is read by a run.
+
+A pass is :func:`.runner.run_judge` over the rows with what is there: a row whose answers have come has its line, and
+what the others ask is put into batches. So the steps of a judge, and whatever has to be asked again, are batches one
+after the other. The journal of the calls, the ledger and the output are those of a run.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..engines.batched import BatchEndpoint
+from ..engines.meter import Budget, PriorSpend
+from ..engines.models import key_of
+from ..errors import CheckpointError, ModelError, UsageError
+from ..gold.new_rows import Source
+from ..keeping.loading import LoadedJudge
+from ..keeping.locking import alone
+from .batch_service import ENDED, BatchService
+from .batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches
+from .runner import Plan, RunSettings, Summary, run_judge
+
+__all__ = ["BatchRun", "Collected", "opened"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collected:
+    """How far a run in batches has come.
+
+    Attributes:
+        summary: of the rows that have their lines.
+        batches: all of them.
+        pending: requests that wait for their replies.
+        unsent: those of them that a limit keeps from being sent.
+    """
+
+    summary: Summary
+    batches: tuple[Batch, ...]
+    pending: int
+    unsent: int
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to wait for."""
+        return not (self.pending or self.summary.stopped)
+
+
+@contextmanager
+def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
+    """Open the batches of an output, for this process alone.
+
+    Args:
+        output: the output.
+        new: begin them; else they have to be there.
+
+    Raises:
+        CheckpointError: there are none, or another process works on them; with ``new``, there are some.
+    """
+    folder, kept = batches_of(output), True
+    if new:
+        folder.mkdir(parents=True, exist_ok=True)
+    elif not folder.exists():
+        raise CheckpointError(f"no batches of {output} are under way", hint="jurist batch submit begins them")
+    try:
+        with alone(folder / "batches") as free:
+            if not free:
+                said = f"another process is working on the batches of {output}"
+                raise CheckpointError(said, hint="wait until it has ended")
+            with BatchStore(folder / "batches.sqlite") as store:
+                if new and store.batches():
+                    check_no_batches(output, forget=False)
+                try:
+                    yield store
+                finally:
+                    kept = bool(store.batches()) and not store.about.get("done")
+    finally:
+        if not kept:
+            shutil.rmtree(folder)
+            with suppress(OSError):  # the checkpoint of a run is there
+                folder.parent.rmdir()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchRun:
+    """A judge, rows and an output, with what has come of their batches so far.
+
+    Attributes:
+        store: of the output's batches.
+        judge: who is asked, of an OpenAI-compatible endpoint.
+        source: the rows.
+        output: the file.
+        settings: how rows are judged; its limits hold for what is sent.
+        files: how large the files of batches are.
+        on_begin: called before each pass over the rows.
+        on_row: called after each row that has its line.
+    """
+
+    store: BatchStore
+    judge: LoadedJudge
+    source: Source
+    output: Path
+    settings: RunSettings
+    files: BatchFiles = field(default_factory=BatchFiles)
+    on_begin: Callable[[Plan], None] = lambda plan: None
+    on_row: Callable[[], None] = lambda: None
+
+    def submit(self, about: Mapping[str, Any]) -> Collected:
+        """Send what the first pass over the rows asks.
+
+        Args:
+            about: what is to be known when the batches are collected, as JSON values; ``price`` is that of a call in US
+                dollars, at most.
+
+        Raises:
+            UsageError: the model cannot be asked in batches, or nothing is to be asked.
+            ModelError: the provider cannot be reached, or refuses them.
+        """
+        self.store.tell({**about, "judge": self.judge.fingerprint()})
+        return self._sent(*self._pass(resume=False))
+
+    def collect(self) -> Collected:
+        """Take what batches have brought, write the lines of rows that have their answers, and send what is asked next.
+
+        Raises:
+            CheckpointError: the judge is not the one whose batches these are.
+            ModelError: the provider cannot be reached, or has refused a batch, of which nothing is paid.
+        """
+        if self.store.about["judge"] != self.judge.fingerprint():
+            hint = "bring it back, or begin anew with jurist batch submit --fresh"
+            raise CheckpointError(
+                f"{self.judge.name} is not what the batches of {self.output} were made with", hint=hint
+            )
+        refused = list(filter(None, map(self._moved, self.store.batches())))
+        summary, spent = self._pass(resume=True)
+        if refused:
+            hint = "nothing of it was paid; jurist batch collect sends its requests again"
+            raise ModelError(f"the provider has refused a batch: {refused[0]}", hint=hint)
+        return self._sent(summary, spent)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether batches are under way, and none has ended since it was looked at last."""
+        flying = [batch for batch in self.store.batches() if batch.id and not batch.ended]
+        return bool(flying) and all(self._service.look(batch).status not in ENDED for batch in flying)
+
+    def looked(self, batch: Batch) -> Batch:
+        """Return a batch as its provider says that it stands now; nothing is taken of it.
+
+        Raises:
+            ModelError: the provider cannot be reached, or does not know it.
+        """
+        if batch.ended or not batch.id:
+            return batch
+        now = self._service.look(batch)
+        done = f" {now.request_counts.completed}/{now.request_counts.total}" if now.request_counts else ""
+        return replace(batch, status=f"{now.status}{done}")
+
+    def _moved(self, batch: Batch) -> str:
+        """Send a batch that was not sent yet, or take what it has brought; return why it was refused, if it was."""
+        if batch.ended:
+            return ""
+        if batch.id:
+            return self._service.take(batch)
+        self._service.send(batch, f"{self.output.stem}-{batch.number}.jsonl")
+        return ""
+
+    def _pass(self, *, resume: bool) -> tuple[Summary, PriorSpend]:
+        """Judge the rows by what is there; return how far that came, and what all was spent so far."""
+        plans = list[Plan]()
+
+        def begin(plan: Plan) -> None:
+            plans.append(plan)
+            self.on_begin(plan)
+
+        with self.store.round():
+            summary = run_judge(
+                replace(self.judge, reach=lambda model: BatchEndpoint(model, self.store)),
+                self.source,
+                self.output,
+                settings=replace(self.settings, budget=Budget(), collecting=True, resume=resume),
+                on_begin=begin,
+                on_row=self.on_row,
+            )
+        spend = summary.spend
+        tokens = spend["input_tokens"] + spend["output_tokens"]
+        return summary, plans[0].spent.plus(
+            PriorSpend(calls=spend["calls"], tokens=tokens, cost=spend["cost"])
+        )
+
+    def _sent(self, summary: Summary, spent: PriorSpend) -> Collected:
+        unsent = 0 if summary.stopped else self.store.cut(self.files, self._room(spent))
+        for batch in self.store.batches():
+            if not batch.id:
+                self._moved(batch)
+        found = Collected(
+            summary=summary,
+            batches=tuple(self.store.batches()),
+            pending=self.store.pending,
+            unsent=unsent,
+        )
+        self.store.tell({"done": found.done})
+        return found
+
+    def _room(self, spent: PriorSpend) -> float:
+        """Return how many more requests the limits allow, besides those that are under way."""
+        limits, flying = self.settings.budget, self.store.flying
+        room = math.inf if limits.calls is None else limits.calls - spent.calls - flying
+        if limits.cost is None:
+            return room
+        each = spent.cost / spent.calls if spent.cost else self.store.about["price"]
+        if not each:
+            hint = "limit the calls with --max-calls instead"
+            raise UsageError("--max-cost cannot be kept: the price is not known", hint=hint)
+        return min(room, (limits.cost - spent.cost) // each - flying)
+
+    @cached_property
+    def _service(self) -> BatchService:
+        return BatchService(self.store, key_of(self.judge.model), self.judge.model.timeout)
