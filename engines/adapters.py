@@ -65,9 +65,9 @@ class _Typed(ABC):
         Raises:
             AdapterParseError: a field is missing, ill-typed or given twice with different values; its cause says which.
         """
-        fields, values, name = signature.output_fields, [], ""
+        fields, values, name = _outputs(signature), [], ""
         try:
-            for name, given in self._given(signature, without_drafts(completion, fields)):
+            for name, given in self._given(fields, without_drafts(completion, fields)):
                 values.append((name, value_of(given, fields[name].annotation)))
             found: dict[str, Any] = apply_output_field_defaults(signature, said_once(values))
             if missing := [name for name in fields if name not in found]:
@@ -83,7 +83,7 @@ class _Typed(ABC):
         return found
 
     @abstractmethod
-    def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
+    def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
         """Return output field and text, or data, in the order in which a reply gives them."""
 
 
@@ -93,8 +93,8 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"use_json_adapter_fallback": False, **settings})
 
-    def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
-        return chat_fields(text, signature.output_fields)
+    def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
+        return chat_fields(text, fields)
 
 
 class JsonAdapter(_Typed, dspy.JSONAdapter):
@@ -103,8 +103,8 @@ class JsonAdapter(_Typed, dspy.JSONAdapter):
     def _prepare_response_format(self, lm: Any, lm_kwargs: Any, signature: Any) -> None:
         """Leave it to the channel, which finds out what the endpoint takes."""
 
-    def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
-        return json_fields(text, signature.output_fields)
+    def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
+        return json_fields(text, fields)
 
 
 class XmlAdapter(_Typed, dspy.XMLAdapter):
@@ -113,15 +113,15 @@ class XmlAdapter(_Typed, dspy.XMLAdapter):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"use_json_adapter_fallback": False, **settings})
 
-    def _given(self, signature: Any, text: str) -> Iterable[tuple[str, Any]]:
+    def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
         try:
             root = ElementTree.fromstring(f"<dspy_root>{text}</dspy_root>")
         except ElementTree.ParseError as error:
             raise ValueError(f"it is not XML: {error}") from error
         for name, elements in self._group_children(root).items():
-            if name not in signature.output_fields:
+            if name not in fields:
                 continue
-            schema = TypeAdapter(signature.output_fields[name].annotation).json_schema(by_alias=False)
+            schema = TypeAdapter(fields[name].annotation).json_schema(by_alias=False)
             # A list may be given as one element with items, or as one element an item.
             groups = [elements] if schema.get("type") == "array" else [[element] for element in elements]
             for group in groups:
@@ -152,6 +152,7 @@ def _words(error: Exception, name: str) -> str:
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
+_outputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.output_fields)
 _is_plain: Final[Kept[bool]] = Kept(lambda signature: not special(signature))
 _BY_NAME: Final[Mapping[str, type[dspy.Adapter]]] = {
     "chat": ChatAdapter,

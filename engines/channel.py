@@ -108,6 +108,7 @@ class Channel:
         pace: Pace | None = None,
     ) -> None:
         self.inner, self.context, self.purpose, self.attempts = inner, context, purpose, attempts
+        self._bounded = inner if isinstance(inner, Bounded) else None  # looking at a protocol takes its time
         self.pace = pace or Pace()
         self._estimate, self._primed = Estimate(), False
 
@@ -207,8 +208,8 @@ class Channel:
 
     def _check(self, call: _Call, request: Request) -> None:
         """Let what answers say beforehand that it cannot."""
-        if isinstance(self.inner, Bounded):
-            self.inner.check(numbered(request, call.draw))
+        if self._bounded:
+            self._bounded.check(numbered(request, call.draw))
 
     def _turn(self, request: Request, may_wait: bool) -> Generator[float, Any, None]:
         """Wait until the endpoint takes one more; for its place in the minute only, where others could not go on."""

@@ -166,7 +166,7 @@ class Journal:
         if path is not None:
             self._load(path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file, self._past = path.open("a", encoding="utf-8"), path.open("rb")
+            self._file, self._past = path.open("ab"), path.open("rb")
 
     def __len__(self) -> int:
         """Return the number of answers kept."""
@@ -221,10 +221,9 @@ class Journal:
                 self._write({"key": key, "n": occurrence, **_plain(mark), "failed": failed, **said})
 
     def _write(self, row: Mapping[str, Any]) -> None:
-        line = json.dumps(row, ensure_ascii=False)
         if self._file is not None:
             try:
-                self._file.write(line + "\n")
+                self._file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
                 self._file.flush()
             except OSError as error:
                 hint = "make room on the disk and start again with --resume"

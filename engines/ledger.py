@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 __all__ = ["Ledger", "Purpose", "Spend"]
@@ -47,12 +47,13 @@ class Spend:
 
     def add(self, other: Spend) -> None:
         """Add another's counts to these."""
-        for item in fields(self):
-            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
+        mine = vars(self)
+        for name, count in vars(other).items():
+            mine[name] += count
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as a plain mapping, the cost rounded to a millionth."""
-        return {item.name: round(getattr(self, item.name), 6) for item in fields(self)}
+        return {name: round(count, 6) for name, count in vars(self).items()}
 
 
 class Ledger:

@@ -394,4 +394,4 @@ def size_of(request: Request) -> int:
     system = request.system
     parts = [system] if isinstance(system, str) else [part.text for part in system or ()]
     parts += [message.text or "" for message in request.messages]
-    return sum(len(part.encode("utf-8", "surrogatepass")) for part in parts)
+    return sum(len(part) if part.isascii() else len(part.encode("utf-8", "surrogatepass")) for part in parts)

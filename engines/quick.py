@@ -176,6 +176,8 @@ def _text(field: Any, value: Any) -> str:
 
 
 def _encodable(text: str) -> bool:
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:

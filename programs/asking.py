@@ -137,9 +137,9 @@ class Asker:
         drawing(spend=usage, case=case.id)  # this task's own context
         name = self.judge.name
         with span(f"judge {name}", gen_ai__evaluation__name=name, jurist__case=case.id) as told:
-            verdict = await self._judge(case)
+            verdict = await self._judge(case, usage)
             told["jurist.status"] = verdict.status
-        return replace(verdict, usage=usage)
+        return verdict
 
     def note(self, verdict: Verdict) -> None:
         """End the work where answers fail one after the other.
@@ -150,7 +150,7 @@ class Asker:
         if self._context is not None:
             self._context.breaker.note(verdict.status == "failed", verdict.error)
 
-    async def _judge(self, case: Case) -> Verdict:
+    async def _judge(self, case: Case, usage: Spend) -> Verdict:
         units, log, gathered = len(self.judge.answer.units(case.inputs)), SampleLog(), Gathered()
         for draw in range(self.first_draw, self.first_draw + self.sampling.samples):
             if log.texts and self.stopping == "settled" and self._may_end(log, units, gathered):
@@ -175,7 +175,7 @@ class Asker:
             finally:
                 log.texts.append(tuple(sorted(replies)))  # a program may make its calls in any order
         gathered.end()
-        return self._verdict(case, units, log)
+        return self._verdict(case, units, log, usage)
 
     async def _sample(self, case: Case, log: SampleLog) -> Reading:
         """Ask once, in every presentation; units without a value are asked for again, if others have one.
@@ -248,51 +248,47 @@ class Asker:
                 f"{verdict.saved} samples of case {case.id} were not drawn: its votes fit one threshold only",
                 hint='ask with stopping="all"',
             )
-        return replace(self._decided(verdict), usage=Spend())
+        return replace(verdict, usage=Spend(), **self._decided(vars(verdict)))
 
-    def _verdict(self, case: Case, units: int, log: SampleLog) -> Verdict:
+    def _verdict(self, case: Case, units: int, log: SampleLog, usage: Spend) -> Verdict:
         drawn, answer = len(log.texts), self.judge.answer
-        kept = Verdict(
-            id=case.id,
-            status="failed",
-            values=(None,) * units,
-            agreement=(None,) * units,
-            samples=tuple(log.answers),
-            reasoning=log.reasoning,
-            inconsistent=log.inconsistent,
-            error=log.error,
-            drawn=drawn,
-            identical=log.identical,
-            reasked=log.reasked,
-            extra=log.extra,
-            duplicated=log.duplicated,
-            counts=dict(log.counts),
-        )
+        said: dict[str, Any] = {
+            "samples": tuple(log.answers),
+            "reasoning": log.reasoning,
+            "inconsistent": log.inconsistent,
+            "error": log.error,
+            "drawn": drawn,
+            "identical": log.identical,
+            "reasked": log.reasked,
+            "extra": log.extra,
+            "duplicated": log.duplicated,
+            "counts": dict(log.counts),
+        }
         if log.failed:
-            return kept
-        return self._decided(
-            replace(
-                kept,
-                votes=log.votes(units),
-                probabilities=log.probabilities(units) if answer.has_probabilities else (),
-                measured=log.measured,
-                saved=self.sampling.samples - drawn,
+            nothing = (None,) * units
+            return Verdict(
+                id=case.id, status="failed", values=nothing, agreement=nothing, usage=usage, **said
             )
-        )
+        said |= {
+            "votes": log.votes(units),
+            "probabilities": log.probabilities(units) if answer.has_probabilities else (),
+            "measured": log.measured,
+            "saved": self.sampling.samples - drawn,
+        }
+        return Verdict(id=case.id, usage=usage, **(said | self._decided(said)))
 
-    def _decided(self, verdict: Verdict) -> Verdict:
-        """Return what was said with the values that it gives under this asker's threshold."""
-        answer, votes = self.judge.answer, verdict.votes
-        said = verdict.probabilities if self.sampling.by_probability else votes
-        values = tuple(answer.combine(one, self.sampling) for one in said)
+    def _decided(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the votes or probabilities in what was said give under this asker's threshold."""
+        answer, votes = self.judge.answer, said["votes"]
+        shares = said["probabilities"] if self.sampling.by_probability else votes
+        values = tuple(answer.combine(one, self.sampling) for one in shares)
         status: Status = "abstained" if None in values else "verdict"
-        return replace(
-            verdict,
-            status=status,
-            values=values,
-            agreement=tuple(answer.agreement(*pair) for pair in zip(votes, values, strict=True)),
-            error="" if status == "verdict" else verdict.error or _unusable(values, verdict),
-        )
+        return {
+            "status": status,
+            "values": values,
+            "agreement": tuple(answer.agreement(*pair) for pair in zip(votes, values, strict=True)),
+            "error": "" if status == "verdict" else said["error"] or _unusable(values, said),
+        }
 
     @property
     def _context(self) -> CallContext | None:
@@ -329,8 +325,8 @@ def _unreadable(bad: AdapterParseError) -> str:
     return "unusable reply: " + redact((bad.message or str(bad)).partition("\n\n")[0])[:200]
 
 
-def _unusable(values: Values, verdict: Verdict) -> str:
+def _unusable(values: Values, said: Mapping[str, Any]) -> str:
     error = f"no usable label for {values.count(None)} of {len(values)} units"
-    if not verdict.inconsistent:
+    if not said["inconsistent"]:
         return error
-    return f"{error}; {verdict.inconsistent} of {len(verdict.samples)} answers contradict themselves"
+    return f"{error}; {said['inconsistent']} of {len(said['samples'])} answers contradict themselves"

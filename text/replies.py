@@ -31,6 +31,7 @@ _LITERALS = re.compile(
     r"""'(?P<quoted>(?:[^'\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|\b(?:True|False|None)\b|,(?=\s*[}\]])""", re.DOTALL
 )
 _WORDS: Final = {"True": "true", "False": "false", "None": "null"}
+_JSON: Final = json.JSONDecoder(strict=False, object_pairs_hook=lambda pairs: said_once(pairs))
 _HEADER_LINE = re.compile(r"\[\[ ## (\w+) ## \]\]")
 
 
@@ -96,11 +97,11 @@ def decode(text: str) -> Any:
         ValueError: it is neither.
     """
     try:
-        return json.loads(text, strict=False, object_pairs_hook=said_once)
+        return _JSON.decode(text)
     except json.JSONDecodeError:
         pass
     try:
-        return json.loads(_LITERALS.sub(_as_json, text), strict=False, object_pairs_hook=said_once)
+        return _JSON.decode(_LITERALS.sub(_as_json, text))
     except json.JSONDecodeError as error:
         raise ValueError("its JSON cannot be read") from error
 
