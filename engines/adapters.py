@@ -137,7 +137,7 @@ async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.
     )
     if own or watched or not isinstance(now.adapter, _Typed) or not _is_plain(signature):
         return await predictor.acall(**inputs)
-    if inputs.keys() != signature.input_fields.keys():
+    if inputs.keys() != _inputs(signature).keys():
         return await predictor.acall(**inputs)
     completions = await now.adapter.acall(now.lm, {}, signature, predictor.demos, inputs)
     return dspy.Prediction.from_completions(completions, signature=signature)
@@ -152,6 +152,7 @@ def _words(error: Exception, name: str) -> str:
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
+_inputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.input_fields)
 _outputs: Final[Kept[Mapping[str, Any]]] = Kept(lambda signature: signature.output_fields)
 _is_plain: Final[Kept[bool]] = Kept(lambda signature: not special(signature))
 _BY_NAME: Final[Mapping[str, type[dspy.Adapter]]] = {

@@ -8,8 +8,7 @@ reaches through LiteLLM, and requests that it writes otherwise) takes DSPy's own
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -110,16 +109,28 @@ class _Reply:
         return self.body
 
 
+class _Exchange:
+    """A request and its reply, as a context manager: there is nothing to close."""
+
+    def __init__(self, answered: Awaitable[_Reply]) -> None:
+        self._answered = answered
+
+    async def __aenter__(self) -> _Reply:
+        return await self._answered
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
 class _Transport:
     """A transport of DSPy's providers, on aiohttp; whole replies only."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session, self._proxies = session, dict[str, str | None]()
 
-    @asynccontextmanager
-    async def stream(self, request: Any) -> AsyncIterator[_Reply]:
-        """Send a request, and give the reply when all of it is there."""
-        yield await self._answered(request)
+    def stream(self, request: Any) -> _Exchange:
+        """Return a block that sends a request, and gives the reply when all of it is there."""
+        return _Exchange(self._answered(request))
 
     async def _answered(self, request: Any) -> _Reply:
         try:

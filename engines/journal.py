@@ -142,6 +142,7 @@ class Past:
 
 
 _NOTHING = Past()
+_LINES = json.JSONEncoder(ensure_ascii=False)
 _ANSWER = frozenset(item.name for item in fields(Answer))
 
 
@@ -166,7 +167,7 @@ class Journal:
         if path is not None:
             self._load(path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file, self._past = path.open("ab"), path.open("rb")
+            self._file, self._past = path.open("a", encoding="utf-8"), path.open("rb")
 
     def __len__(self) -> int:
         """Return the number of answers kept."""
@@ -223,7 +224,7 @@ class Journal:
     def _write(self, row: Mapping[str, Any]) -> None:
         if self._file is not None:
             try:
-                self._file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+                self._file.write(_LINES.encode(row) + "\n")
                 self._file.flush()
             except OSError as error:
                 hint = "make room on the disk and start again with --resume"

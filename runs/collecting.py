@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 __all__ = ["seldom_collected"]
 
-_THRESHOLD = (50_000, 20, 100)
+_THRESHOLD = (200_000, 20, 100)
 """Of new objects and of rounds between looks; Python's own (700, 10, 10) took a quarter of a row's time."""
 
 
