@@ -46,11 +46,11 @@ __all__ = [
 
 
 class EmptyReplyError(LMProviderError):
-    """An answer without a choice, or with nothing in it: a failure of the endpoint, though it may be billed."""
+    """An answer without a choice, or with nothing of use in it: a failure of the endpoint, though it may be billed."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, said: str = "the endpoint sent an empty reply") -> None:
         self.answer = answer
-        super().__init__("the endpoint sent an empty reply")
+        super().__init__(said)
 
 
 class RefusedParameterError(LMInvalidRequestError):

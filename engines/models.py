@@ -32,8 +32,9 @@ from dspy.utils.exceptions import (
 from ..errors import UsageError
 from .adapters import ADAPTERS, adapter
 from .channel import AsyncChannel, CallContext, Channel, Inner
+from .conversion import answer_of
 from .direct import Direct
-from .failures import brief, timed_out
+from .failures import EmptyReplyError, brief, timed_out
 from .ledger import Purpose
 from .pace import Pace
 from .structure import STRUCTURES, Structure, Terms
@@ -318,13 +319,18 @@ class Endpoint:
         self._window.check(request)
 
     def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
-        self._terms.heard(request, response)
+        cost = self._cost(request, response)
         self._window.heard(request, response)
+        if self._terms.heard(request, response):
+            raise EmptyReplyError(answer_of(response, cost), "its thoughts took all that a reply may have")
+        return response, cost
+
+    def _cost(self, request: Request, response: Response) -> float | None:
         requested = request.model.partition("/")[2]
         if response.model not in self._priceless:  # each look-up goes through the whole catalogue
             names = (response.model, requested)
             self._priceless[response.model] = not any(model_info(self._provider, name) for name in names)
         if self._priceless[response.model]:
-            return response, None
+            return None
         cost, _ = estimate_cost(response, provider=self._provider, requested_model=requested, request=request)
-        return response, cost
+        return cost if cost is None else float(cost)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 import pydantic
-from dspy.lm15 import Config, Request, Response
+from dspy.lm15 import Config, Request, Response, ThinkingPart
 from dspy.utils.exceptions import (
     ContextWindowExceededError,
     LMError,
@@ -44,6 +44,16 @@ _SAID: Final[dict[_Form, str]] = {
     "object": "a JSON object",
     "prompt": "the prompt alone",
 }
+_LEAST: Final = 2048
+_LIMITS: Final = tuple(_LEAST * 2**step for step in range(12))
+"""Tokens after which a reply that nobody limited is cut; few, so that settings are made once for many requests."""
+_ABOUT_LIMIT: Final = (
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "max_new_tokens",
+    "completion)",
+)
 _PARAMETERS: Final = ("temperature", "logprobs")
 _INSTEAD: Final = {"logprobs": "probabilities are shares of votes from now on"}
 _log = logging.getLogger("jurist")
@@ -70,7 +80,8 @@ class Terms:
 
     def __init__(self, model: str, structure: Structure, *, foreign: bool) -> None:
         self._model, self._forms, self._refused = model, _FORMS[structure], set[str]()
-        self._both_limits = foreign
+        self._both_limits, self._limited = foreign, True
+        self._with_default = list[Config]()
         self._config = Kept(self._changed)
 
     def apply(self, request: Request) -> Request:
@@ -80,40 +91,69 @@ class Terms:
         """
         typed = typed_request.get()
         held = typed.signature if typed is not None and isinstance(typed.adapter, JsonAdapter) else None
-        return replace(request, config=self._config(request.config, held))
+        wanted = typed is not None and self._limited and request.config.max_tokens is None
+        return replace(
+            request, config=self._config(request.config, held, _limit_of(request) if wanted else None)
+        )
 
-    def _changed(self, config: Config, held: Any) -> Config:
-        changes: dict[str, Any] = {"seed": None, **dict.fromkeys(self._refused)}
+    def _changed(self, config: Config, held: Any, limit: int | None) -> Config:
+        limit = limit if config.max_tokens is None else config.max_tokens
+        changes: dict[str, Any] = {"seed": None, "max_tokens": limit, **dict.fromkeys(self._refused)}
         extensions: dict[str, Any] = {}
         if held is not None:
             form, extensions = _held_to(held, self._forms[0])
             changes |= form
-        if self._both_limits and config.max_tokens is not None:
-            extensions["max_tokens"] = config.max_tokens
+        if self._both_limits and limit is not None:
+            extensions["max_tokens"] = limit
         if extensions:
             changes["extensions"] = {**(config.extensions or {}), **extensions}
-        return replace(config, **changes)
+        changed = replace(config, **changes)
+        if limit != config.max_tokens:
+            self._with_default.append(changed)
+        return changed
 
     def learn(self, sent: Request, error: LMError) -> RefusedParameterError | None:
         """Take note of a refusal; return the error that asks for another try, if there is anything to leave out."""
-        if isinstance(error, (ContextWindowExceededError, LMUnsupportedModelError)):
-            return None
         text = error.message.lower()
+        too_long = isinstance(error, ContextWindowExceededError)
+        if too_long and self._has_default(sent) and any(word in text for word in _ABOUT_LIMIT):
+            self._leave_limit("leaves less room for a reply than its default limit")
+            return RefusedParameterError(error)
+        if too_long or isinstance(error, LMUnsupportedModelError):
+            return None
         named = [name for name in _PARAMETERS if getattr(sent.config, name) is not None and name in text]
         if named and (_refusal(error) or named[0] == "logprobs"):  # llama.cpp's server answers 500
             self._leave_out(named[0])
         elif "max_tokens" in (sent.config.extensions or {}) and "max_tokens" in text and _refusal(error):
             self._both_limits, self._config = False, Kept(self._changed)
+        elif self._has_default(sent) and _refusal(error) and any(word in text for word in _ABOUT_LIMIT):
+            self._leave_limit("refuses the default limit on a reply")
         elif len(self._forms) > 1 and _is_held(sent) and _about_form(text, _refusal(error)):
             self._give_up(sent)
         else:
             return None
         return RefusedParameterError(error)
 
-    def heard(self, sent: Request, response: Response) -> None:
-        """Take note of a reply without the log-probabilities that were asked for."""
+    def heard(self, sent: Request, response: Response) -> bool:
+        """Take note of a reply without the log-probabilities that were asked for.
+
+        Returns:
+            Whether the reply was cut because the model thinks before it answers: asked again, it has no limit.
+        """
+        if response.finish_reason == "length" and self._has_default(sent) and _thinks(response):
+            self._leave_limit("thinks before it answers")
+            return True
         if sent.config.logprobs is not None and not response.logprobs and text_of(response):
             self._leave_out("logprobs", "gives no")
+        return False
+
+    def _has_default(self, sent: Request) -> bool:
+        return any(config is sent.config for config in self._with_default)
+
+    def _leave_limit(self, why: str) -> None:
+        if self._limited:
+            self._limited = False
+            _log.warning("%s %s: replies have no limit from now on", self._model, why)
 
     def _leave_out(self, name: str, does: str = "refuses") -> None:
         if name not in self._refused:
@@ -128,6 +168,18 @@ class Terms:
         refused, *left = self._forms
         self._forms, self._config = tuple(left), Kept(self._changed)
         _log.warning("%s refuses %s: asked by %s from now on", self._model, _SAID[refused], _SAID[left[0]])
+
+
+def _limit_of(request: Request) -> int | None:
+    """Return the tokens that a reply may have: some for reasoning and labels, and what was asked about, if echoed."""
+    needed = _LEAST + len((request.messages[-1].text or "").encode("utf-8", "surrogatepass"))
+    return next((limit for limit in _LIMITS if limit >= needed), None)
+
+
+def _thinks(response: Response) -> bool:
+    text = text_of(response)
+    thoughts = response.message.parts_of(ThinkingPart) or response.usage.reasoning_tokens
+    return bool(thoughts or not text.strip() or "<think" in text)
 
 
 def _refusal(error: LMError) -> bool:

@@ -127,6 +127,59 @@ def test_a_limit_is_known_by_either_name(serve: Serve) -> None:
     assert ["max_tokens" in hit.body for hit in server.hits] == [True, False, False]
 
 
+def limits(server: Loopback) -> list[int | None]:
+    return [hit.body.get("max_tokens") for hit in server.hits]
+
+
+def test_a_reply_that_nobody_limited_is_cut_all_the_same(serve: Serve) -> None:
+    server = serve(lambda messages: YES, faults={0: "cut"})
+    judge = asker(server)
+    cut = judge.ask(CASES[0])
+    assert (cut.status, cut.usage.calls) == ("abstained", 1)
+    assert "raise --max-tokens" in cut.error
+    size = {"conversation": "Ωx" * 3000, "claim": "c"}
+    judge.ask(FECT.case(size))
+    assert limits(server) == [4096, 16384], "what was asked about may be echoed"
+
+
+@pytest.mark.parametrize(
+    ("fault", "thoughts", "refusal"),
+    [
+        ("cut", "hm", ""),
+        (None, None, "you requested 4196 tokens (100 in the messages, 4096 in the completion)"),
+        (
+            None,
+            None,
+            "maximum context length is 2048 tokens. However, you requested 4096 (in the completion)",
+        ),
+        (None, None, "max_tokens and max_completion_tokens are unknown"),
+    ],
+)
+def test_a_model_that_thinks_or_has_no_such_room_gets_no_default_limit(
+    serve: Serve, fault: Any, thoughts: str | None, refusal: str
+) -> None:
+    server = serve(
+        lambda messages: YES,
+        faults={0: fault} if fault else None,
+        thoughts=thoughts,
+        refuses=lambda body: refusal if "max_completion_tokens" in body else "",
+    )
+    judge = asker(server)
+    verdicts = [judge.ask(case) for case in CASES[:2]]
+    assert [one.status for one in verdicts] == ["verdict"] * 2
+    assert limits(server)[0] == 4096
+    assert limits(server)[-2:] == [None, None]
+    assert sum(one.usage.calls for one in verdicts) == server.count
+    if fault:
+        assert verdicts[0].usage.output_tokens == 20, "what was thought is paid"
+
+
+def test_a_limit_that_was_given_stays(serve: Serve) -> None:
+    server = serve(lambda messages: YES, faults={0: "cut"}, thoughts="hm")
+    assert asker(server, max_tokens=4096).ask(CASES[0]).status == "abstained"
+    assert limits(server) == [4096]
+
+
 def test_other_prompts_are_no_json_and_other_refusals_are_none_of_a_parameter(serve: Serve) -> None:
     server = serve()
     assert asker(server, form="chat").ask(CASES[0]).status == "verdict"
