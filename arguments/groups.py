@@ -215,7 +215,10 @@ class Endpoint(Transport):
         help="0 to 2 (default: 0 for one draw of each row, 0.7 for several)",
     )
     max_tokens: int | None = option(
-        "--max-tokens", type=whole, metavar="N", help="limit on one reply (default: the provider's)"
+        "--max-tokens",
+        type=whole,
+        metavar="N",
+        help="limit on one reply (default: by the size of the question, and none for a model that thinks first)",
     )
     structure: Literal["auto", "schema", "object", "prompt"] = option(
         "--structure",

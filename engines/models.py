@@ -67,7 +67,7 @@ class Model:
         name: ``offline`` or a DSPy model string.
         api_base: address of an OpenAI-compatible server.
         temperature: 0 to 2; ``None`` leaves it to the provider.
-        max_tokens: limit on a reply; ``None`` leaves it to the provider.
+        max_tokens: limit on a reply; ``None`` for one by the size of the question.
         timeout: seconds one request may take; a request without a limit can hang for ever.
         rpm: requests a minute that are never exceeded; ``None`` for no limit.
         tpm: tokens a minute, read and written, by an estimate of each request; ``None`` for no limit.

@@ -35,7 +35,7 @@ def test_the_sample_number_is_never_sent(serve: Serve) -> None:
     assert len(verdict.samples) == server.count == 5
     assert len(server.by_body) == 1
     assert "seed" not in json.dumps([hit.body for hit in server.hits])
-    assert set(server.hits[0].body) == {"model", "messages"}
+    assert set(server.hits[0].body) == {"model", "messages", "max_tokens", "max_completion_tokens"}
     assert server.hits[0].body["model"] == "gpt-4.1-mini"
 
 
