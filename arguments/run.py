@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import AskedOptions, Form, RowOptions, share
+from .groups import AskedOptions, Form, RowOptions, name, share
 from .options import flag, option, positional
 
 __all__ = ["JOIN", "RUN", "JoinOptions", "JudgedRows", "RunOptions"]
@@ -89,6 +89,22 @@ class RunOptions(JudgedRows):
         help="judge the I-th of N parts of the rows, by their hash, into a file of its own (OUTPUT-I-of-N.jsonl); "
         "jurist join puts the files together",
     )
+    canary: bool = flag(
+        "--canary",
+        help="before anything else, ask rows of the version's sealed test again, and say if the model has drifted",
+    )
+    canary_gold: str | None = option(
+        "--canary-gold",
+        type=name,
+        metavar="PATH|NAME",
+        help="where those rows are (default: the gold that the version was compiled with)",
+    )
+    on_drift: Literal["warn", "stop"] = option(
+        "--on-drift",
+        "warn",
+        choices=("warn", "stop"),
+        help="what the canary does where drift is shown: say so (default), or end the run before its rows are asked",
+    )
     resume: bool = flag(
         "--resume", exclusive="unfinished", help="continue the output file; failed rows are asked again"
     )
@@ -114,6 +130,7 @@ examples:
   cat claims.jsonl | jurist run fect:basic --input - --output - > verdicts.jsonl
   jurist run fect --input calls/ --output out.parquet --column transcript=conversation --column summary=claim
   jurist run fect --input claims.csv --output out.jsonl --model openai/gpt-4.1-mini --max-cost 2 --yes
+  jurist run fect --input claims.csv --output out.jsonl --canary --on-drift stop
 
 With a real model calls, tokens and cost are estimated first, and above 1000 calls or 1 USD you are asked, or have
 said --yes. After a limit, Ctrl-C or a crash, --resume judges the rows that are left; no finished row is paid twice.

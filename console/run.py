@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ..arguments.run import JudgedRows, RunOptions
 from ..engines.meter import Budget
 from ..errors import UsageError
+from ..evaluation.drift import Drift
+from ..gold.goldset import Gold
 from ..gold.new_rows import Source
 from ..jobs.estimate import Estimate, free
 from ..jobs.measuring import part_of
 from ..jobs.sharing import RunShares, run_shares
 from ..keeping.loading import LoadedJudge
 from ..report.scores import taken_words
+from ..runs.canary import Canary, canary_of
 from ..runs.runner import Plan, RunSettings, Summary, run_judge
 from ..runs.shards import WHOLE, Shard
 from .approving import Bill, agree, approve
-from .common import Bar, budget_of, loaded_of, mapping_of
+from .common import Bar, budget_of, gold_of, gold_source, loaded_of, mapping_of, store_of
 from .printing import Result, remark
 
 __all__ = ["foreseen", "result_of", "rows_of", "run"]
@@ -37,6 +40,8 @@ def run(options: RunOptions) -> Result:
             "cannot be read again",
             hint="name a file with --output",
         )
+    if not options.canary and (options.canary_gold or options.on_drift == "stop"):
+        raise UsageError("--canary-gold and --on-drift say what a canary is and does", hint="add --canary")
     loaded, source, settings = rows_of(options)
     settings = replace(
         settings,
@@ -46,13 +51,16 @@ def run(options: RunOptions) -> Result:
         shard=Shard(*options.shard) if options.shard else WHOLE,
     )
     with Bar() as bar:
+        if options.canary:
+            settings = replace(settings, canary=_canary(options, loaded, bar.step))
 
         def begin(plan: Plan) -> None:
             for line in plan.changes.words:
                 remark(line)
             foreseen(loaded, plan, settings.budget, yes=options.yes)
-            done = (plan.rows or 0) - (plan.to_ask or 0)
-            bar.begin(f"judging with {loaded.name}", plan.rows, max(0, done) if going_on else 0)
+            done = max(0, (plan.rows or 0) - (plan.to_ask or 0)) if going_on else 0
+            total = None if plan.rows is None else plan.rows + len(plan.canary)
+            bar.begin(f"judging with {loaded.name}", total, done)
 
         summary = run_judge(
             loaded,
@@ -94,6 +102,24 @@ def _settings(options: JudgedRows) -> RunSettings:
     )
 
 
+def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> Canary:
+    """Return the rows of the judge's proof, from where its gold is."""
+    judge, artifact = loaded.judge, loaded.artifact
+    if options.canary_gold:
+        gold = gold_of(options.canary_gold, judge, options)
+    elif artifact is None:
+        gold = None
+    else:
+        gold = Gold.again(artifact.card["gold"], judge, gold_source(artifact, store_of(options)))
+    rows = canary_of(loaded, gold.cases if gold else ())
+    return Canary(rows=rows, on_drift=options.on_drift, on_row=on_row, tell=_tell)
+
+
+def _tell(drift: Drift) -> None:
+    said = "the model has drifted" if drift.shown else "no drift of the model is shown"
+    remark(f"canary: {said}: {drift}")
+
+
 def foreseen(
     loaded: LoadedJudge, plan: Plan, budget: Budget, *, yes: bool, notes: Sequence[str] = ()
 ) -> Estimate | None:
@@ -108,8 +134,13 @@ def foreseen(
     sampling = loaded.sampling
     least = sampling.fewest if loaded.stopping == "settled" else sampling.samples
     number = plan.to_ask * least, plan.to_ask * sampling.samples
-    part = part_of("judge", loaded.asker(), loaded.models, plan.shown, number)
-    seen = Estimate(what=f"{plan.to_ask} rows", parts=(part,), budget=budget)
+    parts = [part_of("judge", loaded.asker(), loaded.models, plan.shown, number)]
+    what = f"{plan.to_ask} rows"
+    if plan.canary:
+        number = len(plan.canary) * least, len(plan.canary) * sampling.samples
+        parts.append(part_of("canary", loaded.asker(), loaded.models, plan.canary, number))
+        what += f" and a canary of {len(plan.canary)}"
+    seen = Estimate(what=what, parts=tuple(parts), budget=budget)
     agree(seen, {}, yes=yes, spent=plan.spent.calls, notes=notes)
     return seen
 

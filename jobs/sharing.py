@@ -20,6 +20,7 @@ from ..evaluation.powered import Powered, powered
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
+from ..keeping.proofs import other_conditions, proven_rows
 from ..runs.formats import lines_in
 from ..runs.lines import values_said
 from .assessing import unseen
@@ -191,26 +192,12 @@ def _unproven(judge: LoadedJudge, stamp: Mapping[str, Any]) -> str:
     """Return why the errors that the proof measured are not those of a run; empty if they are."""
     if judge.artifact is None:
         return f"{judge.name} has no proof that tells its errors"
-    if not judge.artifact.proof():
+    if not proven_rows(judge):
         return f"{judge.name} kept no answers of its proof"
-    card = judge.artifact.card
     if stamp["artifact"] != judge.artifact.sha256:
         return f"the run was made by another {judge.name} than the one in the store"
-    model, kept = card.get("model") or {}, card.get("thresholds") or {}
-    chosen = (card.get("setting") or {}).get("temperature", model.get("temperature"))
-    proven = {
-        "model": model.get("name"),
-        **{f"sampling.{name}": kept.get(name) for name in ("samples", "threshold")},
-        "sampling.temperature": chosen,
-        "strictness": card.get("strictness"),
-    }
-    ran = {**stamp, **{f"sampling.{name}": one for name, one in stamp["sampling"].items()}}
-    other = [
-        f"{name.rpartition('.')[2]} {ran.get(name)} and not {value}"
-        for name, value in proven.items()
-        if ran.get(name) != value
-    ]
-    return f"its errors were measured under other conditions: the run has {', '.join(other)}" if other else ""
+    other = ", ".join(other_conditions(judge, stamp).values())
+    return f"its errors were measured under other conditions: the run has {other}" if other else ""
 
 
 def _shares(judge: LoadedJudge, found: _Found, problem: str) -> tuple[Shared, ...]:
@@ -237,12 +224,10 @@ def _shares(judge: LoadedJudge, found: _Found, problem: str) -> tuple[Shared, ..
 
 def _known(judge: LoadedJudge) -> Iterator[tuple[str, Value, Value]]:
     """Yield (group, truth, said) of each unit of the proof that was answered."""
-    assert judge.artifact is not None
-    read = judge.judge.answer.of_json
-    for row in judge.artifact.proof():
-        for truth, said in zip(row["gold"], row["compiled"]["values"], strict=True):
+    for row in proven_rows(judge):
+        for truth, said in zip(row.gold, row.said, strict=True):
             if truth is not None and said is not None:
-                yield row["group"], read(truth), read(said)
+                yield row.group, truth, said
 
 
 def _corrected(

@@ -25,6 +25,7 @@ from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import collect, flow
 from .batch_store import check_no_batches
+from .canary import Canary
 from .changes import Changes
 from .collecting import seldom_collected
 from .feeding import Feed
@@ -55,6 +56,7 @@ class RunSettings:
         ordered: whether lines stand in the order of the input, or as they come.
         shard: which rows of the input are judged; default: all.
         collecting: answers come in batches: a row without its own is left, and ``resume`` leaves failed ones so.
+        canary: what is asked before them, to see whether the model drifted; ``None`` for nothing.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -67,6 +69,7 @@ class RunSettings:
     ordered: bool = True
     shard: Shard = WHOLE
     collecting: bool = False
+    canary: Canary | None = None
 
     @property
     def going_on(self) -> bool:
@@ -84,6 +87,7 @@ class Plan:
         shown: a few cases, by which a prompt can be measured.
         spent: what earlier starts have spent.
         changes: how the rows differ from those of earlier starts.
+        canary: cases that are asked before; none if no row is left to be asked.
     """
 
     rows: int | None
@@ -91,6 +95,7 @@ class Plan:
     shown: Sequence[Case]
     spent: PriorSpend
     changes: Changes
+    canary: Sequence[Case] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +105,7 @@ class _Running:
     output: Path | None
     stamp: Mapping[str, Any]
     budget: Budget
-    roles: tuple[str, ...] = ("judge",)
+    roles: tuple[str, ...] = ("judge", "canary")  # whose answers are kept apart
 
     def fingerprint(self) -> dict[str, Any]:
         return {"run": str(self.output and self.output.resolve()), **self.stamp}
@@ -178,6 +183,9 @@ def _paid(
         survey = Survey(source=source, rejects=rejects, on_bad_row=settings.on_bad_row, shard=settings.shard)
         plan = _planned(survey, state, job, settings)
         on_begin(plan)
+        drift = None
+        if settings.canary and plan.canary:
+            drift = settings.canary.ask(replace(judge, context=job.contexts["canary"]))
         asker = replace(judge, context=job.contexts["judge"]).asker()
         with _written(output, survey, settings, state) as (order, lines):
             run = _Run(asker, survey, state, order, settings, work.stamp, job, on_row)
@@ -186,6 +194,7 @@ def _paid(
         return replace(
             summary,
             spend=job.ledger.spend().to_json(),
+            drift=drift,
             changes=plan.changes if plan.rows is not None else summary.changes,
             beside=survey.beside if first else 0,
             rejected=rejects.count if first else 0,
@@ -216,9 +225,11 @@ def _planned(survey: Survey, state: RunState, job: PaidJob, settings: RunSetting
     again = survey.source.can_be_read_again
     if again:
         survey.all(state)
+    to_ask = state.to_ask(failed_only=settings.retry_failed) if again else None
     return Plan(
         rows=survey.rows if again else None,
-        to_ask=state.to_ask(failed_only=settings.retry_failed) if again else None,
+        to_ask=to_ask,
+        canary=[case for case, _ in settings.canary.rows] if settings.canary and to_ask != 0 else (),
         shown=survey.shown,
         spent=job.meter.outstanding,
         changes=state.changes() if again else Changes(),

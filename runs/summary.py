@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..evaluation.drift import Drift
 from ..programs.asking import Verdict
 from ..programs.judge import Judge
 from .changes import Changes
@@ -49,6 +50,7 @@ class Summary:
         duplicated: units that a reply gave two different labels.
         stopped: which limit, signal or failure of the model ended the run, in words; empty if all rows were judged.
         signal: the number of that signal.
+        drift: what the canary found; ``None`` without one.
         spend: calls, tokens and cost of this start; answers paid by an earlier one count as ``replayed``.
     """
 
@@ -78,6 +80,7 @@ class Summary:
     duplicated: int = 0
     stopped: str = ""
     signal: int | None = None
+    drift: Drift | None = None
     spend: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -129,6 +132,7 @@ class Summary:
             "duplicated": self.duplicated,
             "stopped": self.stopped,
             "left": self.left,
+            **({"canary": self.drift.to_json()} if self.drift else {}),
         }
 
     @property

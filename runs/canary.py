@@ -1,0 +1,110 @@
+"""The canary of a run: rows of the version's sealed test, asked again before all others: has the model drifted?
+
+They are asked in the order of their ids, which knows nothing of answers, and no longer than until drift is shown.
+Nothing is chosen by what they say, so the test counts as opened no further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..cases import Case, Values
+from ..errors import ModelError, UsageError
+from ..evaluation.drift import Drift
+from ..keeping.loading import LoadedJudge
+from ..keeping.proofs import ProvenRow, other_conditions, proven_rows
+from ..programs.answers.protocol import Answer
+
+__all__ = ["Canary", "OnDrift", "canary_of"]
+
+OnDrift = Literal["warn", "stop"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Canary:
+    """What is asked before a run.
+
+    Attributes:
+        rows: cases with what the proof has of them.
+        on_drift: whether drift ends the run.
+        on_row: called after each row.
+        tell: called with what was found, before the run goes on or ends.
+    """
+
+    rows: Sequence[tuple[Case, ProvenRow]]
+    on_drift: OnDrift
+    on_row: Callable[[], None] = lambda: None
+    tell: Callable[[Drift], None] = lambda drift: None
+
+    def ask(self, judge: LoadedJudge) -> Drift:
+        """Ask a judge, and compare.
+
+        Raises:
+            ModelError: drift is shown and ends the run, or the model cannot be used at all.
+            BudgetExhausted: a limit was reached.
+        """
+        asker, found = judge.asker(), Drift()
+        for start in range(0, len(self.rows), asker.concurrency):
+            rows = self.rows[start : start + asker.concurrency]
+            verdicts = asker.ask_all([case for case, _ in rows], lambda index, verdict: self.on_row())
+            for (_, then), verdict in zip(rows, verdicts, strict=True):
+                if verdict.status != "failed" and not found.shown:
+                    found = _compared(found, judge.judge.answer, then, verdict.values)
+            if found.shown:
+                break
+        self.tell(found)
+        if found.shown and self.on_drift == "stop":
+            raise ModelError(
+                f"the model has drifted from {judge.name}: {found}",
+                hint="find out what changed or compile again; --resume --on-drift warn judges the rows all the same",
+            )
+        return found
+
+
+def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, ProvenRow], ...]:
+    """Return the rows of a judge's sealed test that are among some cases, in the order of their ids.
+
+    Raises:
+        UsageError: there is no proof, it was made under other conditions, or none of its rows is there.
+    """
+    proven = {row.case: row for row in proven_rows(judge)}
+    if not proven or judge.artifact is None:
+        raise UsageError(
+            f"{judge.name} has no proof to compare with",
+            hint="leave out --canary, or compile the judge",
+        )
+    other = other_conditions(judge, judge.stamp())
+    other.pop("model", None)  # whether another one judges the same is what a canary tells
+    if other:
+        raise UsageError(
+            f"the canary cannot be compared with the proof of {judge.name}: {', '.join(other.values())}",
+            hint="leave out --canary, or ask as in the proof",
+        )
+    found = sorted(
+        (case.id, case) for case in {case.id: case for case in cases}.values() if case.id in proven
+    )
+    if not found:
+        raise UsageError(
+            f"none of the {len(proven)} rows of the sealed test of {judge.name} is in the canary's gold",
+            hint="give the gold that it was compiled with: --canary-gold",
+        )
+    return tuple((case, proven[name]) for name, case in found)
+
+
+def _compared(found: Drift, answer: Answer, then: ProvenRow, now: Values) -> Drift:
+    return found.after(
+        other=then.said != now,
+        right=_right(answer, then, now) - _right(answer, then, then.said),
+        found=_found(answer, now) - _found(answer, then.said),
+    )
+
+
+def _right(answer: Answer, row: ProvenRow, said: Values) -> float:
+    pairs = zip(row.gold, said, strict=True)
+    return sum(answer.credit(gold, value) for gold, value in pairs if gold is not None)
+
+
+def _found(answer: Answer, said: Values) -> float:
+    return sum(answer.probability({value: 1.0}) or 0.0 for value in said if value is not None)

@@ -1,0 +1,148 @@
+"""The canary of a run: asked first, counted like every call, and heard where the model has drifted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import truth_of
+from proven import proven_fect
+from small import claims, cli, read_jsonl, write_jsonl
+
+from jurist.engines.offline import OfflineEngine
+
+ROWS = claims(20)
+RUN = ("run", "fect", "--input", "rows.jsonl", "--output", "o.jsonl", "--canary")
+
+
+@pytest.fixture(autouse=True)
+def _files() -> None:
+    write_jsonl(Path("gold.jsonl"), ROWS)
+    new = [{"conversation": "A: hi. B: hello.", "claim": f"A says {n}."} for n in range(5)]
+    write_jsonl(Path("rows.jsonl"), new)
+
+
+def said(row: Mapping[str, Any]) -> str:
+    """What the loopback server says of a row."""
+    return "factual" if truth_of(row["claim"]) else "non_factual"
+
+
+def always(word: str) -> Callable[[Any], str]:
+    return lambda messages: f"[[ ## factual ## ]]\n{word}\n\n[[ ## completed ## ]]"
+
+
+def at(server: Any) -> tuple[str, ...]:
+    return ("--model", "openai/x", "--api-base", server.url, "--concurrency", "4", "--yes")
+
+
+def test_a_model_that_answers_as_ever_has_not_drifted(serve: Callable[..., Any], fake_key: str) -> None:
+    proven_fect(Path("gold.jsonl"), said, model="openai/x")
+    server = serve()
+    done = cli(*RUN, *at(server), "--json")
+    assert done.code == 0, done.err
+    assert "65 calls" in done.err  # foreseen: 60 rows of the proof and 5 to judge
+    assert "5 rows and a canary of 60" in done.err
+    assert (
+        "canary: no drift of the model is shown: 60 rows asked again, all answered as in the proof"
+        in done.err
+    )
+    assert (server.count, done.json["spend"]["calls"], done.json["rows"]) == (65, 65, 5)
+    assert done.json["canary"]["shown"] is False
+    assert [b"A says" in hit.raw for hit in server.hits] == [False] * 60 + [True] * 5
+
+
+def test_a_model_that_drifted_is_told_early_and_the_rows_are_judged(
+    serve: Callable[..., Any], fake_key: str
+) -> None:
+    proven_fect(Path("gold.jsonl"), said, model="openai/x")
+    server = serve(always("False"))
+    done = cli(*RUN, *at(server), "--json")
+    assert done.code == 0, done.err
+    assert "canary: the model has drifted: " in done.err
+    found = done.json["canary"]
+    assert found["shown"]
+    assert found["evidence"] >= 20
+    assert found["fewer"] == 0 < found["more"]
+    assert server.count < 60  # no longer than until it is shown
+    assert (done.json["verdict"], len(Path("o.jsonl").read_text().splitlines())) == (5, 5)
+
+
+def test_drift_ends_a_run_that_is_told_to_and_nothing_is_paid_twice(
+    serve: Callable[..., Any], fake_key: str
+) -> None:
+    proven_fect(Path("gold.jsonl"), said, model="openai/x")
+    server = serve(always("False"))
+    done = cli(*RUN, *at(server), "--on-drift", "stop")
+    assert done.code == 1
+    assert "the model has drifted from fect@1" in done.lines[-1]
+    assert "--resume --on-drift warn" in done.lines[-1]
+    asked = server.count
+    assert not Path("o.jsonl").exists()
+    assert cli(*RUN, *at(server), "--resume").code == 0
+    assert server.count == asked + 5
+    assert [path.name for path in Path().glob(".*")] == []
+
+
+def test_an_engine_that_was_changed_has_drifted(monkeypatch: pytest.MonkeyPatch) -> None:
+    gold = cli(
+        "run", "fect:basic", "--input", "gold.jsonl", "--output", "then.jsonl", "--keep", "claim", "--json"
+    )
+    assert gold.code == 0
+    then = {ROWS[line["row"] - 1]["claim"]: line["label"] for line in read_jsonl(Path("then.jsonl"))}
+    proven_fect(Path("gold.jsonl"), lambda row: then[row["claim"]])
+    assert cli(*RUN, "--json").json["canary"]["other"] == 0
+    answer = OfflineEngine.complete
+
+    def changed(self: Any, request: Any) -> Any:
+        response = answer(self, request)
+        (part,) = response.message.parts
+        other = {"True": "False", "False": "True"}
+        text = part.text
+        for word in other:
+            if f"\n{word}\n" in text:
+                object.__setattr__(part, "text", text.replace(f"\n{word}\n", f"\n{other[word]}\n"))
+        return response
+
+    monkeypatch.setattr(OfflineEngine, "complete", changed)
+    Path("o.jsonl").unlink()
+    assert cli(*RUN, "--json").json["canary"]["shown"]
+
+
+def test_a_limit_holds_over_the_canary_too(serve: Callable[..., Any], fake_key: str) -> None:
+    proven_fect(Path("gold.jsonl"), said, model="openai/x")
+    server = serve()
+    done = cli(*RUN, *at(server), "--max-calls", "10")
+    assert done.code == 1
+    assert server.count == 10
+    assert "--resume" in done.lines[-1]
+    assert cli(*RUN, *at(server), "--resume", "--max-calls", "65").code == 0
+    assert server.count == 65
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (("run", "fect:basic"), "fect:basic has no proof to compare with"),
+        (("run", "fect", "--temperature", "0.5"), "temperature 0.5 and not 0.0"),
+        (("run", "fect", "--canary-gold", "other.jsonl"), "none of the 60 rows of the sealed test of fect@1"),
+        (("run", "fect", "--canary-gold", "nowhere.jsonl"), "nowhere.jsonl"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_is_asked(
+    argv: tuple[str, ...], told: str
+) -> None:
+    proven_fect(Path("gold.jsonl"), said)
+    write_jsonl(Path("other.jsonl"), claims(30)[-9:])
+    done = cli(*argv, "--input", "rows.jsonl", "--output", "o.jsonl", "--canary")
+    assert done.code in (1, 2)
+    assert told in done.lines[-1]
+    assert not Path("o.jsonl").exists()
+
+
+@pytest.mark.parametrize("option", [("--on-drift", "stop"), ("--canary-gold", "gold.jsonl")])
+def test_options_of_a_canary_without_one_are_refused(option: tuple[str, str]) -> None:
+    done = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl", *option)
+    assert (done.code, len(done.lines)) == (2, 1)
+    assert "add --canary" in done.err
