@@ -138,4 +138,5 @@ def escape_markdown(text: str) -> str:
 
 def _html_cell(tag: str, column: Column, cell: str) -> str:
     kind = ' class="number"' if column.kind == "number" else ""
-    return f"<{tag}{kind}>{escape_html(cell)}</{tag}>"
+    scope = ' scope="col"' if tag == "th" else ""
+    return f"<{tag}{scope}{kind}>{escape_html(cell)}</{tag}>"

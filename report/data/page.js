@@ -93,25 +93,28 @@
       this.found.textContent = `${this.shown.length.toLocaleString("en")} of ${this.cases.length.toLocaleString("en")} cases`;
       this.room.style.height = `${this.shown.length * ROW}px`;
       this.list.scrollTop = 0;
+      this.rows = new Map();
+      this.room.replaceChildren();
       this.at = -1;
       this.choose(this.shown.length ? 0 : -1, { quiet: true });
     }
 
-    // Only the rows that can be seen are in the page.
+    // Only the rows that can be seen are in the page; those that stay are not made again.
     draw() {
       const first = Math.max(0, Math.floor(this.list.scrollTop / ROW) - SPARE);
       const last = Math.min(this.shown.length, Math.ceil((this.list.scrollTop + this.list.clientHeight) / ROW) + SPARE);
-      const rows = [];
-      for (let place = first; place < last; place += 1) rows.push(this.row(place));
-      this.room.replaceChildren(...rows);
-      if (rows.length) this.list.setAttribute("aria-activedescendant", `case-${this.at}`);
+      for (const [place, row] of this.rows) if (place < first || place >= last) { row.remove(); this.rows.delete(place); }
+      for (let place = last - 1; place >= first; place -= 1) {
+        if (!this.rows.has(place)) this.rows.set(place, this.room.insertBefore(this.row(place), this.rows.get(place + 1) || null));
+        this.rows.get(place).setAttribute("aria-selected", String(place === this.at));
+      }
+      if (this.rows.size) this.list.setAttribute("aria-activedescendant", `case-${this.at}`);
       else this.list.removeAttribute("aria-activedescendant");
     }
 
     row(place) {
       const one = this.shown[place];
-      const row = make("div", { class: "row", role: "option", id: `case-${place}`, "aria-selected": String(place === this.at),
-        "aria-posinset": place + 1, "aria-setsize": this.shown.length },
+      const row = make("div", { class: "row", role: "option", id: `case-${place}`, "aria-posinset": place + 1, "aria-setsize": this.shown.length },
         make("div", { class: "what" }, ...one.kinds.map((kind) => this.tag(kind))),
         make("div", { class: "preview", dir: "auto" }, this.preview(one)));
       row.style.top = `${place * ROW}px`;
@@ -154,12 +157,12 @@
       const known = one.units.some((unit) => this.text(unit.gold));
       const head = [...(several ? ["unit"] : []), ...(known ? ["people said"] : []), ...this.data.systems, ""];
       const rows = one.units.map((unit) => make("tr", {},
-        ...(several ? [make("td", { class: "text", dir: "auto" }, this.text(unit.text))] : []),
+        ...(several ? [make("th", { scope: "row", class: "text", dir: "auto" }, this.text(unit.text))] : []),
         ...(known ? [make("td", { class: "verdict", dir: "auto", "data-of": "people said" }, this.text(unit.gold) || "-")] : []),
         ...unit.said.map((said, place) => make("td", { class: "verdict", dir: "auto", "data-of": this.data.systems[place] },
           this.text(said) || "no answer")),
         make("td", {}, this.tag(unit.became))));
-      return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "verdicts" }, make("table", {},
+      return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "verdicts" }, make("table", { "aria-label": "verdicts" },
         make("thead", {}, make("tr", {}, ...head.map((name) => name ? make("th", { scope: "col" }, name) : make("td", {})))),
         make("tbody", {}, ...rows)));
     }

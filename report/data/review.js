@@ -1,7 +1,7 @@
 "use strict";
 // The review page: a label is kept in this browser until the server has it on the disk. Texts are text nodes only.
 (async () => {
-  const LONG = 20000, AGAIN = 2000;
+  const SPOKEN = 300, LONG = 20000, AGAIN = 2000;
   const find = (selector) => document.querySelector(selector);
   const about = JSON.parse(find("#about").textContent);
   const bytes = Uint8Array.from(atob(find("#units").textContent), (letter) => letter.charCodeAt(0));
@@ -113,6 +113,7 @@
         ...long(text(one.text), { class: "judged" }),
         ...one.inputs.filter(([, value]) => text(value) !== text(one.text)).flatMap(([name, value]) => [make("h2", {}, text(name)), ...long(text(value), { class: "text" })]));
       unit.scrollTop = 0;
+      find("#now").textContent = `${at + 1} of ${data.units.length}: ${text(one.text).slice(0, SPOKEN)}`;
       write("at", at);
     }
     pressed();

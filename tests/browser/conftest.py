@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -79,5 +80,38 @@ def accessible() -> Callable[[Any], None]:
             (one["id"], one["nodes"][0]["html"][:200], one["nodes"][0]["failureSummary"]) for one in found
         ]
         assert said == []
+
+    return hold
+
+
+@pytest.fixture
+def spoken() -> Callable[[Any], None]:
+    """Return what holds a page to the structure that a screen reader goes by, as Chromium hands it on."""
+
+    def hold(page: Any) -> None:
+        found = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+        tree = [
+            (
+                one["role"]["value"],
+                one.get("name", {}).get("value", ""),
+                {each["name"]: each["value"].get("value") for each in one.get("properties", [])},
+            )
+            for one in found
+            if not one["ignored"]
+        ]
+        roles = [role for role, _, _ in tree]
+        assert (roles.count("banner"), roles.count("main")) == (1, 1)
+        outline = page.locator("h1, h2, h3, h4, h5, h6").evaluate_all(
+            "all => all.filter(one => one.checkVisibility()).map(one => +one.tagName[1])"
+        )
+        assert outline.count(1) == 1
+        assert all(below <= above + 1 for above, below in itertools.pairwise([0, *outline])), outline
+        named = ("table", "region", "navigation", "listbox", "article", "image", "button", "heading")
+        assert [role for role, name, _ in tree if role in named and not name.strip()] == []
+        columns = "all => all.filter(one => !one.querySelector('thead th[scope=col]')).length"
+        assert page.locator("table").evaluate_all(columns) == 0
+        rows = "all => all.filter(one => !one.querySelector('th[scope=row]')).length"
+        assert page.locator("main section > .scroll > table").evaluate_all(rows) == 0
+        assert any(told.get("live") == "polite" for _, _, told in tree)
 
     return hold

@@ -77,6 +77,17 @@ def test_every_view(
     accessible(page)
 
 
+def test_a_screen_reader_finds_its_way(
+    server: Server, opened: Callable[..., Any], spoken: Callable[[Any], None]
+) -> None:
+    page = opened(server.url)
+    page.wait_for_selector(".judged")
+    spoken(page)
+    page.keyboard.press("j")
+    second = page.locator(".judged").inner_text()
+    assert page.locator("#now").text_content().startswith(f"2 of 12: {second[:40]}")
+
+
 def test_labels_survive_a_kill_and_a_reload(server: Server, browser: Any) -> None:
     page = browser.new_context().new_page()
     page.goto(server.url)
