@@ -136,11 +136,12 @@ def _text(value: Any) -> str:
 def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
     judges, tests, metric = data["judges"], data["tests"], data["metric"]
     shown = [one for one in tests if one["verdict"] in ("better", "worse")]
-    headline = (
-        f"{len(shown)} of {len(tests)} differences are shown"
-        if tests
-        else f"{metric} of {len(judges)} judges"
-    )
+    headline = f"{metric} of {len(judges)} judges"
+    if len(tests) == 1:
+        (one,) = tests
+        headline = f"{one['first']} is {one['verdict']} {'than' if shown else 'from'} {one['second']}"
+    elif tests:
+        headline = f"{len(shown)} of {len(tests)} differences are shown"
     warnings = dict.fromkeys(f"Warning: {text}" for one in tests for text in one["warnings"])
     parts = score_parts({one["name"]: one["scores"] for one in judges}, metric, data["gold"])
     return Document(
@@ -196,12 +197,13 @@ def _run(path: Path, text: str) -> Document:
     ended = Counter(str(row["status"]) for row in rows)
     said = Counter(unit["said"][0] or "no answer" for case in cases for unit in case["units"])
     usable = ended["verdict"]
+    others = [f"{count} {status}" for status, count in ended.items() if status != "verdict"]
     return Document(
         subject=judge,
         about=f"answered by {rows[0].get('model')}; from {path.name}",
         headline=f"{usable} of {len(rows)} rows have a verdict",
         tone="good" if usable == len(rows) else "open",
-        lead=(", ".join(f"{count} {status}" for status, count in ended.items()) + ".",),
+        lead=(f"{', '.join(others)}.",) if others else (),
         sections=(
             Section(
                 name="verdicts",
