@@ -1,22 +1,23 @@
-"""Every optimizer on the public gold at an equal budget, offline engine: sealed test against calls, paired.
+"""Every optimizer on public gold at an equal budget, offline engine: the sealed test against the basic prompt's.
 
-    python benchmarks/optimizers_gold.py --gold ../shared/data/cognibench           # nine seeds, 800 calls each
-    python benchmarks/optimizers_gold.py --gold ../shared/data/fect --judge fect --optimizers opro gepa mipro
+    python benchmarks/optimizers_gold.py --gold ../shared/data/cognibench --optimizers race         # nine seeds
+    python benchmarks/optimizers_gold.py --gold ../shared/data/fect --judge fect --optimizers race opro gepa
+    python benchmarks/optimizers_gold.py --gold ../shared/data/wice/lenient.jsonl \
+        --judge ../shared/data/wice/lenient.py:judge --calls 2000
 
-Each seed is another split by conversation, another search and another sealed test. The budget is of judge and
-proposer calls together, the test not included. Of each run a line of ``--out`` keeps the labels on test of
-the prompt that was chosen, and the metric on test of each prompt that would have been chosen before; a run
-that is there is not made again.
-
-The paired test is the one of every proof, here of each optimizer against ``opro`` on the same test units:
-exact McNemar, p after Holm over all comparisons of the table (optimizers x seeds). Tests of different seeds
-share cases, so that they are not pooled. The public files are not part of this project.
+Each seed is another split by group, another search and another sealed test. The budget is of judge and
+proposer calls together, the test not included. Each finished run is one line of ``--out``, and one that is there is
+not made again. The table has the metric on test, means (standard deviations) over seeds; what was gained over the
+basic prompt there, and what the search itself took the gain to be; and the paired difference to the first optimizer
+with its standard error. Tests of different seeds share cases, so that this error is too small. The public files are not
+part of this project.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
@@ -28,69 +29,46 @@ from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Model, connect
-from jurist.evaluation.paired import holm
-from jurist.evaluation.proof import Proof, prove
-from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
 from jurist.gold.splits import Split
+from jurist.keeping.artifacts import Store
+from jurist.keeping.locating import find_judge
 from jurist.optimizers.base import Job, optimize
-from jurist.optimizers.board import Board, Candidate
+from jurist.optimizers.board import Candidate
 from jurist.optimizers.objective import Objective, Outcome, row_of
 from jurist.optimizers.registry import OPTIMIZERS, make
-from jurist.programs.catalogue import find
+from jurist.optimizers.threshold import with_thresholds
 from jurist.programs.judge import Judge
 
 MODEL = Model(temperature=0.0)
-FIRST = "opro"
-LONG: Mapping[str, Mapping[str, Any]] = {
-    "opro": {"steps": 999, "patience": 999},
+_LONG = {"steps": 999, "patience": 999}
+LONG: Mapping[str, Mapping[str, Any]] = {  # the budget shall end it, not its patience
+    **dict.fromkeys(("race", "opro", "fewshot"), _LONG),
     "opro-paper": {"steps": 999},
 }
-EVERY = 20  # answers after which the choice is looked at again
+LESS = 0.01  # a test that is lower by more counts as worse
 
 
 def run(name: str, judge: Judge, split: Split, seed: int, calls: int) -> dict[str, Any]:
     """Run one optimizer on one split; return its line."""
     context = CallContext(ledger=Ledger(), meter=Meter(Budget(calls=calls)), journal=Journal())
     job = _job(judge, split, context, seed)
-    chosen: list[tuple[int, Candidate]] = []
-    original, recorded = Board.record, 0
-
-    def record(board: Board, *way: Any) -> Outcome:
-        nonlocal recorded
-        outcome, recorded = original(board, *way), recorded + 1
-        if recorded % EVERY == 0:
-            _look(board, job, chosen)
-        return outcome
-
-    Board.record = record  # type: ignore[method-assign, assignment]
-    try:
-        result = optimize(make(name, LONG.get(name, {})), job)
-    finally:
-        Board.record = original  # type: ignore[method-assign]
-    _look(result.board, job, chosen)
-    tested = {one.id: _tested(job, split, one) for _, one in chosen}
-    spend = context.ledger.to_json()
+    result = with_thresholds(job, optimize(make(name, LONG.get(name, {})), job))
+    board, best = result.board, result.best
+    gains = {one.id: one.gain for one in board.standings(best)}
     return {
         "optimizer": name,
         "judge": judge.name,
         "seed": seed,
         "budget": calls,
-        "ending": result.ending,
-        "judge_calls": int(spend["judge"]["calls"]),
-        "proposer_calls": int(spend.get("proposer", {}).get("calls", 0)),
+        "calls": context.meter.calls,
         "tokens": context.meter.tokens,
-        "candidates": len(result.board.candidates),
-        "points": [(at, _value(judge, tested[one.id])) for at, one in chosen],
-        "basic": _value(judge, _tested(job, split, result.board.basic)),
-        "test": [[row.id, row.group, list(row.gold), list(row.predicted)] for row in tested[result.best.id]],
+        "candidates": len(board.candidates),
+        "chosen": best.source,
+        "estimated": gains[best.id],
+        "basic": _tested(job, split, board.basic),
+        "value": _tested(job, split, best),
     }
-
-
-def _look(board: Board, job: Job, chosen: list[tuple[int, Candidate]]) -> None:
-    best = board.best(job.dev)
-    if best is not None and (not chosen or chosen[-1][1].id != best.id):
-        chosen.append((job.context.meter.calls, best))
 
 
 def _job(judge: Judge, split: Split, context: CallContext, seed: int) -> Job:
@@ -105,89 +83,42 @@ def _job(judge: Judge, split: Split, context: CallContext, seed: int) -> Job:
     )
 
 
-def _tested(job: Job, split: Split, candidate: Candidate) -> list[Row]:
-    """Ask a prompt on the sealed test, outside the budget."""
-    free = _job(job.judge, split, CallContext(ledger=Ledger(), meter=Meter(), journal=Journal()), job.seed)
-    verdicts = free.asker(candidate.state.apply(job.judge.basic())).ask_all(split.test)
-    return [row_of(case, verdict) for case, verdict in zip(split.test, verdicts, strict=True)]
+def _tested(job: Job, split: Split, candidate: Candidate) -> float:
+    """Return the metric of a prompt on the sealed test, asked outside the budget."""
+    free = _job(job.judge, split, CallContext.fresh(), job.seed)
+    verdicts = free.asker(candidate.state.apply(job.judge.basic()), candidate.setting).ask_all(split.test)
+    rows = [row_of(case, verdict) for case, verdict in zip(split.test, verdicts, strict=True)]
+    return Objective(judge=job.judge).aggregate([Outcome(row=row, score=0.0, feedback="") for row in rows])
 
 
-def _value(judge: Judge, rows: Sequence[Row]) -> float:
-    outcomes = [Outcome(row=row, score=0.0, feedback="") for row in rows]
-    return Objective(judge=judge).aggregate(outcomes)
-
-
-def proofs(judge: Judge, rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], Proof]:
-    """Return the paired comparison of each optimizer with the first one, by optimizer and seed."""
-    first = {row["seed"]: _rows(row) for row in rows if row["optimizer"] == FIRST}
-    return {
-        (row["optimizer"], row["seed"]): prove(
-            first[row["seed"]], _rows(row), judge.metric, judge.comparison, seed=row["seed"]
-        )
-        for row in rows
-        if row["optimizer"] != FIRST and row["seed"] in first
-    }
-
-
-def _rows(row: Mapping[str, Any]) -> list[Row]:
-    return [
-        Row(id=id_, group=group, gold=tuple(gold), predicted=tuple(predicted), failed=False)
-        for id_, group, gold, predicted in row["test"]
-    ]
-
-
-def table(judge: Judge, rows: Sequence[Mapping[str, Any]], calls: int) -> str:
+def table(judge: Judge, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the Markdown table."""
-    compared = proofs(judge, rows)
-    adjusted = holm({f"{name}/{seed}": proof.decision.p for (name, seed), proof in compared.items()})
-    at = [calls // 4, calls // 2, calls]
-    head = [
-        "optimizer",
-        "seeds",
-        *(f"test {judge.metric} at {one}" for one in at),
-        "judge + proposer calls",
-        "tokens",
-    ]
-    head += [
-        f"higher / lower than {FIRST}",
-        "better / worse (p < 0.05)",
-        "after Holm",
-        "least p where better",
-    ]
+    names = list(dict.fromkeys(row["optimizer"] for row in rows))
+    first = {row["seed"]: row["value"] for row in rows if row["optimizer"] == names[0]}
+    head = ["optimizer", "seeds", f"basic {judge.metric}", "chosen", "gain", "least gain", "estimated gain"]
+    head += [f"better / same / worse by more than {LESS}", f"less {names[0]}", "calls", "tokens"]
     lines = [" | ".join(head), " | ".join(["---"] * len(head))]
-    for name in dict.fromkeys(row["optimizer"] for row in rows):
+    for name in names:
         own = [row for row in rows if row["optimizer"] == name]
-        scores = [[_at(row, one) for row in own] for one in at]
-        cells = [name, str(len(own)), *(f"{statistics.mean(s):.3f} ({_spread(s):.3f})" for s in scores)]
-        means = [
-            statistics.mean(row[key] for row in own) for key in ("judge_calls", "proposer_calls", "tokens")
-        ]
-        cells += [f"{means[0]:.0f} + {means[1]:.0f}", f"{means[2] / 1000:.0f}k"]
-        found = {seed: proof.decision for (other, seed), proof in compared.items() if other == name}
-        cells += _against(name, found, adjusted) if found else ["", "", "", ""]
+        gains = [row["value"] - row["basic"] for row in own]
+        better, worse = (sum(sign * gain > LESS for gain in gains) for sign in (1, -1))
+        cells = [name, str(len(own)), *(_mean([row[key] for row in own]) for key in ("basic", "value"))]
+        cells += [f"{one:+.3f}" for one in (statistics.mean(gains), min(gains))]
+        cells += [f"{statistics.mean(row['estimated'] for row in own):+.3f}"]
+        cells += [f"{better} / {len(own) - better - worse} / {worse}"]
+        cells += [_difference([row["value"] - first[row["seed"]] for row in own]) if name != names[0] else ""]
+        cells += [f"{statistics.mean(row['calls'] for row in own):.0f}"]
+        cells += [f"{statistics.mean(row['tokens'] for row in own) / 1000:.0f}k"]
         lines.append(" | ".join(cells))
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def _against(name: str, found: Mapping[int, Any], adjusted: Mapping[str, float]) -> list[str]:
-    more = [one for one in found.values() if one.difference > 0]
-    less = [one for one in found.values() if one.difference < 0]
-    sure = [one for one in found.values() if one.mcnemar.p < 0.05]
-    held = [found[seed] for seed in found if adjusted[f"{name}/{seed}"] < 0.05]
-    better = [one.mcnemar.p for one in found.values() if one.mcnemar.c > one.mcnemar.b]
-    return [
-        f"{len(more)} / {len(less)}",
-        *(f"{_count(part, 1)} / {_count(part, -1)}" for part in (sure, held)),
-        f"{min(better):.3f}" if better else "",
-    ]
+def _mean(values: Sequence[float]) -> str:
+    return f"{statistics.mean(values):.3f} ({_spread(values):.3f})"
 
 
-def _count(decisions: Sequence[Any], sign: int) -> int:
-    return sum((one.mcnemar.c - one.mcnemar.b) * sign > 0 for one in decisions)
-
-
-def _at(row: Mapping[str, Any], calls: int) -> float:
-    return float(next((value for at, value in reversed(row["points"]) if at <= calls), row["basic"]))
+def _difference(values: Sequence[float]) -> str:
+    return f"{statistics.mean(values):+.3f} ({_spread(values) / math.sqrt(len(values)):.3f})"
 
 
 def _spread(values: Sequence[float]) -> float:
@@ -199,14 +130,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--gold", type=Path, required=True, help="the folder of the public files")
-    parser.add_argument("--judge", default="cognibench")
+    parser.add_argument("--gold", required=True, help="the folder of the public files, a file, or a name")
+    parser.add_argument("--judge", default="cognibench", help="a name, or FILE.py:judge")
     parser.add_argument("--optimizers", nargs="+", default=[*OPTIMIZERS])
     parser.add_argument("--seeds", type=int, default=9)
     parser.add_argument("--calls", type=int, default=800)
     parser.add_argument("--out", type=Path, default=Path("benchmark-optimizers-gold.jsonl"))
     arguments = parser.parse_args()
-    judge = find(arguments.judge)
+    judge = find_judge(arguments.judge, Store(Path("compiled")))
     gold = Gold.load(arguments.gold, judge)
     done = {_key(row): row for row in _lines(arguments.out)}
     wanted = [
@@ -218,12 +149,12 @@ def main() -> int:
         for one in wanted:
             if one not in done:
                 name, _, seed, calls = one
-                done[one] = run(name, judge, gold.split(seed), seed, calls)
+                done[one] = run(name, judge, gold.split(seed, judge.shares), seed, calls)
                 out.write(json.dumps(done[one]) + "\n")
                 out.flush()
-                last = done[one]["points"][-1][1]
-                print(f"{name}, seed {seed}: {done[one]['basic']:.3f} -> {last:.3f}", file=sys.stderr)
-    print(table(judge, [done[one] for one in wanted], arguments.calls))
+                basic, value = done[one]["basic"], done[one]["value"]
+                print(f"{name}, {judge.name}, seed {seed}: {basic:.3f} -> {value:.3f}", file=sys.stderr)
+    print(table(judge, [done[one] for one in wanted]))
     return 0
 
 

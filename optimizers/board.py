@@ -28,7 +28,7 @@ from .matrix import Spent, cells, spent
 from .naming import candidate_names
 from .objective import Objective, Outcome
 from .setting import DEFAULT_SETTING, Setting
-from .standing import CAUTION, Credit, Scored, Standing, standings
+from .standing import CAUTION, Credit, Scored, Standing, outdoes, standings
 
 __all__ = ["Board", "Candidate"]
 
@@ -253,17 +253,17 @@ class Board:
         """Return the candidate with the highest lower bound, of those scored on some of ``cases``.
 
         All that is known of a candidate counts, on whatever cases but its own demonstrations; see
-        :mod:`jurist.optimizers.standing`. The basic prompt stays unless another's gain over it is above its error.
+        :mod:`jurist.optimizers.standing`. The basic prompt stays unless another's gain over it is above its error, and
+        shows on ``cases`` themselves.
 
         Args:
             cases: of dev.
             without: ids of candidates that may not be chosen; what is known of them still counts for the others.
         """
-        wanted = {case.id for case in cases}
         able = [
             one
             for one in self.candidates.copy().values()
-            if wanted & self.outcomes(one).keys() and one.id not in without
+            if one.id not in without and self.met(one, cases) and self._outdoes_basic(one, cases)
         ]
         best = able[0] if able else None
         for _ in range(2):  # credits are to first order: the second time around what was chosen
@@ -272,6 +272,11 @@ class Board:
             bounds = {one.id: round(one.bound(CAUTION), 9) for one in self.standings(best)}
             best = max(able, key=lambda one: bounds[one.id])
         return best
+
+    def _outdoes_basic(self, candidate: Candidate, cases: Sequence[Case]) -> bool:
+        one, basic = self.outcomes(candidate), self.outcomes(self.basic)
+        both = [case.id for case in cases if case.id in one and case.id in basic]
+        return candidate.id == self.basic.id or outdoes((basic[id_], one[id_]) for id_ in both)
 
     def known(self) -> list[Scored]:
         """Return every candidate with what is known of it, but on its own demonstrations."""

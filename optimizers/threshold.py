@@ -74,13 +74,14 @@ class Threshold:
 def with_thresholds(job: Job, result: Result) -> Result:
     """Return a result in which the best few prompts, and the basic one, are candidates under a fitted threshold too.
 
-    They are known on the cases on which their prompts are, and the choice is made among all.
+    They are known on the cases on which their prompts are, all of dev among them, and the choice is made among all.
     """
     board = result.board
     if not Threshold.fits(job) or not board.met(board.basic, job.dev):
         return result
-    first = [board.candidates[one.id] for one in board.by_gain()[:_PROMPTS]]
-    for one in {one.id: one for one in (board.basic, result.best, *first)}.values():
+    known = [board.candidates[one.id] for one in board.by_gain()]
+    first = [one for one in known if board.scored(one, job.dev)][:_PROMPTS]
+    for one in {one.id: one for one in (board.basic, *first)}.values():
         best = best_threshold(job, board, one)
         if best is not None:
             setting = replace(one.setting, threshold=best)

@@ -15,7 +15,7 @@ from jurist.cases import Case
 from jurist.evaluation.rows import Row
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective, Outcome
-from jurist.optimizers.standing import Credit, Scored, standings
+from jurist.optimizers.standing import Credit, Scored, outdoes, standings
 from jurist.programs.asking import Verdict
 
 JUDGE = simulator.JUDGE
@@ -96,6 +96,33 @@ def test_credits_order_prompts_as_the_metric_does(metric: str) -> None:
     assert means[1] - means[0] == pytest.approx(real, rel=0.15)
 
 
+@pytest.mark.parametrize(
+    ("more", "less", "told"),
+    [
+        (0, 0, False),
+        (2, 0, False),
+        (3, 0, True),
+        (3, 1, False),
+        (4, 1, True),
+        (5, 2, False),
+        (6, 2, True),
+        (2, 6, False),
+    ],
+)
+def test_a_prompt_outdoes_another_by_the_sign_test_over_groups(more: int, less: int, told: bool) -> None:
+    better, worse = (outcome(0, False), outcome(0, True)), (outcome(0, True), outcome(0, False))
+    pairs = [*[better] * more, *[worse] * less, *[(outcome(0, True), outcome(0, True))] * 20]
+
+    def grouped(names: Iterable[str]) -> list[tuple[Outcome, Outcome]]:
+        return [
+            (replace(one, row=replace(one.row, group=name)), replace(two, row=replace(two.row, group=name)))
+            for (one, two), name in zip(pairs, names, strict=True)
+        ]
+
+    assert outdoes(grouped(map(str, range(len(pairs))))) is told
+    assert not outdoes(grouped(["one"] * len(pairs)))
+
+
 # -- the board's choice -------------------------------------------------------------------------------
 
 
@@ -160,3 +187,13 @@ def test_a_demonstration_is_no_evidence_for_its_own_prompt() -> None:
     shown = board.add(state, parent=board.basic, source="test", demo_ids=ids)
     give(board, shown, [*all_right(train), *((case, n % 2 == 0) for n, case in enumerate(dev))])
     assert board.best(dev) == board.basic
+
+
+def test_a_gain_that_dev_does_not_show_is_not_chosen() -> None:
+    """Prompts are written, and thresholds fitted, on train: what only train shows may be made for it."""
+    board, train, dev = board_with(simulator.World(seed=4))
+    give(board, board.basic, [(case, n % 2 == 0) for n, case in enumerate((*dev, *train))])
+    put(board, "Made for train.", [*all_right(train), *((case, n % 2 == 0) for n, case in enumerate(dev))])
+    assert board.best(dev) == board.basic
+    good = put(board, "Of use.", [(case, n % 5 > 0) for n, case in enumerate((*dev, *train))])
+    assert board.best(dev) == good
