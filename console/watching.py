@@ -240,7 +240,8 @@ class _View:
         if self._expected is not None:
             expected = max(0, sum(self._expected) - meter.calls)
         left = self._pace.left(meter, expected)
-        said = "?" if left is None else f"at most {_clock(left)}"
+        until = "" if expected is not None else " if the whole budget is used"
+        said = "?" if left is None else f"about {_clock(left)}{until}"
         return f"elapsed {_clock(self._clock() - self._begun)}, left {said}"
 
 

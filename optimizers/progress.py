@@ -24,8 +24,8 @@ from .standing import Standing
 
 __all__ = ["CandidateStatus", "Pace", "Part", "Snapshot", "Standings"]
 
-_WINDOW = 60.0
-"""Seconds over which the pace is measured."""
+_WINDOW = 120.0
+"""Seconds that are remembered; the pace is that of the later half, as calls take longer while prompts grow."""
 _LEAST = 2.0
 """Seconds of work before a pace is said."""
 
@@ -152,7 +152,7 @@ def _value(one: CandidateStatus) -> float:
 
 
 class Pace:
-    """How fast a job spends, over the last minute, and how long it may still take."""
+    """How fast a job spends, over the last minute or half of a shorter time, and how long it may still take."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float, float, float]] = deque()
@@ -174,7 +174,9 @@ class Pace:
         """
         if not self._seen or self._begun is None:
             return None
-        first, last = self._seen[0], self._seen[-1]
+        last = self._seen[-1]
+        middle = (self._seen[0][0] + last[0]) / 2
+        first = next(one for one in reversed(self._seen) if one[0] <= middle)
         ends = []
         if meter.budget.seconds is not None:
             ends.append(max(0.0, meter.budget.seconds - (last[0] - self._begun)))

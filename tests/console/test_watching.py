@@ -119,9 +119,17 @@ def test_the_time_left_is_that_of_the_scarcest_limit() -> None:
     pace.see(10.0, meter)
     assert pace.left(meter) == pytest.approx(20)  # 2 dollars at 0.1 a second; 80 calls would take 40
     assert pace.left(meter, expected=4) == pytest.approx(2)
-    for second in range(11, 90):  # nothing moves for longer than the window
+    for second in range(11, 150):  # nothing moves for longer than the window
         pace.see(float(second), meter)
     assert pace.left(Meter(Budget(calls=100))) is None
+
+
+def test_the_time_left_is_told_by_what_calls_take_now() -> None:
+    meter, pace = Meter(Budget(calls=100)), Pace()
+    for second, calls in enumerate([0, 20, 40, 42, 44, 46]):  # ten times slower after two steps
+        meter.calls = calls
+        pace.see(2.0 * second, meter)
+    assert pace.left(meter) == pytest.approx(54)  # a call a second over the later half
 
 
 def test_plain_lines_are_few_and_hold_no_control_characters() -> None:
