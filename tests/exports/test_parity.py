@@ -68,6 +68,19 @@ def test_langfuse_compiles_what_the_judge_sends(judge: Judge, adapter: str, tmp_
     assert (found.equal, found.different) == (found.rows, ())
 
 
+@pytest.mark.targets
+def test_mlflows_registry_keeps_what_the_judge_sends(tmp_path: Path) -> None:
+    import mlflow
+
+    given = subject(FECT, tmp_path)
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    mlflow.genai.register_prompt(**json.loads(rendered(EXPORTERS["mlflow"], given)))
+    kept = mlflow.genai.load_prompt("prompts:/fect/1")
+    assert str(given.stamp["sha256"]) in kept.tags["jurist.artifact"]
+    for row in given.rows:
+        assert kept.format(**row.variables) == list(row.messages)
+
+
 class Twice(Target):
     """A target that reads values again, as some do."""
 

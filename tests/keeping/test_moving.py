@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hub import Hub
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import POLITE, changed, save
@@ -114,43 +114,34 @@ def test_a_folder_is_a_place(mine: Store, other: Store, tmp_path: Path) -> None:
         pull("polite", str(tmp_path / "nowhere"), other)
 
 
-class Hub:
-    """The Hub as a folder a repository, at the seam of its library."""
-
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.root, self.private = root, dict[str, bool]()
-        monkeypatch.setattr("huggingface_hub.snapshot_download", self.snapshot_download)
-        monkeypatch.setattr("huggingface_hub.HfApi", lambda: self)
-
-    def create_repo(self, repository: str, *, private: bool, exist_ok: bool) -> None:
-        assert exist_ok
-        self.private[repository] = private
-        (self.root / repository).mkdir(parents=True, exist_ok=True)
-
-    def snapshot_download(self, repository: str, *, allow_patterns: list[str], local_dir: str) -> None:
-        (pattern,) = allow_patterns
-        judge = self.root / repository / pattern.removesuffix("/*")
-        if judge.exists():
-            shutil.copytree(judge, Path(local_dir) / judge.name)
-
-    def upload_folder(
-        self, *, repo_id: str, folder_path: str, path_in_repo: str, commit_message: str
-    ) -> None:
-        shutil.copytree(folder_path, self.root / repo_id / path_in_repo, dirs_exist_ok=True)
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    made = Hub(monkeypatch)
+    yield made
+    made.close()
 
 
-def test_the_hub_is_a_place(
-    mine: Store, other: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hub = Hub(tmp_path / "hub", monkeypatch)
+def test_the_hub_is_a_place_for_its_own_client(mine: Store, other: Store, hub: Hub) -> None:
     one, two = save(mine), mine.save(POLITE, changed(POLITE, "Another."), {}, [], make_latest=True)
     assert [push(sent, "hf://acme/judges").artifact.version for sent in (one, two, one)] == [1, 2, 1]
-    assert hub.private == {"acme/judges": True}
+    assert (hub.private, hub.tokens) == ({"acme/judges"}, {"Bearer hf_no_token"})
+    there = hub.files["acme/judges"]
+    assert {name.split("/")[1] for name in there if name.split("/")[1].isdigit()} == {"1", "2"}
+    assert not any(b"hf_no_token" in data for data in there.values())
     assert pull("polite@2", "hf://acme/judges", other).artifact.sha256 == two.sha256
-    assert [path.name for path in (tmp_path / "hub/acme/judges/polite").iterdir() if path.name.isdigit()] in (
-        ["1", "2"],
-        ["2", "1"],
-    )
+    with pytest.raises(ArtifactError, match="there is no polite@3"):
+        pull("polite@3", "hf://acme/judges", other)
+    with pytest.raises(ArtifactError, match=r"^hf://acme/none cannot be used"):
+        pull("polite", "hf://acme/none", other)
+
+
+def test_what_was_changed_on_the_hub_is_refused(mine: Store, other: Store, hub: Hub) -> None:
+    push(save(mine), "hf://acme/judges")
+    name = "polite/1/program.json"
+    hub.files["acme/judges"][name] = hub.files["acme/judges"][name].replace(b"Decide", b"Defend")
+    with pytest.raises(ArtifactError, match="damaged"):
+        pull("polite", "hf://acme/judges", other)
+    assert other.list() == []
 
 
 @pytest.mark.parametrize("place", ["hf://", "hf://x", "hf://a/b/c", "hf:///b"])

@@ -1,0 +1,100 @@
+"""How far each export target sends what a judge sends, under the target's own loader.
+
+    python benchmarks/targets.py        # needs jurist[targets], and promptfoo on the PATH as .ci/promptfoo has it
+
+The rows are the traps of ``jurist export --check`` for ``fect:basic``, a prompt that every target holds. Sent exactly:
+the messages are equal, byte for byte. Neutralised: equal but for what the target would obey in a value, which was taken
+out, or cuts by design. Held: the built-in judges whose basic prompt the target takes; the others it refuses.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+
+from jurist.engines.models import Model
+from jurist.errors import UsageError
+from jurist.exports import EXPORTERS, Exporter, Row, Subject, Target, prompt_of, rendered, subject_of
+from jurist.exports.parity import nasty_cases, parity, rows_of
+from jurist.programs.catalogue import JUDGES, find
+from jurist.programs.judge import Judge
+from jurist.programs.state import PromptState
+from jurist.report.render import as_markdown
+from jurist.report.table import table
+
+LOADERS = {
+    "openai-batch": "openai",
+    "openai-grader": "openai",
+    "langchain": "langchain-core",
+    "inspect": "inspect-ai",
+    "phoenix": "arize-phoenix-evals",
+    "dotprompt": "dotpromptz",
+    "python": "openai",
+    **{
+        name: name
+        for name in ("mlflow", "langfuse", "autoevals", "pydantic-evals", "deepeval", "opik", "prompty")
+    },
+    **{name: name for name in ("jinja2", "dspy")},
+}
+"""Target -> the package that loads its files; promptfoo's is a program, and the others have none."""
+
+
+def subject(judge: Judge) -> Subject:
+    """Return the basic prompt of a judge, to be asked of a model whose name every target takes."""
+    return replace(
+        subject_of(PromptState.of(judge.basic()), judge),
+        model=Model(name="openai/gpt-4.1-mini", temperature=0.0),
+    )
+
+
+def loaded_by(target: str) -> str:
+    """Return the loader and its version; empty if nothing loads the target's files, or it is not here."""
+    if target == "promptfoo" and (program := shutil.which("promptfoo")):
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+        return f"promptfoo {said.split()[-1]}"
+    try:
+        return f"{LOADERS[target]} {version(LOADERS[target])}" if target in LOADERS else ""
+    except PackageNotFoundError:
+        return ""
+
+
+def held(target: Exporter) -> int:
+    """Return how many of the built-in judges' basic prompts a target holds."""
+    count = 0
+    for judge in JUDGES:
+        given = subject(judge)
+        try:
+            rendered(target, replace(given, rows=_row(given)) if target.name == "openai-batch" else given)
+        except UsageError:
+            continue
+        count += 1
+    return count
+
+
+def _row(given: Subject) -> tuple[Row]:
+    """Return what a file of rows holds one of; here the bare prompt."""
+    return (Row(id="bare", inputs={}, variables={}, messages=prompt_of(given).messages),)
+
+
+def line(target: Exporter, fect: Subject) -> list[str]:
+    """Return a row of the table."""
+    loader, judges = loaded_by(target.name), f"{held(target)} of {len(JUDGES)}"
+    if not isinstance(target, Target) or (not loader and target.name != "messages"):
+        return [target.name, loader or "-", "-", "-", judges]
+    found = parity(target, fect)
+    return [target.name, loader or "-", f"{found.equal} of {found.rows}", str(found.guarded), judges]
+
+
+def main() -> None:
+    """Print the table."""
+    judge = find("fect")
+    given = subject(judge)
+    fect = replace(given, rows=rows_of(given, nasty_cases(judge)))
+    columns = ["target", "loaded by", "rows sent exactly", "neutralised", "built-in judges held"]
+    print(as_markdown(table("", columns, [line(one, fect) for one in EXPORTERS.values()])))
+
+
+if __name__ == "__main__":
+    main()
