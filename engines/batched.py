@@ -158,9 +158,9 @@ class BatchEndpoint(Endpoint):
             response: Response = self._client.complete(replace(sent, model=self._direct.name))
             return response
 
-    def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
-        response, cost = super()._priced(request, response)
-        return response, None if cost is None else cost * _discount(request.model)
+    def _cost(self, request: Request, response: Response) -> float | None:
+        cost = super()._cost(request, response)
+        return None if cost is None else cost * _discount(request.model)
 
 
 def batch_discount(model: Model) -> float:

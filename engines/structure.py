@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 import pydantic
-from dspy.lm15 import Config, Request, Response, ThinkingPart
+from dspy.lm15 import CacheConfig, Config, Request, Response, ThinkingPart
 from dspy.utils.exceptions import (
     ContextWindowExceededError,
     LMError,
@@ -54,6 +54,8 @@ _ABOUT_LIMIT: Final = (
     "max_new_tokens",
     "completion)",
 )
+_MARKED: Final = "anthropic/"
+"""A provider that keeps the beginning of a prompt only up to where it is marked."""
 _PARAMETERS: Final = ("temperature", "logprobs")
 _INSTEAD: Final = {"logprobs": "probabilities are shares of votes from now on"}
 _log = logging.getLogger("jurist")
@@ -92,13 +94,14 @@ class Terms:
         typed = typed_request.get()
         held = typed.signature if typed is not None and isinstance(typed.adapter, JsonAdapter) else None
         wanted = typed is not None and self._limited and request.config.max_tokens is None
-        return replace(
-            request, config=self._config(request.config, held, _limit_of(request) if wanted else None)
-        )
+        limit = _limit_of(request) if wanted else None
+        return replace(request, config=self._config(request.config, held, limit, len(request.messages)))
 
-    def _changed(self, config: Config, held: Any, limit: int | None) -> Config:
+    def _changed(self, config: Config, held: Any, limit: int | None, messages: int) -> Config:
         limit = limit if config.max_tokens is None else config.max_tokens
         changes: dict[str, Any] = {"seed": None, "max_tokens": limit, **dict.fromkeys(self._refused)}
+        if self._model.startswith(_MARKED):  # the last message has the case, what comes before never changes
+            changes["cache"] = CacheConfig(prefix_until_index=messages - 2) if messages > 1 else CacheConfig()
         extensions: dict[str, Any] = {}
         if held is not None:
             form, extensions = _held_to(held, self._forms[0])

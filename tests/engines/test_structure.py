@@ -174,6 +174,21 @@ def test_a_model_that_thinks_or_has_no_such_room_gets_no_default_limit(
         assert verdicts[0].usage.output_tokens == 20, "what was thought is paid"
 
 
+def test_a_provider_that_keeps_what_is_marked_is_told_what_never_changes(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    server, demo = serve(), {"conversation": "c", "claim": "d", "factual": True}
+    model = connect(Model(name="anthropic/claude-sonnet-4-5", api_base=server.url), CallContext.fresh())
+    for demos in ([], [demo, demo]):
+        program = FECT.basic()
+        program.demos = demos
+        Asker(judge=FECT, program=program, lm=model).ask(CASES[0])  # the server speaks another language
+        body = server.hits[-1].body
+        marked = ["cache_control" in json.dumps(one) for one in (body["system"], *body["messages"])]
+        assert marked == ([True, False] if not demos else [True, False, False, False, True, False])
+
+
 def test_a_limit_that_was_given_stays(serve: Serve) -> None:
     server = serve(lambda messages: YES, faults={0: "cut"}, thoughts="hm")
     assert asker(server, max_tokens=4096).ask(CASES[0]).status == "abstained"
