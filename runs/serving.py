@@ -32,7 +32,7 @@ _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _GOLD = ("group", "ratings")
 _REFUSED = "the token is missing or wrong"
 _FAILURES = {
-    400: "not JSON in UTF-8",
+    400: "not in UTF-8",
     413: "too large",
     503: "the model cannot be used, or a limit is reached",
 }
