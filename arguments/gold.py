@@ -116,7 +116,7 @@ class ReviewOptions(SheetFormat, Printed):
     judge: str = positional("JUDGE", help="the judge whose labels these are")
     verdicts: str = option("--verdicts", required=True, metavar="F.jsonl", help="what jurist run wrote")
     gold: str | None = option(
-        "--gold", type=name, metavar="PATH|NAME", help="also units on which judge and gold differ"
+        "--gold", type=name, metavar="PATH|NAME", help="also units on which judge and gold, or raters, differ"
     )
     input: str | None = option(
         "--input", metavar="PATH|NAME", help="the rows that were judged (default: the files the run names)"
@@ -209,7 +209,7 @@ examples:
         name="gold review",
         does="review.run",
         options=ReviewOptions,
-        help="Write the units on which a judge's own votes split as a sheet, the most split first.",
+        help="Write the units whose label is worth most as a sheet: the judge wavers, or judge, gold or raters differ.",
         examples="""\
 examples:
   jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl

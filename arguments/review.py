@@ -43,10 +43,11 @@ REVIEW = Command(
     does="reviewing.run",
     options=PageOptions,
     help="""\
-A page on this machine on which people label the units that matter: where raters differ, where the judge wavers or
-differs from gold, then what has no label. JUDGE@V takes the gold and the cases of train and dev that it was compiled
-on, and asks first about those on which the prompts that were tried differ most. From the keyboard, with the guideline
-beside; several raters never see each other's labels. A label is on the disk before the page says that it is saved.
+A page on this machine on which people label the units that matter, those first whose label is worth most: where raters
+differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold and the cases of
+train and dev that it was compiled on, and asks first about those on which the prompts that were tried differ most. From
+the keyboard, with the guideline beside; several raters never see each other's labels. A label is on the disk before the
+page says that it is saved.
 """,
     examples="""\
 examples:

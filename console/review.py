@@ -22,7 +22,7 @@ __all__ = ["run", "sheet"]
 
 
 def run(options: ReviewOptions) -> Result:
-    """Write the units on which the judge is least sure as a sheet, the least sure first."""
+    """Write the units whose label is worth most as a sheet."""
     path, judge = Path(options.output), find_judge(options.judge, store_of(options))
     format_ = format_of(path, options.format)
     judged = read_judged(options.verdicts, judge)

@@ -1,4 +1,4 @@
-"""The review list: what a judge is least sure of, first, as a sheet that comes back as ratings."""
+"""The review list: what a label is worth most on, first, as a sheet that comes back as ratings."""
 
 from __future__ import annotations
 
