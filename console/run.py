@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..arguments.run import JudgedRows, RunOptions
+from ..cases import Case
 from ..engines.meter import Budget
-from ..errors import UsageError
+from ..errors import GoldError, UsageError
 from ..evaluation.drift import Drift
 from ..gold.goldset import Gold
 from ..gold.new_rows import Source
@@ -105,14 +106,17 @@ def _settings(options: JudgedRows) -> RunSettings:
 def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> Canary:
     """Return the rows of the judge's proof, from where its gold is."""
     judge, artifact = loaded.judge, loaded.artifact
+    cases: Sequence[Case] = ()
     if options.canary_gold:
-        gold = gold_of(options.canary_gold, judge, options)
-    elif artifact is None:
-        gold = None
-    else:
-        gold = Gold.again(artifact.card["gold"], judge, gold_source(artifact, store_of(options)))
-    rows = canary_of(loaded, gold.cases if gold else ())
-    return Canary(rows=rows, on_drift=options.on_drift, on_row=on_row, tell=_tell)
+        cases = gold_of(options.canary_gold, judge, options).cases
+    elif artifact is not None:
+        try:
+            cases = Gold.again(artifact.card["gold"], judge, gold_source(artifact, store_of(options))).cases
+        except GoldError as error:
+            raise GoldError(
+                f"the gold of {loaded.name}: {error.message}", hint="name its place with --canary-gold"
+            ) from error
+    return Canary(rows=canary_of(loaded, cases), on_drift=options.on_drift, on_row=on_row, tell=_tell)
 
 
 def _tell(drift: Drift) -> None:

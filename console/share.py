@@ -6,9 +6,10 @@ from pathlib import Path
 
 from ..arguments.share import ShareOptions
 from ..evaluation.prevalence import Prevalence
-from ..jobs.sharing import RunShares, Shared, run_shares, stamp_of
+from ..jobs.sharing import RunShares, Shared, run_shares
 from ..keeping.loading import load_judge
 from ..report.table import Table, table
+from ..runs.found import stamp_of
 from .common import gold_of, store_of
 from .printing import Result
 

@@ -7,13 +7,12 @@ Two corrections, each for every label. By the proof: what the judge's version to
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..cases import Value, Values
+from ..cases import Value
 from ..errors import GoldError, UsageError
 from ..evaluation.label_mix import label_mix
 from ..evaluation.powered import Powered, powered
@@ -21,15 +20,10 @@ from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
 from ..keeping.proofs import other_conditions, proven_rows
-from ..runs.formats import lines_in
-from ..runs.lines import values_said
+from ..runs.found import Found, found_in, stamp_of
 from .assessing import unseen
 
-__all__ = ["RunShares", "Shared", "run_shares", "stamp_of"]
-
-_GROUPS = 16_384
-"""More groups than these are counted together, so that memory stays flat: blocks of groups are groups, too."""
-_STAMP = ("judge", "artifact", "model", "sampling")
+__all__ = ["RunShares", "Shared", "run_shares"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,54 +70,6 @@ class RunShares:
         return asdict(self)
 
 
-@dataclass(kw_only=True)
-class _Found:
-    """What a run found: group -> value -> units judged to be that; (group, truth, said) of labelled units."""
-
-    said: dict[str, dict[Value, int]] = field(default_factory=dict)
-    labelled: list[tuple[str, Value, Value]] = field(default_factory=list)
-    rows: set[str] = field(default_factory=set)
-    unanswered: int = 0
-
-    def add(self, group: str, values: Values, gold: Values | None) -> None:
-        if group not in self.said and len(self.said) >= _GROUPS:
-            group = list(self.said)[zlib.crc32(group.encode()) % _GROUPS]
-        counts = self.said.setdefault(group, {})
-        for value, truth in zip(values, gold or (None,) * len(values), strict=True):
-            if value is None:
-                self.unanswered += 1
-                continue
-            counts[value] = counts.get(value, 0) + 1
-            if truth is not None:
-                self.labelled.append((group, truth, value))
-
-    def hits(self, values: frozenset[Value]) -> dict[str, tuple[int, int]]:
-        """Return group -> (units judged to be of these values, all units)."""
-        return {
-            group: (sum(units for value, units in counts.items() if value in values), sum(counts.values()))
-            for group, counts in self.said.items()
-        }
-
-    def unlabelled(self, values: frozenset[Value]) -> dict[str, tuple[int, int]]:
-        """Return the same of units without a label."""
-        left = self.hits(values)
-        for group, _, said in self.labelled:
-            hits, of = left[group]
-            left[group] = hits - (said in values), of - 1
-        return left
-
-
-def stamp_of(output: Path) -> Mapping[str, Any]:
-    """Return what the first line of a run says of its judge.
-
-    Raises:
-        UsageError: the file cannot be read, or is no output of a run.
-    """
-    for _, line in _lines(output):
-        return {name: line.get(name) for name in (*_STAMP, "strictness")}
-    raise UsageError(f"{output} has no line", hint="name what jurist run has written")
-
-
 def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> RunShares:
     """Return the shares of a run.
 
@@ -143,49 +89,23 @@ def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> Ru
             hint="use a judge of labels",
         )
     labels = {case.id: case.gold for case in unseen(judge, gold)} if gold else {}
-    found, stamp = _Found(), stamp_of(output)
-    for number, line in _lines(output):
-        if any(line.get(name) != stamp[name] for name in _STAMP):
-            raise UsageError(
-                f"{output}:{number}: by another judge than the first line", hint="split the file"
-            )
-        try:
-            values, truth = values_said(judge.judge, line), labels.get(line["case"])
-            found.add(line["group"], values, truth)
-        except (KeyError, TypeError, ValueError) as error:
-            raise _no_line(output, number) from error
-        if truth and None not in values:
-            found.rows.add(line["case"])
+    found = found_in(output, judge.judge, labels)
     if gold and not found.labelled:
         raise GoldError(
             f"none of the {len(gold.cases)} labelled rows is answered in {output}, but for rows it was compiled on",
             path=gold.source,
             hint="label rows of the run's own input, drawn at random",
         )
-    problem = _unproven(judge, stamp)
+    problem = _unproven(judge, stamp_of(output))
     return RunShares(
         judge=judge.name,
-        units=sum(sum(counts.values()) for counts in found.said.values()),
+        units=found.units,
         unanswered=found.unanswered,
         shares=_shares(judge, found, problem),
         problem=problem,
         labelled=len(found.rows),
         elsewhere=len(gold.cases) - len(found.rows) if gold else 0,
     )
-
-
-def _lines(output: Path) -> Iterator[tuple[int, Any]]:
-    try:
-        for number, line in lines_in(output):
-            if not isinstance(line, dict) or not {"case", "group", "units", *_STAMP} <= line.keys():
-                raise _no_line(output, number)
-            yield number, line
-    except OSError as error:
-        raise UsageError(f"{output}: {error.strerror}", hint="name what jurist run has written") from error
-
-
-def _no_line(output: Path, number: int) -> UsageError:
-    return UsageError(f"{output}:{number}: not a line of a run", hint="name what jurist run has written")
 
 
 def _unproven(judge: LoadedJudge, stamp: Mapping[str, Any]) -> str:
@@ -200,7 +120,7 @@ def _unproven(judge: LoadedJudge, stamp: Mapping[str, Any]) -> str:
     return f"its errors were measured under other conditions: the run has {other}" if other else ""
 
 
-def _shares(judge: LoadedJudge, found: _Found, problem: str) -> tuple[Shared, ...]:
+def _shares(judge: LoadedJudge, found: Found, problem: str) -> tuple[Shared, ...]:
     answer = judge.judge.answer
     domain = answer.comparison.domain
     positive = frozenset(value for value in domain if answer.probability({value: 1.0}))
@@ -231,7 +151,7 @@ def _known(judge: LoadedJudge) -> Iterator[tuple[str, Value, Value]]:
 
 
 def _corrected(
-    values: frozenset[Value], found: _Found, known: Sequence[tuple[str, Value, Value]]
+    values: frozenset[Value], found: Found, known: Sequence[tuple[str, Value, Value]]
 ) -> Prevalence:
     return prevalence(
         found.hits(values),
@@ -241,13 +161,13 @@ def _corrected(
 
 
 def _mixed(
-    domain: Sequence[Value], found: _Found, known: Sequence[tuple[str, Value, Value]]
+    domain: Sequence[Value], found: Found, known: Sequence[tuple[str, Value, Value]]
 ) -> tuple[Prevalence, ...]:
     counts = {group: [one.get(value, 0) for value in domain] for group, one in found.said.items()}
     return label_mix(domain, counts, known)
 
 
-def _powered(values: frozenset[Value], found: _Found) -> dict[str, Powered]:
+def _powered(values: frozenset[Value], found: Found) -> dict[str, Powered]:
     if not found.labelled:
         return {}
     pairs = [(group, truth in values, said in values) for group, truth, said in found.labelled]

@@ -30,7 +30,7 @@ class Canary:
         rows: cases with what the proof has of them.
         on_drift: whether drift ends the run.
         on_row: called after each row.
-        tell: called with what was found, before the run goes on or ends.
+        tell: called with what was found, before the run goes on.
     """
 
     rows: Sequence[tuple[Case, ProvenRow]]
@@ -54,12 +54,12 @@ class Canary:
                     found = _compared(found, judge.judge.answer, then, verdict.values)
             if found.shown:
                 break
-        self.tell(found)
         if found.shown and self.on_drift == "stop":
             raise ModelError(
                 f"the model has drifted from {judge.name}: {found}",
                 hint="find out what changed or compile again; --resume --on-drift warn judges the rows all the same",
             )
+        self.tell(found)
         return found
 
 

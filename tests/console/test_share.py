@@ -13,6 +13,7 @@ from small import claims, cli, read_jsonl, write_jsonl
 from jurist.evaluation.powered import powered
 from jurist.evaluation.prevalence import prevalence, tallies
 from jurist.gold.goldset import Gold
+from jurist.runs.found import Found
 
 FOUND = "non_factual"
 
@@ -103,3 +104,17 @@ def test_labels_of_other_rows_are_refused(lines: list[dict[str, Any]]) -> None:
     done = cli("share", "o.jsonl", "--gold", "others.jsonl")
     assert done.code == 1
     assert "none of the 9 labelled rows is answered in o.jsonl" in done.err
+
+
+def test_however_many_groups_there_are_memory_is_flat_and_no_unit_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("jurist.runs.found._GROUPS", 50)
+    found = Found()
+    for number in range(1000):
+        found.add(f"talk {number}", ("a", "b", None), ("a", None, None) if number % 10 == 0 else None)
+    assert len(found.said) <= 100
+    assert (found.units, found.unanswered, len(found.labelled)) == (2000, 1000, 100)
+    assert sum(hits for hits, _ in found.hits(frozenset("a")).values()) == 1000
+    assert sum(hits for hits, _ in found.unlabelled(frozenset("a")).values()) == 900
+    assert sum(of for _, of in found.unlabelled(frozenset("a")).values()) == 1900

@@ -125,7 +125,11 @@ def test_a_limit_holds_over_the_canary_too(serve: Callable[..., Any], fake_key: 
     ("argv", "told"),
     [
         (("run", "fect:basic"), "fect:basic has no proof to compare with"),
-        (("run", "fect", "--temperature", "0.5"), "temperature 0.5 and not 0.0"),
+        (("run", "fect"), "gold.jsonl: there is no such file or folder; name its place with --canary-gold"),
+        (
+            ("run", "fect", "--temperature", "0.5", "--canary-gold", "other.jsonl"),
+            "temperature 0.5 and not 0.0",
+        ),
         (("run", "fect", "--canary-gold", "other.jsonl"), "none of the 60 rows of the sealed test of fect@1"),
         (("run", "fect", "--canary-gold", "nowhere.jsonl"), "nowhere.jsonl"),
     ],
@@ -135,6 +139,7 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_asked(
 ) -> None:
     proven_fect(Path("gold.jsonl"), said)
     write_jsonl(Path("other.jsonl"), claims(30)[-9:])
+    Path("gold.jsonl").unlink()
     done = cli(*argv, "--input", "rows.jsonl", "--output", "o.jsonl", "--canary")
     assert done.code in (1, 2)
     assert told in done.lines[-1]
