@@ -46,8 +46,9 @@ class DetectorOptions(SamplingOptions, TableOptions):
 
     detectors: tuple[str, ...] = repeated(
         "--detector",
-        metavar="JUDGE[@V]|nli:MODEL",
-        help="a judge, version or variant, or an NLI model; the first is tested against the "
+        metavar="JUDGE[@V]|KIND:MODEL",
+        help="a judge, version or variant, or a detector with its model (KIND: nli, nli-contradiction, lettuce, fava, "
+        "ragtruth, selfcheck); the first is tested against the "
         "others (default: cognibench:basic and detector:basic)",
     )
 

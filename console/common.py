@@ -202,7 +202,9 @@ def judge_for(reference: str, options: JudgingOptions) -> LoadedJudge:
 
 def loaded_of(reference: str, options: AskedOptions) -> LoadedJudge:
     """Return a judge with the model of the options."""
-    return judge_for(reference, options).with_model(model_of(options, options.model, options.seed))
+    loaded = judge_for(reference, options)
+    (name,) = loaded.answered_by([options.model])
+    return loaded.with_model(model_of(options, name, options.seed))
 
 
 def latest_or_basic(name: str, store: Store) -> str:

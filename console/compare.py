@@ -61,9 +61,15 @@ def asked(
 
 
 def _experiment(options: CompareOptions) -> Experiment:
-    models = [model_of(options, name, options.seed) for name in options.names]
     loaded = [judge_for(reference, options) for reference in options.judges]
-    contenders = [one for judge in loaded for one in judge.on(models, draws=options.repeats)]
+    contenders = [
+        one
+        for judge in loaded
+        for one in judge.on(
+            [model_of(options, name, options.seed) for name in judge.answered_by(options.names)],
+            draws=options.repeats,
+        )
+    ]
     return Experiment(
         contenders=tuple(contenders),
         gold=gold_of(options.gold, scoring_judge(contenders), options),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..arguments.compile import CompileOptions
+from ..engines.detectors import named
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError, choices
@@ -91,10 +92,10 @@ def run(options: CompileOptions) -> Result:
 
 def _check_reference(reference: str) -> None:
     """Refuse what names something else than a judge whose prompt can be compiled."""
-    if reference.startswith("nli:"):
+    if named(reference):
         raise UsageError(
-            f"{reference} is a classifier: it has no prompt that could be compiled",
-            hint="compile a judge, and compare it with the classifier by jurist compare",
+            f"{reference} is a detector as it is: it has no prompt that could be compiled",
+            hint="compile a judge, and compare it with the detector by jurist compare",
         )
     name, mark, _ = reference.partition("@") if "/" not in reference else (reference, "", "")
     name, basic = name.removesuffix(":basic"), reference.endswith(":basic")

@@ -126,9 +126,8 @@ def _contenders(options: DetectorOptions, reference: str, store: Store) -> list[
     if one.judge.answer.levels:
         strictness = options.strictness or DEFAULT
         one = judge_of(reference, options, store, concurrency=options.concurrency, strictness=strictness)
-    if one.model.classifier:  # it is its own model, whichever others are named
-        return [one]
-    return [one.with_model(model_of(options, name, options.seed)) for name in options.names]
+    names = one.answered_by(options.names)
+    return [one.with_model(model_of(options, name, options.seed)) for name in names]
 
 
 def _thresholds(text: str) -> tuple[int, ...]:

@@ -33,6 +33,7 @@ from ..errors import UsageError
 from .adapters import ADAPTERS, adapter
 from .channel import AsyncChannel, CallContext, Channel, Inner
 from .conversion import answer_of
+from .detectors import named
 from .direct import Direct
 from .failures import EmptyReplyError, brief, timed_out
 from .ledger import Purpose
@@ -55,7 +56,7 @@ __all__ = [
 
 OFFLINE = "offline"
 _OFFLINE_MODEL = "jurist/offline"
-_NLI_MODEL = "jurist/nli"
+_LOCAL_MODEL = "jurist/local"
 _log = logging.getLogger("jurist")
 
 
@@ -160,10 +161,9 @@ class Model:
 
     @property
     def classifier(self) -> str:
-        """The model of ``nli:MODEL``, a classifier that answers one judge only; empty for language models."""
-        from .nli import parted
-
-        return parted(self.name)[1]
+        """The model of ``nli:MODEL`` and the like, a classifier that answers one judge only; empty for others."""
+        found = named(self.name)
+        return found.model if found and found.local else ""
 
     @property
     def public_base(self) -> str | None:
@@ -173,6 +173,10 @@ class Model:
 
 def reached(model: Model) -> Inner:
     """Return what answers at once: the offline engine, a classifier, or the endpoint."""
+    if model.name.startswith("lettuce:"):
+        from .lettuce import LettuceEngine
+
+        return LettuceEngine(model.classifier)
     if model.classifier:
         from .nli import NliEngine
 
@@ -198,7 +202,7 @@ def connect(
     settings = {"temperature": model.temperature, "max_tokens": model.max_tokens}
     try:
         return dspy.LM(
-            _OFFLINE_MODEL if model.offline else _NLI_MODEL if model.classifier else model.name,
+            _OFFLINE_MODEL if model.offline else _LOCAL_MODEL if model.classifier else model.name,
             engine=channel,
             async_engine=AsyncChannel(channel),
             cache=False,

@@ -1,8 +1,7 @@
 """A classifier in place of a language model: does a text entail a sentence? (CogniBench, Table 3, NLI.)
 
-Any sequence-classification model of the Hugging Face hub, or a folder, that names a class *entailment*. It sits
-behind the channel as endpoints do, so calls are counted, limited and kept in journals alike: one call is one
-response, without tokens and without cost. Needs the extra ``nli`` (transformers and PyTorch).
+Any sequence-classification model of the Hugging Face hub, or a folder, that names a class *entailment*. Needs the
+extra ``nli`` (transformers and PyTorch).
 
 A premise that is longer than the model takes is read in overlapping pieces, and a sentence is entailed if one of
 them entails it: the piece whose entailment is most probable decides. If there is none, it is contradicted if one
@@ -11,17 +10,12 @@ piece contradicts it, and neutral otherwise.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import logging
-import threading
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from dspy.lm15 import Message, Request, Response, Usage
-
-from ..errors import ModelError, UsageError
+from ..errors import ModelError
+from .local import LocalEngine, loading, window
 
 __all__ = [
     "RULES",
@@ -29,7 +23,6 @@ __all__ = [
     "Classifier",
     "NliEngine",
     "Relation",
-    "parted",
     "question",
     "read_answer",
     "relate",
@@ -43,7 +36,6 @@ RULES: Final[Mapping[str, Relation]] = {"nli": "entailment", "nli-contradiction"
 """The start of a reference -> the relation that decides: what is not entailed, or what is contradicted."""
 
 _BATCH = 16
-_LONGEST = 512  # tokens, for models that do not say how many they take
 
 
 class Classifier(Protocol):
@@ -52,20 +44,6 @@ class Classifier(Protocol):
     def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
         """Return for each hypothesis the class probabilities of each piece of the premise, at least one piece."""
         ...
-
-
-def parted(name: str) -> tuple[str, str]:
-    """Return ``(rule, model)`` of ``nli:MODEL`` or ``nli-contradiction:MODEL``; ``("", "")`` for any other name.
-
-    Raises:
-        UsageError: the model is not named.
-    """
-    rule, colon, model = name.partition(":")
-    if not colon or rule not in RULES:
-        return "", ""
-    if not model:
-        raise UsageError(f"{name} names no model", hint=f"write it as {rule}:ORG/MODEL, or {rule}:FOLDER")
-    return rule, model
 
 
 def question(model: str, premise: str, hypotheses: Sequence[str], decides: Relation = "entailment") -> str:
@@ -93,69 +71,30 @@ def relate(chunks: Sequence[Chunk]) -> tuple[Relation, float]:
     return ("contradiction" if "contradiction" in tops else "neutral"), best
 
 
-class NliEngine:
-    """What answers behind the channel.
+class NliEngine(LocalEngine[Classifier]):
+    """Classifies the sentences of a response."""
 
-    Args:
-        model: a model of the hub, or a folder.
-        classifier: in place of the model, for tests; default: loaded at the first call.
+    kind, extra, needs = "nli", "nli", ("torch", "transformers")
 
-    Raises:
-        ModelError: the extra ``nli`` is not installed.
-    """
+    def load(self) -> Classifier:
+        """Load the model. Raises what :func:`load_classifier` raises."""
+        return load_classifier(self.model)
 
-    def __init__(self, model: str, classifier: Classifier | None = None) -> None:
-        missing = [name for name in ("torch", "transformers") if find_spec(name) is None]
-        if classifier is None and missing:
-            raise ModelError(
-                f"nli:{model} needs {' and '.join(missing)}",
-                hint="install it with: pip install 'jurist[nli]'",
-            )
-        self._model, self._classifier, self._lock = model, classifier, threading.Lock()
-        self._failure: ModelError | None = None
-
-    def complete(self, request: Request) -> tuple[Response, float | None]:
-        """Classify the sentences of one request.
+    def answer(self, loaded: Classifier, asked: Mapping[str, Any]) -> Any:
+        """Classify.
 
         Raises:
-            ModelError: the model cannot be used, or contradiction decides and it has no such class.
+            ModelError: contradiction decides, and the model has no such class.
         """
-        asked = json.loads(request.messages[-1].text or "")
-        with self._lock:  # tokenizers cannot be shared, and more threads than cores gain nothing
-            found = self._loaded().classify(asked["premise"], asked["hypotheses"])
+        found = loaded.classify(asked["premise"], asked["hypotheses"])
         if asked.get("decides") == "contradiction" and not any(
             "contradiction" in chunk for chunks in found for chunk in chunks
         ):  # every sentence would pass for faithful
             raise ModelError(
-                f"nli:{self._model} has no class contradiction",
-                hint=f"use nli:{self._model}, or a model with the three classes of natural language inference",
+                f"nli:{self.model} has no class contradiction",
+                hint=f"use nli:{self.model}, or a model with the three classes of natural language inference",
             )
-        related = [relate(chunks) for chunks in found]
-        said = json.dumps([{"relation": name, "entailment": round(p, 6)} for name, p in related])
-        response = Response(
-            id=None,
-            model=request.model,
-            message=Message.assistant(said),
-            finish_reason="stop",
-            usage=Usage(input_tokens=0, output_tokens=0),
-        )
-        return response, 0.0
-
-    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
-        """Do the same in a thread."""
-        return await asyncio.to_thread(self.complete, request)
-
-    def _loaded(self) -> Classifier:
-        if (
-            self._failure is not None
-        ):  # a hub that is not there is asked once, not once for each row in flight
-            raise self._failure
-        try:
-            self._classifier = self._classifier or load_classifier(self._model)
-        except ModelError as error:
-            self._failure = error
-            raise
-        return self._classifier
+        return [{"relation": name, "entailment": round(p, 6)} for name, p in map(relate, found)]
 
 
 def load_classifier(model: str) -> Classifier:
@@ -164,21 +103,14 @@ def load_classifier(model: str) -> Classifier:
     Raises:
         ModelError: it cannot be loaded, is no trained classifier, or none of its classes is entailment.
     """
-    import transformers
+    hint = "name a sequence-classification model of the Hugging Face hub, or a folder that holds one"
+    with loading(f"nli:{model}", hint):
+        import transformers
 
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it announces every try
-    try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
         network, about = transformers.AutoModelForSequenceClassification.from_pretrained(
             model, output_loading_info=True
         )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise ModelError(
-            f"nli:{model} cannot be loaded: {str(error).strip().splitlines()[0][:200].rstrip('.')}",
-            hint="name a sequence-classification model of the Hugging Face hub, or a folder that holds one",
-        ) from error
     if about["missing_keys"]:
         raise ModelError(
             f"nli:{model} has no weights for {min(about['missing_keys'])}: it is no trained classifier",
@@ -220,7 +152,7 @@ class _Transformer:
         self._network = network.eval().to(self._device)
         self._tokenizer, self._names = tokenizer, tuple(names)
         self._limit, self._special = (
-            _limit(network.config, tokenizer),
+            window(network.config, tokenizer),
             tokenizer.num_special_tokens_to_add(pair=True),
         )
 
@@ -267,13 +199,3 @@ class _Transformer:
             logits = self._network(**encoded).logits
         rows: list[list[float]] = torch.softmax(logits.float(), dim=-1).tolist()
         return rows
-
-
-def _limit(config: Any, tokenizer: Any) -> int:
-    """Return how many tokens a model takes."""
-    positions = getattr(config, "max_position_embeddings", None) or _LONGEST
-    if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
-        positions -= 2  # positions begin after the padding index
-    return int(
-        min(positions, tokenizer.model_max_length if tokenizer.model_max_length < 10**6 else positions)
-    )

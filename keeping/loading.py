@@ -13,11 +13,12 @@ from typing import Any
 
 from ..cases import Case
 from ..engines.channel import CallContext
-from ..engines.models import Model, Reach, connect, reached
-from ..engines.nli import parted as nli_parted
+from ..engines.detectors import Named, named
+from ..engines.models import OFFLINE, Model, Reach, connect, reached
+from ..errors import UsageError
 from ..programs.asking import Asker, Sampling, Verdict
 from ..programs.judge import Judge
-from ..programs.nli import nli_judge
+from ..programs.named import SAMPLES, named_judge
 from ..programs.records import records
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
@@ -53,6 +54,7 @@ class LoadedJudge:
         limit: what model and sampling do not allow together, in one line; empty if nothing.
         wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows; for
             :meth:`with_model`.
+        named: the reference of a detector that is named with its model, which no other model replaces; else empty.
     """
 
     judge: Judge
@@ -71,6 +73,7 @@ class LoadedJudge:
     standing: str = ""
     limit: str = ""
     wanted: Sampling | None = None
+    named: str = ""
 
     def __repr__(self) -> str:
         """Name the judge, the model and what it takes."""
@@ -78,9 +81,9 @@ class LoadedJudge:
 
     @property
     def name(self) -> str:
-        """``judge@version``, ``judge:basic``, or ``nli:MODEL``."""
-        if self.model.classifier:
-            return self.model.name
+        """``judge@version``, ``judge:basic``, or a detector with its model, such as ``nli:MODEL``."""
+        if self.named:
+            return self.named
         return f"{self.judge.name}@{self.artifact.version}" if self.artifact else self.judge.name + _BASIC
 
     @property
@@ -157,10 +160,10 @@ class LoadedJudge:
         """Return the same judge for another model, with as many samples as can differ there.
 
         A temperature that ``model`` leaves open is the one that the artifact's search chose, else the one that
-        suits ``draws`` of each row (default: its samples). An NLI model is judge and model, and stays.
+        suits ``draws`` of each row (default: its samples). A detector that is named with its model takes the
+        settings of ``model`` only.
         """
-        if self.model.classifier:
-            return self
+        model = _own(named(self.named), model)
         model.check_prompts(self.adapter)
         model = _at(model, self.artifact.card if self.artifact else {})
         wanted = self.wanted or self.sampling
@@ -168,16 +171,19 @@ class LoadedJudge:
         return replace(self, model=fit.model, sampling=fit.sampling, limit=fit.note)
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> list[LoadedJudge]:
-        """Return the same judge for each model; an NLI model is its own, whichever others are named.
+        """Return the same judge for each model; once for a detector that is named with its own.
 
         Args:
-            models: who answers; a temperature that one leaves open suits ``draws``.
+            models: who answers (at least one); a temperature that one leaves open suits ``draws``.
             draws: how often everything is asked: repeats need a temperature at which draws differ, as samples do.
                 A 0 that the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
         """
-        if self.model.classifier:
-            return [self]
-        return [self.with_model(model, draws=self.sampling.samples * max(1, draws)) for model in models]
+        asked = models[:1] if self.named else models
+        return [self.with_model(model, draws=self.sampling.samples * max(1, draws)) for model in asked]
+
+    def answered_by(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the names of the models that answer where these are asked for."""
+        return [self.model.name] if self.named else names
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes its answers those of this judge, as JSON values."""
@@ -231,7 +237,7 @@ def load_judge(
     strictness: str | None = None,
     verifier: Model | None = None,
 ) -> LoadedJudge:
-    """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model, or ``nli:MODEL``, which is one itself.
+    """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model, or a detector that names its own.
 
     Samples, threshold and prompt format are those the artifact was proven with,
     unless given here. A number of samples given here without a threshold goes
@@ -251,9 +257,8 @@ def load_judge(
         UsageError: samples and threshold do not fit each other, or a strictness was given to a
             judge without tiers.
     """
-    if isinstance(reference, str) and nli_parted(reference)[0]:
-        return _nli(reference, concurrency)
-    judge, artifact, standing = _found(reference, version, store)
+    own = named(reference) if isinstance(reference, str) else None
+    judge, artifact, standing = (named_judge(own), None, "") if own else _found(reference, version, store)
     state = artifact.state if artifact else PromptState.of(judge.basic())
     card = artifact.card if artifact else {}
     kept, proven = card.get("thresholds") or {}, card.get("strictness") or judge.answer.strictness
@@ -261,11 +266,13 @@ def load_judge(
     if wanted:
         judge = with_strictness(judge, wanted)
     if samples is None:
-        samples = int(kept.get("samples", 1))
+        samples = int(kept.get("samples", SAMPLES.get(own.kind, 1) if own else 1))
         if threshold is None and wanted == proven and judge.answer.uses_threshold:
             threshold = kept.get("threshold")
+    if own and own.checker:
+        verifier = Model(name=own.checker, temperature=0.0)
     verifier_of(judge, Model(), verifier)  # a judge without frozen steps is said before anything is asked
-    warm = _at(model or Model(), card)
+    warm = _at(_own(own, model or Model()), card)
     sampling = Sampling(samples=samples, threshold=threshold)
     fit = resolve_sampling(warm, sampling)
     return LoadedJudge(
@@ -281,7 +288,26 @@ def load_judge(
         limit=fit.note,
         wanted=sampling,
         verifier=verifier,
+        named=str(reference) if own else "",
     )
+
+
+def _own(own: Named | None, model: Model) -> Model:
+    """Return the model of a detector that names its own, with the settings of ``model``; a classifier has none.
+
+    Raises:
+        UsageError: the offline engine cannot answer it.
+    """
+    if own is None:
+        return model
+    if own.local:
+        return Model(name=f"{own.kind}:{own.model}", temperature=0.0)
+    if own.model == OFFLINE and own.kind != "selfcheck":
+        raise UsageError(
+            f"the offline engine marks no spans, which {own.kind}:{own.model} asks for",
+            hint=f"name a language model: {own.kind}:provider/model",
+        )
+    return replace(model, name=own.model)
 
 
 def _found(reference: str | Judge, version: str, store: Store) -> tuple[Judge, Artifact | None, str]:
@@ -320,28 +346,10 @@ def _at(model: Model, card: Mapping[str, Any]) -> Model:
     return replace(model, temperature=float(chosen))
 
 
-def _nli(reference: str, concurrency: int) -> LoadedJudge:
-    """Return the judge of a classifier: it says the same however often it is asked, so it is asked once."""
-    judge = nli_judge(reference)
-    return LoadedJudge(
-        judge=judge,
-        state=PromptState.of(judge.basic()),
-        artifact=None,
-        model=Model(name=reference, temperature=0.0),
-        sampling=Sampling(),
-        adapter="chat",
-        concurrency=concurrency,
-        context=CallContext.fresh(),
-    )
-
-
 def unique_names(judges: Sequence[LoadedJudge]) -> tuple[str, ...]:
     """Return one name a judge, told apart by model where there are several, and by number where need be."""
-    several = len({one.model.name for one in judges if not one.model.classifier}) > 1
-    names = [
-        f"{one.name} / {one.model.name}" if several and not one.model.classifier else one.name
-        for one in judges
-    ]
+    several = len({one.model.name for one in judges if not one.named}) > 1
+    names = [one.name if one.named or not several else f"{one.name} / {one.model.name}" for one in judges]
     return tuple(
         f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
         for place, name in enumerate(names)

@@ -166,11 +166,16 @@ def frozen_predictors(program: dspy.Module) -> list[dspy.Predict]:
 
 
 def frozen_id(program: dspy.Module) -> str:
-    """Return 12 hex digits that equal frozen prompts share, in their order; empty without a frozen predictor."""
-    prompts = [
+    """Return 12 hex digits that equal frozen steps share, in their order; empty without any.
+
+    A step without a prompt (a classifier) is told by its class.
+    """
+    prompts: list[Any] = [
         [one.signature.instructions, list(one.signature.fields), jsonable([dict(demo) for demo in one.demos])]
         for one in frozen_predictors(program)
     ]
+    steps = [one for _, one in program.named_sub_modules(type_=Frozen)]
+    prompts += [type(one.module).__name__ for one in steps if not all_predictors(one)]
     text = json.dumps(prompts, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12] if prompts else ""
 

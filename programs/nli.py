@@ -1,4 +1,4 @@
-"""The NLI baseline of CogniBench's Table 3 as a judge: each sentence is classified by itself against the reference.
+"""The NLI baseline of CogniBench's Table 3: each sentence is classified by itself against the reference.
 
 ``nli:MODEL`` calls a sentence hallucinated unless the reference, or the dialogue before it, entails it.
 ``nli-contradiction:MODEL`` does so only if they contradict it, which is how the paper ran its two NLI detectors
@@ -9,25 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import dspy
 from dspy.lm15 import Message, Request
 
-from ..engines.nli import RULES, Relation, parted, question, read_answer
-from ..signatures.cognibench import TagResponse
+from ..engines.nli import Relation, question, read_answer
 from .answers.sentences import Sentences
-from .detector import CLEAR, FOUND, DetectorRow, detector_case
-from .judge import Judge
+from .detector import CLEAR, FOUND
 
-__all__ = ["Entailment", "nli_judge"]
+__all__ = ["AsTheyAre", "Entailment"]
 
 
 class Entailment(dspy.Module):
     """Ask the classifier about all sentences of a response.
 
     Args:
-        model: which one, as :func:`jurist.engines.nli.parted` gives it.
+        model: which one.
         decides: the relation by which a sentence is told.
     """
 
@@ -56,26 +54,11 @@ class Entailment(dspy.Module):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _AsTheyAre(Sentences):
-    """One label for each sentence, for a program that takes the sentences themselves."""
+class AsTheyAre(Sentences):
+    """One label for each sentence, for a program that takes the sentences themselves and is asked once."""
+
+    repeatable: ClassVar[bool] = False
 
     def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the inputs unchanged."""
         return dict(inputs)
-
-
-def nli_judge(reference: str) -> Judge:
-    """Return the judge of ``nli:MODEL`` or ``nli-contradiction:MODEL``; its rows are those of ``detector``."""
-    rule, model = parted(reference)
-    return Judge(
-        name=rule,
-        variant=model,
-        description="a natural language inference model, asked about each sentence",
-        signature=TagResponse,
-        program=lambda: Entailment(model, RULES[rule]),
-        answer=_AsTheyAre(
-            field="labels", unit="sentences", labels=(CLEAR, FOUND), positive=frozenset({FOUND})
-        ),
-        rows=DetectorRow,
-        to_case=detector_case,
-        bundled="cognibench-mini",
-    )

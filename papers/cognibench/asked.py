@@ -162,7 +162,7 @@ def _placed(judge: Judge, case: Case, units: Sequence[tuple[int, int]]) -> tuple
     if len(units) != sum(worded):
         raise UsageError(
             f"judge {judge.name} gives {len(units)} labels for a response of {len(sentences)} sentences",
-            hint="name judges of CogniBench responses: cognibench, detector, nli:MODEL, ...",
+            hint="name judges of CogniBench responses: cognibench, detector, nli:MODEL, lettuce:MODEL, ...",
         )
     left = iter(units)
     return tuple(next(left) if asked else None for asked in worded)

@@ -1,7 +1,8 @@
 """CogniBench's Table 3 on any gold: detectors of hallucinated sentences side by side.
 
 Every line is a judge that can be loaded: the auto-labelling judge, basic or compiled, the single-pass detector, a
-judge of one sentence at a time, or an NLI model. Responses on which one of them was compiled are left out for all.
+judge of one sentence at a time, or a detector named with its model. Responses on which one of them was compiled are
+left out for all.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ def _refuse_other_question(judge: Judge) -> None:
     if not any(found <= below for below in BELOW.values()):
         raise UsageError(
             f"judge {judge.name} finds {' and '.join(sorted(positive))} sentences, not hallucinated ones",
-            hint="name detectors of hallucinations: cognibench, detector, factual, nli:MODEL, ...",
+            hint="name detectors of hallucinations: cognibench, detector, factual, nli:MODEL, lettuce:MODEL, ...",
         )
 
 

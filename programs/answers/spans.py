@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,13 +31,14 @@ from .base import reasoning_of
 from .reading import Reading
 from .sentences import Quoted, shown
 
-__all__ = ["Spans", "folded", "lines_of"]
+__all__ = ["Passage", "Spans", "folded", "joined", "lines_of"]
 
 _QUOTES: Final = frozenset("\"'`´‘’‚‛“”„‟«»‹›「」『』〝〞＂＇")
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
 _MARKER: Final = re.compile(r"^(?:[-*•]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+")
 _LEAST: Final = 4  # letters or digits of a part of a sentence
 _SHOWN: Final = 60
+_ECHO: Final = "text"  # of a reply: the text in which spans have places
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +69,11 @@ class Spans(Quoted):
         items = reply.get(self.field)
         if not isinstance(items, list | tuple):
             return Reading(values=(None,) * count, problem=f"{self.field} is no list")
-        named, lost = _Text(self.sentences).find(items)
-        rest = None if lost else self.clear
-        labels = tuple(self.found if place in named else rest for place in range(count))
+        text = _Text(self.sentences)
+        named, lost = text.find(items, reply.get(_ECHO))
+        heard = text.echoed(reply.get(_ECHO)) if not lost else frozenset()
+        rest = (self.clear if place in heard else None for place in range(count))
+        labels = tuple(self.found if place in named else label for place, label in enumerate(rest))
         return Reading(values=labels, reasoning=reasoning_of(reply), problem=_said(lost, len(items)))
 
     def example(self, values: Values) -> list[str]:
@@ -97,6 +100,24 @@ class Spans(Quoted):
         )
         about = {"labels": meaning, "listed": self.found, "not_listed": self.clear}
         return {"field": self.field, "label_of_value": None, **about}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage(Spans):
+    """The same for programs that take the response as one text, in which spans have places.
+
+    An item of the list is a string, or the (start, end) of a span in the text that the reply gives as ``text``.
+    That text repeats the response; a sentence that it does not repeat has no label, unless a span names it.
+    """
+
+    def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the inputs with the response as one text."""
+        return {**inputs, self.unit: joined(inputs[self.unit])}
+
+
+def joined(sentences: Sequence[str]) -> str:
+    """Return the sentences as one text, a blank between them."""
+    return " ".join(map(shown, sentences))
 
 
 def folded(text: str) -> str:
@@ -132,20 +153,44 @@ class _Text:
         self.marked = {folded(line): place for place, line in enumerate(lines_of(sentences))}
         self.whole = "".join(self.keys)
 
-    def find(self, items: Sequence[Any]) -> tuple[set[int], list[str]]:
-        """Return the places of the named sentences, and the strings that name none."""
+    def find(self, items: Sequence[Any], echo: str | None = None) -> tuple[set[int], list[str]]:
+        """Return the places of the named sentences, and the strings that name none.
+
+        Args:
+            items: strings, or (start, end) in ``echo``.
+            echo: the response as the reply repeats it.
+        """
         named: set[int] = set()
         lost: list[str] = []
         mentions: Counter[str] = Counter()
         for item in items:
-            text = item.strip() if isinstance(item, str) else ""
-            key = folded(text)
-            # without any text nothing is named, not even a line of nothing but quotation marks
-            places = (self._line(key, mentions) or self._part(key) or self._run(key)) if text else set()
+            places, text = self._placed(item, echo) if isinstance(item, tuple) else (set[int](), item)
+            places = places or self._named(text, mentions)
             named |= places
             if not places:
-                lost.append(str(item))
+                lost.append(str(text))
         return named, lost
+
+    def echoed(self, echo: str | None) -> Collection[int]:
+        """Return the places of the sentences that an echo holds as often as the response; all where there is none."""
+        heard = self.whole if echo is None else folded(echo)
+        return {place for place, key in enumerate(self.keys) if heard.count(key) == self.whole.count(key)}
+
+    def _placed(self, span: tuple[int, int], echo: str | None) -> tuple[set[int], str]:
+        """Return the places that a span of an exact echo covers, and its text, by which it is looked up elsewhere."""
+        start, end = span
+        if echo is None or not 0 <= start < end <= len(echo):
+            return set(), ""
+        if folded(echo) != self.whole:
+            return set(), echo[start:end]
+        # From behind: a span that begins inside of a letter, at its accent, covers the letter.
+        return self._covered(len(self.whole) - len(folded(echo[start:])), len(folded(echo[:end]))), ""
+
+    def _named(self, item: Any, mentions: Counter[str]) -> set[int]:
+        text = item.strip() if isinstance(item, str) else ""
+        key = folded(text)
+        # without any text nothing is named, not even a line of nothing but quotation marks
+        return (self._line(key, mentions) or self._part(key) or self._run(key)) if text else set()
 
     def _line(self, key: str, mentions: Counter[str]) -> set[int]:
         same = [place for place, other in enumerate(self.keys) if other == key]
@@ -164,16 +209,19 @@ class _Text:
         start = self.whole.find(key) if key else -1
         if start < 0 or self.whole.find(key, start + 1) >= 0 or any(key in other for other in self.keys):
             return set()
+        return self._covered(start, start + len(key))
+
+    def _covered(self, start: int, end: int) -> set[int]:
+        """Return the sentences of which a run of folded letters covers half, or else the one it covers most of."""
         covered: dict[int, float] = {}
         at = 0
         for place, other in enumerate(self.keys):
-            both = min(at + len(other), start + len(key)) - max(at, start)
+            both = min(at + len(other), end) - max(at, start)
             if both > 0:
                 covered[place] = both / len(other)
             at += len(other)
-        return {place for place, share in covered.items() if share >= 0.5} or {
-            max(covered, key=lambda place: covered[place])
-        }
+        most = max(covered, key=lambda place: covered[place], default=None)
+        return {place for place, share in covered.items() if share >= 0.5 or place == most}
 
 
 def _said(lost: Sequence[str], count: int) -> str:

@@ -313,7 +313,7 @@ def test_an_nli_model_is_a_line_like_any_other(monkeypatch: pytest.MonkeyPatch) 
         def classify(self, premise: str, hypotheses: list[str]) -> list[list[dict[str, float]]]:
             return [[{"entailment": 1.0} if text in premise else {"neutral": 1.0}] for text in hypotheses]
 
-    monkeypatch.setattr("jurist.engines.nli.find_spec", lambda name: name)
+    monkeypatch.setattr("jurist.engines.local.find_spec", lambda name: name)
     monkeypatch.setattr("jurist.engines.nli.load_classifier", lambda model: Seen())
     rows = [
         {

@@ -10,20 +10,21 @@ from typing import Any
 
 import pytest
 from fakes import context_with, lm_of
+from tiny_models import tiny
 
 from jurist.cli import main
-from jurist.engines import nli
+from jurist.engines import local, nli
+from jurist.engines.detectors import Named, named
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
-from jurist.engines.nli import Chunk, NliEngine, parted, relate, relations
+from jurist.engines.nli import Chunk, NliEngine, relate, relations
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.programs.asking import Asker, Sampling
-from jurist.programs.nli import nli_judge
+from jurist.programs.named import named_judge
 
 H, F = "hallucinated", "faithful"
-THREE = ("entailment", "neutral", "contradiction")
 E: Chunk = {"entailment": 0.8, "neutral": 0.1, "contradiction": 0.1}
 N: Chunk = {"entailment": 0.2, "neutral": 0.7, "contradiction": 0.1}
 C: Chunk = {"entailment": 0.1, "neutral": 0.1, "contradiction": 0.8}
@@ -41,7 +42,9 @@ class Fake:
 
 
 def asker(reference: str, fake: Fake, **options: Any) -> Asker:
-    judge, context = nli_judge(reference), options.pop("context", context_with())
+    found = named(reference)
+    assert found
+    judge, context = named_judge(found), options.pop("context", context_with())
     return Asker(judge=judge, program=judge.basic(), lm=lm_of(NliEngine("m", fake), context), **options)
 
 
@@ -119,22 +122,29 @@ def test_a_model_without_entailment_is_refused(names: dict[int, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "parts"),
+    ("name", "kind", "model", "checker"),
     [
-        ("nli:org/m", ("nli", "org/m")),
-        ("nli-contradiction:./m:1", ("nli-contradiction", "./m:1")),
-        ("offline", ("", "")),
-        ("detector:basic", ("", "")),
-        ("openai/nli:x", ("", "")),
+        ("nli:org/m", "nli", "org/m", ""),
+        ("nli-contradiction:./m:1", "nli-contradiction", "./m:1", ""),
+        ("lettuce:folder", "lettuce", "folder", ""),
+        ("fava:openai/x+nli:y", "fava", "openai/x+nli:y", ""),
+        ("selfcheck:openai/x", "selfcheck", "openai/x", ""),
+        ("selfcheck:openai/x+nli:./m", "selfcheck", "openai/x", "nli:./m"),
     ],
 )
-def test_references(name: str, parts: tuple[str, str]) -> None:
-    assert parted(name) == parts
+def test_references(name: str, kind: str, model: str, checker: str) -> None:
+    assert named(name) == Named(kind=kind, model=model, checker=checker)
 
 
-def test_no_model_named() -> None:
+@pytest.mark.parametrize("name", ["offline", "detector:basic", "openai/nli:x", "fava.py:judge"])
+def test_other_references(name: str) -> None:
+    assert named(name) is None
+
+
+@pytest.mark.parametrize("reference", ["nli:", "lettuce:", "fava:", "selfcheck:", "selfcheck:openai/x+nli:"])
+def test_no_model_named(reference: str) -> None:
     with pytest.raises(UsageError, match="names no model"):
-        load_judge("nli:", store=Store(None))
+        load_judge(reference, store=Store(None))
 
 
 def test_it_is_asked_once_and_keeps_its_model() -> None:
@@ -146,7 +156,7 @@ def test_it_is_asked_once_and_keeps_its_model() -> None:
 def test_a_missing_extra_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(nli, "find_spec", lambda name: None)
+    monkeypatch.setattr(local, "find_spec", lambda name: None)
     asked = ["run", "nli:org/m", "--input", "cognibench-mini", "--output", str(tmp_path / "o.jsonl")]
     assert main(asked) == 1
     said = capsys.readouterr().err.strip()
@@ -155,7 +165,7 @@ def test_a_missing_extra_is_one_line(
 
 def test_run_writes_a_line_for_each_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake = Fake()
-    monkeypatch.setattr(nli, "find_spec", lambda name: object())
+    monkeypatch.setattr(local, "find_spec", lambda name: object())
     monkeypatch.setattr(nli, "load_classifier", lambda model: fake)
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n")
     output = tmp_path / "o.jsonl"
@@ -175,7 +185,7 @@ def test_compare_takes_it_beside_the_detector(
         def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
             return [[E if len(text) % 2 else N] for text in hypotheses]
 
-    monkeypatch.setattr(nli, "find_spec", lambda name: object())
+    monkeypatch.setattr(local, "find_spec", lambda name: object())
     monkeypatch.setattr(nli, "load_classifier", lambda model: Every())
     asked = ["compare", "nli:org/m", "detector:basic", "--gold", "cognibench-mini", "--json"]
     assert main([*asked, "--checkpoint", str(tmp_path / "c"), "--store", str(tmp_path / "s")]) == 0
@@ -191,7 +201,7 @@ def test_a_model_that_cannot_be_loaded_is_tried_once(
         tried.append(model)
         raise ModelError("nli:org/m cannot be loaded", hint="name another")
 
-    monkeypatch.setattr(nli, "find_spec", lambda name: object())
+    monkeypatch.setattr(local, "find_spec", lambda name: object())
     monkeypatch.setattr(nli, "load_classifier", load)
     asked = ["run", "nli:org/m", "--input", "cognibench-mini", "--output", str(tmp_path / "o.jsonl")]
     assert main(asked) == 1
@@ -203,43 +213,6 @@ needs_transformers = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")),
     reason="needs the extra nli: pip install 'jurist[nli]'",
 )
-
-
-def tiny(folder: Path, *, classes: Sequence[str] = THREE, head: bool = True) -> Path:
-    """Save a BERT of random weights that takes 48 tokens; nothing is downloaded."""
-    import tokenizers as tk
-    import torch
-    import transformers
-
-    torch.manual_seed(0)
-    inner = tk.Tokenizer(tk.models.WordPiece(unk_token="[UNK]"))
-    inner.pre_tokenizer = tk.pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    text = [chr(code) for code in range(97, 123)] + ["the bridge was built by carters and it fell"]
-    inner.train_from_iterator(text, tk.trainers.WordPieceTrainer(vocab_size=150, special_tokens=special))
-    inner.post_processor = tk.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
-    )
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inner, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
-    )
-    config = transformers.BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=48,
-        id2label=dict(enumerate(classes)),
-        label2id={name: place for place, name in enumerate(classes)},
-        initializer_range=1.0,
-    )
-    kind = transformers.BertForSequenceClassification if head else transformers.BertModel
-    kind(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
 
 
 @pytest.mark.slow
@@ -278,7 +251,7 @@ def test_a_real_model_runs_as_a_judge(tmp_path: Path) -> None:
     ("options", "words"),
     [
         ({"classes": ["LABEL_0", "LABEL_1"]}, "which one is entailment"),
-        ({"head": False}, "no trained classifier"),
+        ({"kind": "Model"}, "no trained classifier"),
     ],
 )
 def test_a_real_model_that_is_no_nli_model(tmp_path: Path, options: dict[str, Any], words: str) -> None:

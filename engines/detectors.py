@@ -1,0 +1,56 @@
+"""Detectors that people already have, named together with their model: ``nli:ORG/MODEL``, ``fava:openai/NAME``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..errors import UsageError
+
+__all__ = ["KINDS", "LOCAL", "Named", "named"]
+
+LOCAL: Final = ("nli", "nli-contradiction", "lettuce")
+"""Kinds whose model is a classifier that runs here: a folder, or a model of the Hugging Face hub."""
+KINDS: Final = (*LOCAL, "selfcheck", "fava", "ragtruth")
+"""All kinds; the model of the others is any language model."""
+
+_CHECKER: Final = "+nli:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """What a reference such as ``selfcheck:openai/NAME+nli:ORG/MODEL`` says.
+
+    Attributes:
+        kind: one of :data:`KINDS`.
+        model: who answers.
+        checker: ``nli:MODEL``, for ``selfcheck`` only: who compares, in place of ``model``.
+    """
+
+    kind: str
+    model: str
+    checker: str = ""
+
+    @property
+    def local(self) -> bool:
+        """Whether the model is a classifier that runs here."""
+        return self.kind in LOCAL
+
+
+def named(reference: str) -> Named | None:
+    """Return what a reference names, or ``None`` if it names no detector with its model.
+
+    Raises:
+        UsageError: the model is not named.
+    """
+    kind, colon, model = reference.partition(":")
+    if not colon or kind not in KINDS:
+        return None
+    checker = ""
+    if kind == "selfcheck":
+        model, plus, classifier = model.partition(_CHECKER)
+        checker = plus[1:] + classifier
+    if not model or checker.endswith(":"):
+        form = f"{kind}:ORG/MODEL, or {kind}:FOLDER" if kind in LOCAL else f"{kind}:provider/model"
+        raise UsageError(f"{reference} names no model", hint=f"write it as {form}")
+    return Named(kind=kind, model=model, checker=checker)

@@ -1,0 +1,64 @@
+"""Replies that mark spans: FAVA's tagged text, and RAGTruth's list in JSON."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, TypeAlias
+
+from ..text.replies import data, without_drafts
+
+__all__ = ["TAGS", "Marked", "listed", "tagged"]
+
+Marked: TypeAlias = dict[str, Any]
+"""The fields of a reply as :class:`~jurist.programs.answers.spans.Passage` reads them."""
+
+_CORRECTION: Final = "mark"
+TAGS: Final = (
+    *("entity", "relation", "contradictory", "invented", "subjective", "unverifiable", "delete"),
+    _CORRECTION,
+)
+"""FAVA's kinds of errors; inside of them the wrong words, and those that should stand in their place."""
+_TAG: Final = re.compile(rf"<\s*(/?)\s*({'|'.join(TAGS)})\s*>", re.IGNORECASE)
+_LIST: Final = ("hallucination list", "hallucination_list", "hallucinations")
+
+
+def tagged(reply: str) -> Marked:
+    """Return the outermost marked spans of a text, and the text as it was: without tags and corrections.
+
+    Where a tag has no partner, nobody knows what is marked, and nothing is returned.
+    """
+    reply = without_drafts(reply, TAGS)
+    text, spans, opened, at = "", list[tuple[int, int]](), list[tuple[str, int]](), 0
+    for tag in _TAG.finditer(reply):
+        if not _correcting(opened):
+            text += reply[at : tag.start()]
+        at, name = tag.end(), tag[2].lower()
+        if not tag[1]:
+            opened.append((name, len(text)))
+        elif opened and opened[-1][0] == name:
+            start = opened.pop()[1]
+            if not opened and name != _CORRECTION:
+                spans.append((start, len(text)))
+        else:
+            return {}
+    return {} if opened else {"hallucinated": spans, "text": text + reply[at:]}
+
+
+def _correcting(opened: list[tuple[str, int]]) -> bool:
+    return any(name == _CORRECTION for name, _ in opened)
+
+
+def listed(reply: str) -> Marked:
+    """Return the strings of the list in a reply: a JSON list, or the value of one of RAGTruth's keys.
+
+    An item may be an object with the key ``text``, as in RAGTruth's own labels.
+    """
+    try:
+        found = data(without_drafts(reply))
+    except ValueError:
+        return {}
+    if isinstance(found, dict):
+        found = next((found[key] for key in found if str(key).lower() in _LIST), None)
+    if not isinstance(found, list):
+        return {}
+    return {"hallucinated": [one.get("text", one) if isinstance(one, dict) else one for one in found]}
