@@ -26,6 +26,7 @@ from ..arguments.groups import (
     Endpoint,
     JudgingOptions,
     Limits,
+    ModelsOptions,
     RowOptions,
     SamplingOptions,
     StoreOptions,
@@ -33,7 +34,7 @@ from ..arguments.groups import (
     VerifierPromptOptions,
 )
 from ..engines.meter import Budget
-from ..engines.models import Model
+from ..engines.models import OFFLINE, Model
 from ..errors import UsageError
 from ..gold.columns import Rejects
 from ..gold.goldset import Gold
@@ -61,6 +62,7 @@ __all__ = [
     "loaded_of",
     "mapping_of",
     "model_of",
+    "models_of",
     "progress",
     "sampling_of",
     "settings_of",
@@ -113,6 +115,14 @@ def model_of(options: Endpoint, name: str, seed: int) -> Model:
         structure=options.structure,
         key_env=options.api_key_env,
     )
+
+
+def models_of(options: ModelsOptions, loaded: LoadedJudge, seed: int) -> list[Model]:
+    """Return the models of the options that a judge is asked with; ``offline`` among others has no address."""
+    names = loaded.answered_by(options.names)
+    mixed = len(options.names) > 1 or loaded.named
+    asked = [replace(options, api_base=None) if mixed and name == OFFLINE else options for name in names]
+    return [model_of(one, name, seed) for one, name in zip(asked, names, strict=True)]
 
 
 def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model | None:
@@ -235,7 +245,7 @@ def labelling(options: LabellerOptions, default: str) -> LoadedJudge:
 
 def target_of(options: AssessOptions, name: str) -> Model:
     """Return a model that is assessed: each reply is one draw, as a user would get it."""
-    asked = replace(options, api_base=None) if name == "offline" else options
+    asked = replace(options, api_base=None) if name == OFFLINE else options
     return default_temperature(model_of(asked, name, options.seed), 2)
 
 

@@ -13,7 +13,7 @@ from ..jobs.foresee import foresee
 from ..keeping.paying import PaidJob, paying
 from ..report.scores import OFFLINE
 from .approving import agree
-from .common import budget_of, gold_of, judge_for, model_of, progress, start_of, store_of, write_text
+from .common import budget_of, gold_of, judge_for, models_of, progress, start_of, store_of, write_text
 from .compared import cost_line, sheets
 from .deviations import check_deviations, plot_deviations
 from .printing import Part, Result, remark
@@ -65,10 +65,7 @@ def _experiment(options: CompareOptions) -> Experiment:
     contenders = [
         one
         for judge in loaded
-        for one in judge.on(
-            [model_of(options, name, options.seed) for name in judge.answered_by(options.names)],
-            draws=options.repeats,
-        )
+        for one in judge.on(models_of(options, judge, options.seed), draws=options.repeats)
     ]
     return Experiment(
         contenders=tuple(contenders),

@@ -26,6 +26,7 @@ from .common import (
     gold_of,
     judge_of,
     model_of,
+    models_of,
     progress,
     settings_of,
     shares_of,
@@ -126,8 +127,7 @@ def _contenders(options: DetectorOptions, reference: str, store: Store) -> list[
     if one.judge.answer.levels:
         strictness = options.strictness or DEFAULT
         one = judge_of(reference, options, store, concurrency=options.concurrency, strictness=strictness)
-    names = one.answered_by(options.names)
-    return [one.with_model(model_of(options, name, options.seed)) for name in names]
+    return [one.with_model(model) for model in models_of(options, one, options.seed)]
 
 
 def _thresholds(text: str) -> tuple[int, ...]:

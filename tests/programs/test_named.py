@@ -166,6 +166,8 @@ def endpoint(messages: list[dict[str, Any]]) -> str:
         lines = re.findall(r"^(\d+)\. (.*)$", field_of(prompt, "sentences"), re.M)
         said = [{"n": int(n), "label": F if "e" in text else H} for n, text in lines]
         return f"[[ ## labels ## ]]\n{json.dumps(said)}\n\n[[ ## completed ## ]]"
+    if len(messages) > 1:
+        return "[[ ## hallucinated ## ]]\n[]\n\n[[ ## completed ## ]]"
     text = prompt.partition("[Text]\n")[2].partition("\n\n[")[0]
     wrong = [one for one in re.findall(r"\S[^.]*\.", text) if "e" not in one]
     rain = "Rain" in text
@@ -200,21 +202,22 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_they_stand_in_one_table_beside_our_judges(rows: Path) -> None:
-    names = ["detector:basic", "fava:openai/m", "ragtruth:openai/m", "selfcheck:openai/m"]
-    asked = [part for name in names for part in ("--detector", name)]
+    names = ["fava:openai/m", "ragtruth:openai/m", "selfcheck:openai/m"]
+    asked = [part for name in ("detector:basic", *names) for part in ("--detector", name)]
+    asked += ["--model", "offline", "--model", "openai/m"]
     with Loopback(endpoint) as server:
         done = cli(
-            "table", "cognibench-3", "--gold", "rows.jsonl", *asked[2:], "--api-base", server.url, "--json"
+            "table", "cognibench-3", "--gold", "rows.jsonl", *asked, "--api-base", server.url, "--json"
         )
         models = {hit.body["model"] for hit in server.hits}
         marks = [hit.body["messages"] for hit in server.hits if len(hit.body["messages"]) == 1]
     assert done.code == 0, done.err
     lines = {line["name"]: line for line in done.json["lines"]}
-    assert list(lines) == names[1:]
+    assert list(lines) == ["detector:basic / offline", "detector:basic / openai/m", *names]
     assert models == {"m"}
     assert len(marks) == 4  # two rows, FAVA's and RAGTruth's: one plain message each
     # The unclosed tag and the reply that is no JSON are abstained, never faithful.
-    answered = {name: lines[name]["counts"]["answered"] for name in names[1:]}
+    answered = {name: lines[name]["counts"]["answered"] for name in names}
     assert answered == {"fava:openai/m": 2, "ragtruth:openai/m": 2, "selfcheck:openai/m": 4}
     assert lines["selfcheck:openai/m"]["sentence"]["overall"]["f1"]["value"] == 1.0
     assert lines["fava:openai/m"]["model"] == "openai/m"
