@@ -23,11 +23,11 @@ from ..keeping.artifacts import Artifact, Problem, Store, Summary, prompt_text
 from ..keeping.fitness import needs, unfit
 from ..keeping.loading import load_judge
 from ..keeping.locating import judge_of
+from ..keeping.proofs import rows_of
 from ..keeping.signing import PublicKey, public_key
 from ..programs.answers.confusion import confused
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
 from ..report.history import basic_state, chosen_candidate, curve
-from ..report.judged import rows_of
 from ..report.robustness import robustness_about, robustness_table
 from ..report.scores import confusion_table, metric_cell
 from ..report.table import Table, table

@@ -145,7 +145,7 @@ def _shares(judge: LoadedJudge, found: Found, problem: str) -> tuple[Shared, ...
 def _known(judge: LoadedJudge) -> Iterator[tuple[str, Value, Value]]:
     """Yield (group, truth, said) of each unit of the proof that was answered."""
     for row in proven_rows(judge):
-        for truth, said in zip(row.gold, row.said, strict=True):
+        for truth, said in zip(row.gold, row.predicted, strict=True):
             if truth is not None and said is not None:
                 yield row.group, truth, said
 

@@ -2,52 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..cases import Values
+from ..cases import Value
+from ..evaluation.rows import Row
+from ..programs.answers.protocol import Answer
 from .loading import LoadedJudge
 
-__all__ = ["ProvenRow", "other_conditions", "proven_rows"]
+__all__ = ["other_conditions", "proven_rows", "rows_of"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProvenRow:
-    """One row of a sealed test.
+def rows_of(answer: Answer, proof: Sequence[Mapping[str, Any]], system: str) -> list[Row]:
+    """Return what ``basic`` or ``compiled`` said on the sealed test as rows of the evaluation."""
 
-    Attributes:
-        case: its id.
-        group: its cluster.
-        gold: a value per unit; ``None`` where people said nothing.
-        said: what the version said; ``None`` where it said nothing of use.
-    """
+    def values(data: Sequence[Any]) -> tuple[Value | None, ...]:
+        return tuple(None if one is None else answer.of_json(one) for one in data)
 
-    case: str
-    group: str
-    gold: Values
-    said: Values
+    return [
+        Row(
+            id=row["case"],
+            group=row["group"],
+            gold=values(row["gold"]),
+            predicted=values(row[system]["values"]),
+            failed=row[system]["status"] == "failed",
+        )
+        for row in proof
+    ]
 
 
-def proven_rows(judge: LoadedJudge) -> tuple[ProvenRow, ...]:
-    """Return the rows of a judge's proof, but for those that the machinery failed to get an answer to.
+def proven_rows(judge: LoadedJudge) -> list[Row]:
+    """Return what a judge's version said on its sealed test, but for rows that the machinery failed at.
 
     Empty without an artifact, or of one that kept none.
 
     Raises:
         ArtifactError: the file was changed since the artifact was read.
     """
-    read = judge.judge.answer.of_json
-    return tuple(
-        ProvenRow(
-            case=row["case"],
-            group=row["group"],
-            gold=tuple(None if one is None else read(one) for one in row["gold"]),
-            said=tuple(None if one is None else read(one) for one in row["compiled"]["values"]),
-        )
-        for row in (judge.artifact.proof() if judge.artifact else ())
-        if row["compiled"]["status"] != "failed"
-    )
+    proof = judge.artifact.proof() if judge.artifact else ()
+    return [row for row in rows_of(judge.judge.answer, proof, "compiled") if not row.failed]
 
 
 def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, str]:

@@ -19,13 +19,14 @@ from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..gold.strata import ceiling_of, rated_in_test
 from ..keeping.artifacts import Artifact, Store
+from ..keeping.proofs import rows_of
 from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
 from ..programs.votes import Sampling
 from .document import Document, Facts, Lines, Part, Section, Tone
 from .figures import TAKEN, class_table, confusion_counts, score_parts, search_parts
 from .history import basic_state
-from .judged import SYSTEMS, paired_cases, rows_of
+from .judged import SYSTEMS, paired_cases
 from .raters import ceiling_table
 from .reliability import reliability_parts
 from .robustness import robustness_about, robustness_table

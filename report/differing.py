@@ -10,10 +10,10 @@ from typing import Any
 from ..evaluation.contrasts import Contrast, contrast
 from ..evaluation.proof import level_of
 from ..keeping.artifacts import Artifact
+from ..keeping.proofs import rows_of
 from ..programs.judge import Judge, Metric
 from ..programs.state import PromptState
 from .document import Word
-from .judged import rows_of
 from .scores import metric_cell
 from .table import Table, table
 from .wording import prompt_changes

@@ -9,10 +9,11 @@ from typing import Any
 
 from ..cases import Case, Value
 from ..evaluation.rows import Row
+from ..keeping.proofs import rows_of
 from ..programs.answers.protocol import Answer
 from .document import Cases, Tone
 
-__all__ = ["KINDS", "SYSTEMS", "case_json", "paired_cases", "rows_of"]
+__all__ = ["KINDS", "SYSTEMS", "case_json", "paired_cases"]
 
 SYSTEMS = ("basic", "compiled")
 """Who answered in a proof."""
@@ -29,24 +30,6 @@ KINDS: tuple[tuple[str, Tone, str], ...] = (
     ("unlabelled", "open", "nobody labelled it"),
 )
 """All that can have become of a unit or a case; of what can not happen with a kind of answer, nothing is shown."""
-
-
-def rows_of(answer: Answer, proof: Sequence[Mapping[str, Any]], system: str) -> list[Row]:
-    """Return what ``basic`` or ``compiled`` said on the sealed test as rows of the evaluation."""
-
-    def values(data: Sequence[Any]) -> tuple[Value | None, ...]:
-        return tuple(None if one is None else answer.of_json(one) for one in data)
-
-    return [
-        Row(
-            id=row["case"],
-            group=row["group"],
-            gold=values(row["gold"]),
-            predicted=values(row[system]["values"]),
-            failed=row[system]["status"] == "failed",
-        )
-        for row in proof
-    ]
 
 
 def paired_cases(

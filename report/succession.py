@@ -7,8 +7,8 @@ from typing import Any
 
 from ..evaluation.contrasts import Contrast, contrast
 from ..keeping.artifacts import Artifact, Store
+from ..keeping.proofs import rows_of
 from ..programs.judge import Judge
-from .judged import rows_of
 
 __all__ = ["Succession", "against_before"]
 

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from ..evaluation.measured import objective_score
 from ..evaluation.rows import Row
+from ..keeping.proofs import rows_of
 from ..programs.judge import Judge
 from ..programs.votes import Sampling
-from .judged import rows_of
 
 __all__ = ["Cut", "Proof", "Sure", "calibration", "cuts", "drawn_fully", "thresholds"]
 

@@ -13,8 +13,9 @@ from typing import Literal
 from ..cases import Case, Values
 from ..errors import ModelError, UsageError
 from ..evaluation.drift import Drift
+from ..evaluation.rows import Row
 from ..keeping.loading import LoadedJudge
-from ..keeping.proofs import ProvenRow, other_conditions, proven_rows
+from ..keeping.proofs import other_conditions, proven_rows
 from ..programs.answers.protocol import Answer
 
 __all__ = ["Canary", "OnDrift", "canary_of"]
@@ -33,7 +34,7 @@ class Canary:
         tell: called with what was found, before the run goes on.
     """
 
-    rows: Sequence[tuple[Case, ProvenRow]]
+    rows: Sequence[tuple[Case, Row]]
     on_drift: OnDrift
     on_row: Callable[[], None] = lambda: None
     tell: Callable[[Drift], None] = lambda drift: None
@@ -63,13 +64,13 @@ class Canary:
         return found
 
 
-def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, ProvenRow], ...]:
+def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Row], ...]:
     """Return the rows of a judge's sealed test that are among some cases, in the order of their ids.
 
     Raises:
         UsageError: there is no proof, it was made under other conditions, or none of its rows is there.
     """
-    proven = {row.case: row for row in proven_rows(judge)}
+    proven = {row.id: row for row in proven_rows(judge)}
     if not proven or judge.artifact is None:
         raise UsageError(
             f"{judge.name} has no proof to compare with",
@@ -93,15 +94,15 @@ def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Pr
     return tuple((case, proven[name]) for name, case in found)
 
 
-def _compared(found: Drift, answer: Answer, then: ProvenRow, now: Values) -> Drift:
+def _compared(found: Drift, answer: Answer, then: Row, now: Values) -> Drift:
     return found.after(
-        other=then.said != now,
-        right=_right(answer, then, now) - _right(answer, then, then.said),
-        found=_found(answer, now) - _found(answer, then.said),
+        other=then.predicted != now,
+        right=_right(answer, then, now) - _right(answer, then, then.predicted),
+        found=_found(answer, now) - _found(answer, then.predicted),
     )
 
 
-def _right(answer: Answer, row: ProvenRow, said: Values) -> float:
+def _right(answer: Answer, row: Row, said: Values) -> float:
     pairs = zip(row.gold, said, strict=True)
     return sum(answer.credit(gold, value) for gold, value in pairs if gold is not None)
 
