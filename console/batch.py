@@ -7,18 +7,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
+from signal import SIGINT
 from typing import Any
 
 from ..arguments.batch import BatchOptions, CollectOptions, SubmitOptions
 from ..engines.batched import BatchEndpoint, batch_discount
-from ..errors import CheckpointError, StoppedError, UsageError
+from ..engines.models import key_of
+from ..errors import CheckpointError, StoppedError, UsageError, signal_name
 from ..jobs.estimate import free
 from ..keeping.loading import LoadedJudge
 from ..report.table import Table, table
+from ..runs.batch_service import BatchService
 from ..runs.batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches
 from ..runs.batching import BatchRun, Collected, opened
 from ..runs.runner import Plan
-from .common import Bar
+from .common import Bar, model_of
 from .printing import Result, remark
 from .run import foreseen, result_of, rows_of
 
@@ -33,10 +36,12 @@ def submit(options: SubmitOptions) -> Result:
         raise UsageError("the rows of batches are read again when they are collected", hint="name files")
     output = Path(options.output)
     check_no_batches(output, forget=options.fresh)
+    if output.is_file() and output.stat().st_size:
+        raise UsageError(f"{output} exists", hint="name another file; jurist run --resume continues this one")
     with opened(output, new=True) as store, Bar() as bar:
 
         def begin(plan: Plan) -> None:
-            share = batch_discount(run.judge.model)
+            share = batch_discount(run.judge.model.name)
             notes = [f"asked in batches, at {share:.0%} of that price"] if share < 1 else []
             seen = foreseen(run.judge, plan, settings.budget, yes=options.yes, notes=notes)
             store.tell({"price": share * max(part.prices[1] for part in seen.parts) if seen else 0.0})
@@ -48,7 +53,8 @@ def submit(options: SubmitOptions) -> Result:
         with _going_on(options.output):
             found = replace(run, settings=settings, on_begin=begin).submit({"options": asdict(options)})
     result = _result(options, run.judge, found)
-    return result if found.unsent else replace(result, code=0)
+    under_way = not (found.done or found.unsent or found.summary.stopped)
+    return replace(result, code=0) if under_way else result
 
 
 def status(options: BatchOptions) -> Result:
@@ -57,13 +63,11 @@ def status(options: BatchOptions) -> Result:
     if not folder.exists():
         raise CheckpointError(f"no batches of {options.output} are under way", hint=_BEGIN)
     with BatchStore(folder / "batches.sqlite") as store:
-        run = _run(store, _submitted(store), Bar())
-        now = [run.looked(batch) for batch in store.batches()]
-        waiting = store.flying
-    about = {"output": options.output, "judge": run.judge.name, "waiting": waiting}
+        service, waiting = _service(store, _submitted(store)), store.flying
+        now = [_now(service, batch) for batch in store.batches()]
     return Result(
-        data={**about, "batches": [_json(one) for one in now]},
-        body=[_table(now), f"{run.judge.name}: {waiting} requests wait for their replies"],
+        data={"output": options.output, "waiting": waiting, "batches": [_json(one) for one in now]},
+        body=[_table(now), f"{waiting} requests wait for their replies"],
     )
 
 
@@ -95,6 +99,7 @@ def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
 
     return BatchRun(
         store=store,
+        service=_service(store, options),
         judge=loaded,
         source=source,
         output=Path(options.output),
@@ -103,6 +108,19 @@ def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
         on_begin=begin,
         on_row=bar.step,
     )
+
+
+def _service(store: BatchStore, options: SubmitOptions) -> BatchService:
+    return BatchService(store, key_of(model_of(options, options.model, options.seed)), options.timeout)
+
+
+def _now(service: BatchService, batch: Batch) -> Batch:
+    """Return a batch as its provider says that it stands; nothing is taken of it."""
+    if batch.ended or not batch.id:
+        return batch
+    said = service.look(batch)
+    counts = said.request_counts
+    return replace(batch, status=said.status + (f" {counts.completed}/{counts.total}" if counts else ""))
 
 
 def _submitted(store: BatchStore) -> SubmitOptions:
@@ -128,9 +146,10 @@ def _going_on(output: str) -> Iterator[None]:
     """Say how batches go on, where a run would say how it does."""
     try:
         yield
-    except StoppedError as stop:
-        hint = f"jurist batch collect {output} goes on"
-        raise StoppedError(stop.message.partition(";")[0], hint=hint, signal=stop.signal) from stop
+    except (StoppedError, KeyboardInterrupt) as stop:
+        number = stop.signal if isinstance(stop, StoppedError) else SIGINT
+        why = f"stopped by {signal_name(number)}" if number else str(stop)
+        raise StoppedError(why, hint=f"jurist batch collect {output} goes on", signal=number) from None
 
 
 def _result(options: SubmitOptions, loaded: LoadedJudge, found: Collected) -> Result:
@@ -138,7 +157,7 @@ def _result(options: SubmitOptions, loaded: LoadedJudge, found: Collected) -> Re
         return result_of(options, loaded, found.summary)
     counts = found.summary.to_json()
     said = f"{loaded.name}: {counts['left']} of {counts['rows']} rows and {found.pending} requests wait"
-    notes = [f"jurist batch collect {options.output} goes on"]
+    notes = [f"jurist batch collect {options.output} goes on" if found.batches else "nothing was sent"]
     if found.summary.stopped:
         notes.insert(0, f"stopped: {found.summary.stopped}")
     if found.unsent:
@@ -153,7 +172,7 @@ def _result(options: SubmitOptions, loaded: LoadedJudge, found: Collected) -> Re
         },
         body=[_table(found.batches), said],
         notes=notes,
-        code=1,
+        code=1 if found.summary.signal is None else 128 + found.summary.signal,
     )
 
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache
 from typing import Any, Protocol
 
 from dspy.clients.errors import error_boundary
@@ -160,12 +160,7 @@ class BatchEndpoint(Endpoint):
 
     def _cost(self, request: Request, response: Response) -> float | None:
         cost = super()._cost(request, response)
-        return None if cost is None else cost * _discount(request.model)
-
-
-def batch_discount(model: Model) -> float:
-    """Return the price of a call in a batch, as a share of what it costs at once: 1 where none is known."""
-    return _discount(model.name)
+        return None if cost is None else cost * batch_discount(request.model)
 
 
 class _Written(BaseException):
@@ -184,8 +179,9 @@ class _Wire:
         yield self.reply
 
 
-@lru_cache
-def _discount(name: str) -> float:
+@cache
+def batch_discount(name: str) -> float:
+    """Return the price of a model's call in a batch, as a share of what it costs at once: 1 where none is known."""
     shipped_prices()
     provider, _, model = name.partition("/")
     info = model_info(provider, model) or {}

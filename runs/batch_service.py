@@ -40,20 +40,32 @@ class BatchService:
     def __init__(self, store: BatchStore, key: str | None, timeout: float) -> None:
         self._store, self._key, self._timeout = store, key, timeout
 
-    def send(self, batch: Batch, name: str) -> None:
-        """Upload the file of a batch and begin it; what was done of that before is not done again.
-
-        Args:
-            batch: the batch.
-            name: of its file, for people who look at the provider's page.
+    def look(self, batch: Batch) -> Any:
+        """Return what the provider says of a batch that has begun: the package's own object.
 
         Raises:
-            ModelError: the provider cannot be reached, or refuses it.
+            ModelError: the provider cannot be reached, or does not know it.
         """
+        with _told():
+            return _tried(lambda: self._client(batch).batches.retrieve(batch.id))
+
+    def advance(self, batch: Batch) -> str:
+        """Begin a batch, or keep what it has brought, if it has ended; return why it is not to be sent again by itself.
+
+        Raises:
+            ModelError: the provider cannot be reached, or refuses what it is sent.
+        """
+        if batch.id:
+            return self._take(batch)
+        self._send(batch)
+        return ""
+
+    def _send(self, batch: Batch) -> None:
+        """Upload the file of a batch and begin it; what was done of that before is not done again."""
         client, file = self._client(batch), batch.file
         with _told():
             if not file:
-                file = _tried(lambda: self._uploaded(client, batch, name))
+                file = _tried(lambda: self._uploaded(client, batch))
                 self._store.note(batch, file=file, status="uploaded")
             begun = self._begun(client, file) if batch.status == "sending" else None
             self._store.note(batch, status="sending")
@@ -61,42 +73,28 @@ class BatchService:
                 begun = _tried(lambda: self._begin(client, batch, file), lambda: self._begun(client, file))
             self._store.note(batch, id=begun.id, status=begun.status)
 
-    def look(self, batch: Batch) -> Any:
-        """Return what the provider says of a batch that was sent: the package's own object.
-
-        Raises:
-            ModelError: it cannot be reached, or does not know it.
-        """
-        with _told():
-            return _tried(lambda: self._client(batch).batches.retrieve(batch.id))
-
-    def take(self, batch: Batch) -> str:
-        """Ask how a batch stands; keep what it has brought, if it has ended. Return why it was refused, if it was.
-
-        Raises:
-            ModelError: the provider cannot be reached, or does not know the batch or its files.
-        """
+    def _take(self, batch: Batch) -> str:
         found = self.look(batch)
         if found.status not in ENDED:
             self._store.note(batch, status=found.status)
             return ""
-        refused = _refusal(found) if found.status == "failed" else ""
+        why = _refusal(found) if found.status in ("failed", "cancelled") else ""
         with _told(), tempfile.TemporaryFile() as kept:
             for file in filter(None, (found.output_file_id, found.error_file_id)):
                 _tried(lambda file=file: self._download(batch, file, kept))  # type: ignore[misc]
             kept.seek(0)
-            self._store.end(batch, found.status, kept, refused)
-        return refused
+            self._store.end(batch, found.status, kept, why)
+        return f"batch {batch.number} {found.status}: {why}" if why else ""
 
     def _client(self, batch: Batch) -> openai.OpenAI:
         # What begins a batch must not be repeated blindly, as the package would.
         return openai.OpenAI(api_key=self._key, base_url=batch.base, timeout=self._timeout, max_retries=0)
 
-    def _uploaded(self, client: openai.OpenAI, batch: Batch, name: str) -> str:
+    def _uploaded(self, client: openai.OpenAI, batch: Batch) -> str:
         with tempfile.TemporaryFile() as file:
             file.writelines(self._store.lines(batch))
             file.seek(0)
-            return client.files.create(file=(name, file), purpose="batch").id
+            return client.files.create(file=(f"jurist-{batch.number}.jsonl", file), purpose="batch").id
 
     def _begin(self, client: openai.OpenAI, batch: Batch, file: str) -> Any:
         endpoint: Any = batch.url

@@ -21,9 +21,10 @@ from dspy.utils.exceptions import LMError
 from ..engines.batched import Reply, Written
 from ..engines.failures import redact
 from ..errors import CheckpointError
+from ..keeping.locking import alone
 from .outputs import checkpoint_of
 
-__all__ = ["Batch", "BatchFiles", "BatchStore", "batches_of", "check_no_batches"]
+__all__ = ["Batch", "BatchFiles", "BatchStore", "batches_of", "check_no_batches", "only_process"]
 
 _TRIES = 4
 """Batches that may bring no reply to a request, before it has failed."""
@@ -89,11 +90,26 @@ def batches_of(output: Path) -> Path:
     return checkpoint_of(output) / "batches"
 
 
+@contextmanager
+def only_process(output: Path) -> Iterator[None]:
+    """Keep other processes off the batches of an output.
+
+    Raises:
+        CheckpointError: one works on them.
+    """
+    with alone(batches_of(output) / "batches") as free:
+        if not free:
+            said = f"another process is working on the batches of {output}"
+            raise CheckpointError(said, hint="wait until it has ended")
+        yield
+
+
 def check_no_batches(output: Path, *, forget: bool) -> None:
     """Refuse to ask at once what batches are asked, or forget these.
 
     Raises:
-        CheckpointError: batches of the output are under way, and are not to be forgotten.
+        CheckpointError: batches of the output are under way, and are not to be forgotten, or another process works on
+            them.
     """
     folder = batches_of(output)
     if folder.exists() and not forget:
@@ -102,7 +118,8 @@ def check_no_batches(output: Path, *, forget: bool) -> None:
             hint=f"jurist batch collect {output} gets what they bring; --fresh forgets them",
         )
     if folder.exists():
-        shutil.rmtree(folder)
+        with only_process(output):
+            shutil.rmtree(folder)
 
 
 class BatchStore:
@@ -221,6 +238,10 @@ class BatchStore:
         rows = self._all("SELECT * FROM batches ORDER BY number")
         return [Batch(**{**dict(row), "ended": bool(row["ended"])}) for row in rows]
 
+    def unended(self) -> list[Batch]:
+        """Return those of which something is still to come."""
+        return [batch for batch in self.batches() if not batch.ended]
+
     def lines(self, batch: Batch) -> Iterator[bytes]:
         """Return the lines of a batch's file."""
         asked = "SELECT custom_id, url, body FROM requests WHERE batch = ? ORDER BY rowid"
@@ -235,26 +256,26 @@ class BatchStore:
             *(file, id, status, batch.number),
         )
 
-    def end(self, batch: Batch, status: str, lines: Iterable[bytes], refused: str = "") -> None:
+    def end(self, batch: Batch, status: str, lines: Iterable[bytes], why: str = "") -> None:
         """Keep what a batch has brought, and set those of its requests free that have no reply.
 
         Args:
             batch: the batch.
             status: how it ended.
             lines: of its output and error files, in any order; what is no line, or about nothing asked, says nothing.
-            refused: why nothing of it was even tried: that counts for none of its requests.
+            why: what kept its requests from being tried, other than their time: that counts for none of them.
         """
         with self._together():
             self._do("UPDATE requests SET error = ? WHERE batch = ?", f"batch {status}", batch.number)
             for line in lines:
                 self._take(line)
-            tries = "tries" if refused else "tries + 1"
+            tries = "tries" if why else "tries + 1"
             freed = f"UPDATE requests SET tries = {tries}, batch = NULL WHERE batch = ? AND reply IS NULL"
             self._do(freed, batch.number)
             self._do("UPDATE requests SET batch = NULL WHERE batch = ?", batch.number)
             self._do(
                 "UPDATE batches SET status = ?, ended = 1, error = ? WHERE number = ?",
-                *(status, refused, batch.number),
+                *(status, why, batch.number),
             )
 
     def _take(self, line: bytes) -> None:

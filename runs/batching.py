@@ -12,19 +12,16 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..engines.batched import BatchEndpoint
 from ..engines.meter import Budget, PriorSpend
-from ..engines.models import key_of
 from ..errors import CheckpointError, ModelError, UsageError
 from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge
-from ..keeping.locking import alone
 from .batch_service import ENDED, BatchService
-from .batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches
+from .batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches, only_process
 from .runner import Plan, RunSettings, Summary, run_judge
 
 __all__ = ["BatchRun", "Collected", "opened"]
@@ -69,17 +66,13 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
     elif not folder.exists():
         raise CheckpointError(f"no batches of {output} are under way", hint="jurist batch submit begins them")
     try:
-        with alone(folder / "batches") as free:
-            if not free:
-                said = f"another process is working on the batches of {output}"
-                raise CheckpointError(said, hint="wait until it has ended")
-            with BatchStore(folder / "batches.sqlite") as store:
-                if new and store.batches():
-                    check_no_batches(output, forget=False)
-                try:
-                    yield store
-                finally:
-                    kept = bool(store.batches()) and not store.about.get("done")
+        with only_process(output), BatchStore(folder / "batches.sqlite") as store:
+            if new and store.batches():
+                check_no_batches(output, forget=False)
+            try:
+                yield store
+            finally:
+                kept = bool(store.batches()) and not store.about.get("done")
     finally:
         if not kept:
             shutil.rmtree(folder)
@@ -93,6 +86,7 @@ class BatchRun:
 
     Attributes:
         store: of the output's batches.
+        service: who they are sent to.
         judge: who is asked, of an OpenAI-compatible endpoint.
         source: the rows.
         output: the file.
@@ -103,6 +97,7 @@ class BatchRun:
     """
 
     store: BatchStore
+    service: BatchService
     judge: LoadedJudge
     source: Source
     output: Path
@@ -130,46 +125,25 @@ class BatchRun:
 
         Raises:
             CheckpointError: the judge is not the one whose batches these are.
-            ModelError: the provider cannot be reached, or has refused a batch, of which nothing is paid.
+            ModelError: the provider cannot be reached, or has refused a batch, or somebody has cancelled one.
         """
         if self.store.about["judge"] != self.judge.fingerprint():
             hint = "bring it back, or begin anew with jurist batch submit --fresh"
             raise CheckpointError(
                 f"{self.judge.name} is not what the batches of {self.output} were made with", hint=hint
             )
-        refused = list(filter(None, map(self._moved, self.store.batches())))
+        halted = list(filter(None, map(self.service.advance, self.store.unended())))
         summary, spent = self._pass(resume=True)
-        if refused:
-            hint = "nothing of it was paid; jurist batch collect sends its requests again"
-            raise ModelError(f"the provider has refused a batch: {refused[0]}", hint=hint)
+        if halted:
+            hint = "what it brought is kept; jurist batch collect sends the rest of its requests again"
+            raise ModelError(halted[0], hint=hint)
         return self._sent(summary, spent)
 
     @property
     def waiting(self) -> bool:
         """Whether batches are under way, and none has ended since it was looked at last."""
-        flying = [batch for batch in self.store.batches() if batch.id and not batch.ended]
-        return bool(flying) and all(self._service.look(batch).status not in ENDED for batch in flying)
-
-    def looked(self, batch: Batch) -> Batch:
-        """Return a batch as its provider says that it stands now; nothing is taken of it.
-
-        Raises:
-            ModelError: the provider cannot be reached, or does not know it.
-        """
-        if batch.ended or not batch.id:
-            return batch
-        now = self._service.look(batch)
-        done = f" {now.request_counts.completed}/{now.request_counts.total}" if now.request_counts else ""
-        return replace(batch, status=f"{now.status}{done}")
-
-    def _moved(self, batch: Batch) -> str:
-        """Send a batch that was not sent yet, or take what it has brought; return why it was refused, if it was."""
-        if batch.ended:
-            return ""
-        if batch.id:
-            return self._service.take(batch)
-        self._service.send(batch, f"{self.output.stem}-{batch.number}.jsonl")
-        return ""
+        under_way = self.store.unended()
+        return bool(under_way) and all(self.service.look(one).status not in ENDED for one in under_way)
 
     def _pass(self, *, resume: bool) -> tuple[Summary, PriorSpend]:
         """Judge the rows by what is there; return how far that came, and what all was spent so far."""
@@ -195,10 +169,12 @@ class BatchRun:
         )
 
     def _sent(self, summary: Summary, spent: PriorSpend) -> Collected:
-        unsent = 0 if summary.stopped else self.store.cut(self.files, self._room(spent))
-        for batch in self.store.batches():
-            if not batch.id:
-                self._moved(batch)
+        unsent = 0
+        if not summary.stopped:
+            unsent = self.store.cut(self.files, self._room(spent))
+            for batch in self.store.unended():
+                if not batch.id:
+                    self.service.advance(batch)
         found = Collected(
             summary=summary,
             batches=tuple(self.store.batches()),
@@ -219,7 +195,3 @@ class BatchRun:
             hint = "limit the calls with --max-calls instead"
             raise UsageError("--max-cost cannot be kept: the price is not known", hint=hint)
         return min(room, (limits.cost - spent.cost) // each - flying)
-
-    @cached_property
-    def _service(self) -> BatchService:
-        return BatchService(self.store, key_of(self.judge.model), self.judge.model.timeout)

@@ -18,6 +18,7 @@ from loopback import FAULTS, Fault, Loopback
 from sent import PREDICTORS, dspy_sends
 
 from jurist.engines.adapters import ADAPTERS, TypedRequest, adapter, typed_request
+from jurist.engines.batched import BatchEndpoint, Reply, Written
 from jurist.engines.direct import Direct
 from jurist.engines.failures import brief, fatal, retryable
 from jurist.engines.models import Endpoint, Model
@@ -51,6 +52,18 @@ def asked(endpoint: Endpoint, request: Request) -> Any:
     return replace(response, id=None, provider_data=None), cost
 
 
+class Nothing:
+    """Replies of batches, of which there are none."""
+
+    def wants(self, request: Written) -> bool:
+        return True
+
+    def reply(self, request: Written) -> Reply:
+        raise NotImplementedError
+
+    forget = reply
+
+
 def simple(**config: Any) -> Request:
     return Request(model="openai/m", system="s", messages=(Message.user("u"),), config=Config(**config))
 
@@ -71,11 +84,16 @@ def test_every_judge_adapter_and_structure_sends_the_same_bytes(data: st.DataObj
     request = dspy_sends(name, model, signature, [], inputs)
     assert request is not None
     with Loopback() as server:
-        ours, theirs = endpoints(server.url, structure=data.draw(st.sampled_from(STRUCTURES)))
+        structure = data.draw(st.sampled_from(STRUCTURES))
+        ours, theirs = endpoints(server.url, structure=structure)
         token = typed_request.set(TypedRequest(adapter=form, signature=signature, demos=[], inputs=inputs))
         try:
             for endpoint in (ours, theirs):
                 asyncio.run(endpoint.acomplete(request))
+            batched = BatchEndpoint(
+                Model(name="openai/m", api_base=server.url, structure=structure), Nothing()
+            )
+            assert batched.written(request).body == server.hits[0].raw
         finally:
             typed_request.reset(token)
         (first, second) = server.hits

@@ -29,6 +29,7 @@ class BatchServer(Loopback):
     Args:
         troubles: number of a batch, from 0 -> what goes wrong with it.
         breaks: requests, as ``POST /batches``, that are answered 500 the first time, after they were done.
+        done: called with each request after it was done, before it is answered.
         polls: how often a batch is looked at before it has ended.
         most: lines of a file; more are refused.
     """
@@ -41,8 +42,10 @@ class BatchServer(Loopback):
         breaks: tuple[str, ...] = (),
         polls: int = 0,
         most: int = 50_000,
+        done: Callable[[str], None] = lambda what: None,
     ) -> None:
         super().__init__(answers)
+        self.done = done
         self._server.RequestHandlerClass = _BatchHandler
         self.troubles, self.breaks, self.polls, self.most = troubles or {}, list(breaks), polls, most
         self.files: dict[str, bytes] = {}
@@ -193,6 +196,7 @@ class _BatchHandler(_Handler):
 
     def _done(self, what: str, said: Any) -> None:
         data = said if isinstance(said, bytes) else json.dumps(said).encode()
+        self._loop.done(what)
         if what in self._loop.breaks:
             self._loop.breaks.remove(what)
             self._send(500, b'{"error": {"message": "try again"}}')

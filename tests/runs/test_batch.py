@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import answer, field_of
 from pages import ROOT, run_page
-from small import Done, cli, read_jsonl, write_jsonl
+from small import Done, cli, read_jsonl, start, write_jsonl
 
 from jurist.engines.batched import Written
 from jurist.runs.batch_store import BatchFiles, BatchStore, batches_of
@@ -135,8 +135,8 @@ def test_a_line_that_never_is_answered_fails_in_the_end() -> None:
         submit(server)
         assert finished().code == 3
     lines = read_jsonl(Path("b.jsonl"))
-    assert [line["status"] for line in lines] == ["failed"] + ["verdict"] * 9
-    assert "4 batches brought no answer" in lines[0]["error"]
+    assert Counter(line["status"] for line in lines) == {"failed": 1, "verdict": 9}
+    assert sum("4 batches brought no answer" in line["error"] for line in lines) == 1
     assert [len(server.files[one["input_file_id"]].splitlines()) for one in server.batches.values()] == [
         *(10, 4, 2, 1)
     ]
@@ -149,7 +149,7 @@ def test_a_batch_that_fails_validation_is_said_and_sent_anew() -> None:
         done = collect()
         assert done.code == 1
         assert "too many tokens enqueued" in done.err
-        assert "nothing of it was paid" in done.err
+        assert "batch 1 failed: line 1: you have" in done.err
         assert len(server.batches) == 1
         assert finished().code == 0
         assert read_jsonl(Path("b.jsonl")) == run(server)
@@ -202,6 +202,41 @@ def test_killed_at_any_record_nothing_is_paid_twice(
     assert len(server.bodies) == ROWS
 
 
+@heavy
+def test_killed_processes_begin_no_second_batch() -> None:
+    rows()
+    moments, running = ["POST /files", "POST /batches", "GET /batch", "GET /content"], list[Any]()
+
+    def done(what: str) -> None:
+        if what in moments[:1]:
+            moments.pop(0)
+            running[-1].kill()
+
+    with BatchServer(done=done, troubles={0: "missing"}) as server:
+        where = ("--model", "openai/m", "--api-base", server.url)
+        told: tuple[object, ...] = (
+            "submit",
+            "fect:basic",
+            "--input",
+            "rows.jsonl",
+            "--output",
+            "b.jsonl",
+            *where,
+        )
+        for _ in range(5):  # begun but not heard of, it is looked for first, and taken by the next one
+            running.append(process := start("batch", *told, cwd=Path()))
+            process.communicate(timeout=300)
+            told = ("collect", "b.jsonl")
+        assert not moments
+        assert finished().code == 0
+        assert read_jsonl(Path("b.jsonl")) == run(server)
+    assert [len(server.files[one["input_file_id"]].splitlines()) for one in server.batches.values()] == [
+        10,
+        4,
+    ]
+    assert len(server.bodies) == ROWS
+
+
 STAGED = """
 import dspy
 import jurist
@@ -251,7 +286,8 @@ def test_each_step_of_a_judge_is_a_batch(kind: dict[str, str]) -> None:
         assert (first.code, first.json["left"], first.json["pending"]) == (1, ROWS, ROWS)
         second = collect("--json")
         assert (second.code, second.json["left"], second.json["verdict"]) == (1, 4, 6)
-        assert [line["id"] for line in read_jsonl(Path("b.jsonl"))] == ["r1", "r2", "r4", "r5", "r7", "r8"]
+        early = [int(line["id"][1:]) for line in read_jsonl(Path("b.jsonl"))]
+        assert (len(early), early) == (6, sorted(early))
         assert collect().code == 0
         at_once = run(server, judge="staged.py:judge:basic")
     assert without_usage(read_jsonl(Path("b.jsonl"))) == without_usage(at_once)
