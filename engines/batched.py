@@ -20,8 +20,11 @@ from dspy.clients.model_metadata import model_info, rate
 from dspy.lm15 import LMRouter, Request, Response
 
 from ..errors import AnswerPending, UsageError
+from .conversion import content_of
 from .draws import current_draw
+from .journal import request_key
 from .models import Endpoint, Model, shipped_prices
+from .structure import Terms
 
 __all__ = ["BatchEndpoint", "Replies", "Written", "batch_discount"]
 
@@ -35,7 +38,8 @@ class Written:
         path: below it, as ``/chat/completions``.
         model: as the server knows it.
         body: JSON, on one line.
-        sample: which draw it is: equal bodies of two samples are two requests.
+        terms: what was known of the endpoint when it was written; see :class:`~jurist.engines.structure.Terms`.
+        key: what tells it from every other request, whatever was known, as hexadecimal digits.
         case: id of the case for which it was first sent.
     """
 
@@ -43,13 +47,9 @@ class Written:
     path: str
     model: str
     body: bytes
-    sample: int
+    terms: str
+    key: str
     case: str
-
-    @property
-    def key(self) -> str:
-        """What tells it from every other request, as hexadecimal digits."""
-        return hashlib.sha256(f"{self.sample} {self.path}\n".encode() + self.body).hexdigest()
 
     @property
     def custom_id(self) -> str:
@@ -59,9 +59,10 @@ class Written:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What came back for a request: HTTP status, and body."""
+    """What came back for a request: HTTP status and body, and what was known of the endpoint when it was written."""
 
     status: int
+    terms: str
     body: bytes = field(repr=False)
     reason: str = ""
     headers: tuple[tuple[str, str], ...] = ()
@@ -88,7 +89,15 @@ class Replies(Protocol):
         ...
 
     def forget(self, request: Written) -> None:
-        """Let a request wait anew: its reply was of no use."""
+        """Let a request wait anew, as it is written now: its reply was of no use."""
+        ...
+
+    def terms(self, model: str) -> str:
+        """Return what is known of an endpoint's model; empty if nothing is."""
+        ...
+
+    def learned(self, model: str, terms: str) -> None:
+        """Keep what is known of it, for what is written from now on, also by another process."""
         ...
 
 
@@ -113,6 +122,9 @@ class BatchEndpoint(Endpoint):
         self._replies, self._used = replies, set[str]()
         self._wire, self._lock = _Wire(), threading.Lock()
         self._client = self._direct.client(LMRouter, self._wire)
+        if known := replies.terms(self._direct.name):
+            self._terms = self._terms.as_of(known)
+        self._written_with = dict[str, Terms]()
 
     def check(self, request: Request) -> None:
         """Refuse a request that is certainly too long, and one whose reply is not there yet."""
@@ -126,11 +138,20 @@ class BatchEndpoint(Endpoint):
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Return the response that a batch has brought, and its cost."""
-        written, sent = self.written(request), self._terms.apply(request)
+        written = self.written(request)
         self._used.add(written.key)
-        with self._in_time(sent):
-            response = self._carried(sent, self._replies.reply(written))
-        return self._priced(sent, response)
+        reply = self._replies.reply(written)
+        if reply.terms not in self._written_with:
+            self._written_with[reply.terms] = self._terms.as_of(reply.terms)
+        sent = self._written_with[reply.terms].apply(request)
+        known = self._terms.known
+        try:
+            with self._in_time(sent):
+                response = self._carried(sent, reply)
+            return self._priced(sent, response)
+        finally:
+            if self._terms.known != known:
+                self._replies.learned(self._direct.name, self._terms.known)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Do the same: nothing is waited for."""
@@ -148,7 +169,8 @@ class BatchEndpoint(Endpoint):
             path=sent.url.removeprefix(base),
             model=self._direct.name,
             body=sent.body,
-            sample=request.config.seed or 0,
+            terms=self._terms.known,
+            key=hashlib.sha256(f"{base} {request_key(content_of(request))}".encode()).hexdigest(),
             case=current_draw.get().case,
         )
 

@@ -6,6 +6,8 @@ said once, and left out of every later request of the job. The prompt stays the 
 
 from __future__ import annotations
 
+import copy
+import json
 import logging
 from dataclasses import replace
 from typing import Any, Final, Literal
@@ -85,6 +87,18 @@ class Terms:
         self._both_limits, self._limited = foreign, True
         self._with_default = list[Config]()
         self._config = Kept(self._changed)
+
+    @property
+    def known(self) -> str:
+        """What refusals and replies have shown so far, as JSON."""
+        return json.dumps([self._forms, sorted(self._refused), self._both_limits, self._limited])
+
+    def as_of(self, known: str) -> Terms:
+        """Return these terms as they were, or will be, when that is known: for what is sent now and answered later."""
+        other = copy.copy(self)
+        forms, refused, other._both_limits, other._limited = json.loads(known)
+        other._forms, other._refused, other._config = tuple(forms), set(refused), Kept(other._changed)
+        return other
 
     def apply(self, request: Request) -> Request:
         """Return a request as this endpoint takes it, without the seed, which is the number of a sample and ours.

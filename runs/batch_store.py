@@ -37,8 +37,9 @@ CREATE TABLE IF NOT EXISTS batches (
     ended INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE IF NOT EXISTS requests (
-    key TEXT PRIMARY KEY, custom_id TEXT UNIQUE, base TEXT, url TEXT, model TEXT, body BLOB, round INTEGER,
-    batch INTEGER, tries INTEGER NOT NULL DEFAULT 0, status INTEGER, reply BLOB, error TEXT NOT NULL DEFAULT ''
+    key TEXT PRIMARY KEY, custom_id TEXT UNIQUE, base TEXT, url TEXT, model TEXT, body BLOB, terms TEXT,
+    round INTEGER, batch INTEGER, tries INTEGER NOT NULL DEFAULT 0, status INTEGER, reply BLOB,
+    error TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS of_batch ON requests (batch);
 """
@@ -165,20 +166,16 @@ class BatchStore:
 
     def wants(self, request: Written) -> bool:
         """Take note that a request is asked for; return whether it still waits for its reply."""
-        asked = (
-            request.key,
-            request.custom_id,
-            request.base,
-            _URL + request.path,
-            request.model,
-            request.body,
-        )
+        told = (request.key, request.custom_id, request.base, _URL + request.path, request.model)
         (row,) = self._all(
-            "INSERT INTO requests (key, custom_id, base, url, model, body, round) "
-            "VALUES (?, ?, ?, ?, ?, ?, (SELECT value FROM about WHERE name = 'round')) "
-            f"ON CONFLICT (key) DO UPDATE SET round = excluded.round RETURNING {_WAITS}",
-            *asked,
+            "INSERT INTO requests (key, custom_id, base, url, model, body, terms, round) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT value FROM about WHERE name = 'round')) "
+            f"ON CONFLICT (key) DO UPDATE SET round = excluded.round RETURNING {_WAITS}, batch IS NULL",
+            *(*told, request.body, request.terms),
         )
+        if all(row):  # it is sent as it is written now
+            again = "UPDATE requests SET body = ?, terms = ? WHERE key = ?"
+            self._do(again, request.body, request.terms, request.key)
         return bool(row[0])
 
     def reply(self, request: Written) -> Reply:
@@ -187,18 +184,23 @@ class BatchStore:
         Raises:
             LMError: several batches have brought none.
         """
-        asked = "SELECT status, reply, error FROM requests WHERE key = ?"
-        ((status, reply, error),) = self._all(asked, request.key)
+        asked = "SELECT status, terms, reply, error FROM requests WHERE key = ?"
+        ((status, terms, reply, error),) = self._all(asked, request.key)
         if reply is None:
             raise LMError(f"{_TRIES} batches brought no answer: {error}")
-        return Reply(status=status, body=reply)
+        return Reply(status=status, terms=terms, body=reply)
 
     def forget(self, request: Written) -> None:
-        """Let a request wait anew: its reply was of no use."""
-        self._do(
-            "UPDATE requests SET reply = NULL, tries = tries + 1, error = 'the reply was empty' WHERE key = ?",
-            request.key,
-        )
+        """Let a request wait anew, as it is written now: its reply was of no use."""
+        self._do("UPDATE requests SET reply = NULL WHERE key = ?", request.key)
+
+    def terms(self, model: str) -> str:
+        """Return what is known of an endpoint's model; empty if nothing is."""
+        return str(self.about.get(f"terms of {model}", ""))
+
+    def learned(self, model: str, terms: str) -> None:
+        """Keep what is known of it, for what is written from now on, also by another process."""
+        self.tell({f"terms of {model}": terms})
 
     def cut(self, files: BatchFiles, most: float) -> int:
         """Put what waits and is in no batch into new ones, ``most`` requests in all; return how many are left."""

@@ -61,7 +61,10 @@ class Nothing:
     def reply(self, request: Written) -> Reply:
         raise NotImplementedError
 
-    forget = reply
+    def terms(self, model: str) -> str:
+        return ""
+
+    forget = learned = reply
 
 
 def simple(**config: Any) -> Request:

@@ -14,7 +14,7 @@ from loopback import Loopback, _Handler, answer
 __all__ = ["BatchServer", "Trouble"]
 
 Trouble = Literal[
-    "expired", "failed", "missing", "doubled", "garbage", "broken", "refused", "empty", "limited"
+    "expired", "failed", "missing", "doubled", "garbage", "broken", "refused", "empty", "limited", "thought"
 ]
 """What goes wrong with a batch.
 
@@ -28,6 +28,7 @@ class BatchServer(Loopback):
 
     Args:
         troubles: number of a batch, from 0 -> what goes wrong with it.
+        refuses: as there, at once or in batches.
         breaks: requests, as ``POST /batches``, that are answered 500 the first time, after they were done.
         done: called with each request after it was done, before it is answered.
         polls: how often a batch is looked at before it has ended.
@@ -39,12 +40,13 @@ class BatchServer(Loopback):
         answers: Callable[[list[dict[str, Any]]], str] = answer,
         *,
         troubles: Mapping[int, Trouble] | None = None,
+        refuses: Callable[[dict[str, Any]], str] = lambda body: "",
         breaks: tuple[str, ...] = (),
         polls: int = 0,
         most: int = 50_000,
         done: Callable[[str], None] = lambda what: None,
     ) -> None:
-        super().__init__(answers)
+        super().__init__(answers, refuses=refuses)
         self.done = done
         self._server.RequestHandlerClass = _BatchHandler
         self.troubles, self.breaks, self.polls, self.most = troubles or {}, list(breaks), polls, most
@@ -121,14 +123,18 @@ class BatchServer(Loopback):
         if bad == "expired":
             error = {"code": "batch_expired", "message": "This request could not be executed before expiry"}
             errors.append(_said(told["custom_id"], None, None, error))
-        elif bad in ("broken", "limited", "refused"):
-            status = {"broken": 500, "limited": 429, "refused": 400}[bad]
-            body = {"error": {"message": f"no: {status}", "type": "error", "code": None}}
+        elif bad in ("broken", "limited", "refused") or self.refuses(told["body"]):
+            status = {"broken": 500, "limited": 429}.get(str(bad), 400)
+            said = self.refuses(told["body"]) or f"no: {status}"
+            body = {"error": {"message": said, "type": "invalid_request_error", "code": None}}
             errors.append(_said(told["custom_id"], status, body, None))
         else:
             self.bodies.append(line[line.index(b'"body": ') + 8 : -1])
-            text = "" if bad == "empty" else self.answers(told["body"]["messages"])
-            output.append(_said(told["custom_id"], 200, _completion(told["body"]["model"], text), None))
+            text = "" if bad in ("empty", "thought") else self.answers(told["body"]["messages"])
+            whole = _completion(told["body"]["model"], text)
+            if bad == "thought":
+                whole["choices"][0]["finish_reason"] = "length"
+            output.append(_said(told["custom_id"], 200, whole, None))
             if bad == "doubled":
                 other = _completion(told["body"]["model"], "[[ ## factual ## ]]\nmaybe")
                 output.insert(

@@ -104,16 +104,29 @@ def test_what_comes_back_wrong_is_sent_again_alone(trouble: Trouble) -> None:
         lines = read_jsonl(Path("b.jsonl"))
         paid = len(server.bodies)
         expected = run(server)
-    again = {"expired": 9, "missing": 4, "broken": 4, "limited": 4, "empty": 4}.get(trouble, 0)
+    again = {"expired": 9, "missing": 4, "broken": 4, "limited": 4, "empty": 4, "thought": 4}.get(trouble, 0)
     assert len(server.batches) == 1 + bool(again)
     if again:
         assert len(server.files["file-0"].splitlines()) == ROWS
         second = server.files[server.batches["batch-1"]["input_file_id"]].splitlines()
         assert len(second) == again
-    assert paid == ROWS + (again if trouble == "empty" else 0), "what was answered is not asked again"
-    if trouble == "empty":  # those rows took two calls
+    billed = trouble in ("empty", "thought")
+    assert paid == ROWS + again * billed, "what was answered is not asked again"
+    if billed:  # those rows took two calls
         lines, expected = without_usage(lines), without_usage(expected)
     assert lines == expected
+
+
+@heavy
+def test_what_an_endpoint_does_not_take_is_left_out_of_the_next_batch() -> None:
+    rows()
+    told = "Unsupported parameter: 'temperature'"
+    with BatchServer(refuses=lambda body: told if "temperature" in body else "") as server:
+        submit(server, "--samples", 2, "--temperature", "0.5")
+        assert collect("--json").json["pending"] == 2 * ROWS
+        assert collect().code == 0
+        assert read_jsonl(Path("b.jsonl"))[0]["drawn"] == 2
+    assert (len(server.batches), len(server.bodies)) == (2, 2 * ROWS)
 
 
 @heavy
@@ -436,7 +449,7 @@ def test_every_request_is_in_one_file_and_no_file_is_too_large(
             for number, length in enumerate(sizes):
                 body = json.dumps({"text": "x" * length}).encode()
                 told = {"base": "http://h/v1", "path": "/chat/completions", "model": f"m{number % 2}"}
-                assert store.wants(Written(**told, body=body, sample=number, case="c"))
+                assert store.wants(Written(**told, body=body, terms="", key=f"{number:024}", case="c"))
         left = store.cut(BatchFiles(requests=requests, size=size), most)
         files = [list(store.lines(batch)) for batch in store.batches()]
         assert store.pending == len(sizes)
