@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import AskedOptions, Form, RowOptions, name, share
+from .groups import AskedOptions, Form, RowOptions, name, share, whole
 from .options import flag, option, positional
 
 __all__ = ["JOIN", "RUN", "JoinOptions", "JudgedRows", "RunOptions"]
@@ -104,6 +104,15 @@ class RunOptions(JudgedRows):
         "warn",
         choices=("warn", "stop"),
         help="what the canary does where drift is shown: say so (default), or end the run before its rows are asked",
+    )
+    engine: Literal["local", "ray"] = option(
+        "--engine",
+        "local",
+        choices=("local", "ray"),
+        help="where rows are judged: in this process (default), or on the workers of a Ray cluster, in shards",
+    )
+    workers: int | None = option(
+        "--workers", type=whole, metavar="N", help="workers on Ray (default: one for each CPU of the cluster)"
     )
     resume: bool = flag(
         "--resume", exclusive="unfinished", help="continue the output file; failed rows are asked again"

@@ -24,9 +24,10 @@ from ..runs.runner import Plan, RunSettings, Summary, run_judge
 from ..runs.shards import WHOLE, Shard
 from .approving import Bill, agree, approve
 from .common import Bar, budget_of, gold_of, gold_source, loaded_of, mapping_of, store_of
+from .on_ray import run_on_ray
 from .printing import Result, remark
 
-__all__ = ["foreseen", "result_of", "rows_of", "run"]
+__all__ = ["foreseen", "judge_shard", "result_of", "rows_of", "run"]
 
 
 def run(options: RunOptions) -> Result:
@@ -43,14 +44,9 @@ def run(options: RunOptions) -> Result:
         )
     if not options.canary and (options.canary_gold or options.on_drift == "stop"):
         raise UsageError("--canary-gold and --on-drift say what a canary is and does", hint="add --canary")
-    loaded, source, settings = rows_of(options)
-    settings = replace(
-        settings,
-        resume=options.resume,
-        retry_failed=options.retry_failed,
-        fresh=options.fresh,
-        shard=Shard(*options.shard) if options.shard else WHOLE,
-    )
+    if options.workers is not None and options.engine != "ray":
+        raise UsageError("--workers are those of a cluster", hint="add --engine ray")
+    loaded, source, settings = _started(options)
     with Bar() as bar:
         if options.canary:
             settings = replace(settings, canary=_canary(options, loaded, bar.step))
@@ -63,15 +59,33 @@ def run(options: RunOptions) -> Result:
             total = None if plan.rows is None else plan.rows + len(plan.canary)
             bar.begin(f"judging with {loaded.name}", total, done)
 
-        summary = run_judge(
-            loaded,
-            source,
-            sys.stdout if options.output == "-" else Path(options.output),
-            settings=settings,
-            on_begin=begin,
-            on_row=bar.step,
-        )
+        if options.engine == "ray":
+            summary = run_on_ray(options, loaded.judge, judge_shard, begin, bar.step)
+        else:
+            output = sys.stdout if options.output == "-" else Path(options.output)
+            summary = run_judge(loaded, source, output, settings=settings, on_begin=begin, on_row=bar.step)
     return result_of(options, loaded, summary)
+
+
+def judge_shard(
+    options: RunOptions, before: Path, on_begin: Callable[[Plan], None], on_row: Callable[[], None]
+) -> Summary:
+    """Judge the rows of one shard, on a worker; the lines of ``before`` are known."""
+    loaded, source, settings = _started(options)
+    settings, output = replace(settings, before=before), Path(options.output)
+    return run_judge(loaded, source, output, settings=settings, on_begin=on_begin, on_row=on_row)
+
+
+def _started(options: RunOptions) -> tuple[LoadedJudge, Source, RunSettings]:
+    loaded, source, settings = rows_of(options)
+    settings = replace(
+        settings,
+        resume=options.resume,
+        retry_failed=options.retry_failed,
+        fresh=options.fresh,
+        shard=Shard(*options.shard) if options.shard else WHOLE,
+    )
+    return loaded, source, settings
 
 
 def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:

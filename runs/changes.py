@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 __all__ = ["Changes", "Named", "changes_of"]
 
 _NAMED = 5  # rows that are named of each kind
+_KINDS = ("changed", "added", "removed", "moved")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +18,13 @@ class Named:
 
     count: int = 0
     rows: tuple[int, ...] = ()
+
+    @classmethod
+    def merged(cls, shards: Iterable[Named]) -> Named:
+        """Return the rows of several together."""
+        shards = list(shards)
+        rows = sorted(row for one in shards for row in one.rows)
+        return cls(count=sum(one.count for one in shards), rows=tuple(rows[:_NAMED]))
 
     @property
     def words(self) -> str:
@@ -40,6 +49,11 @@ class Changes:
     removed: Named = Named()
     moved: Named = Named()
 
+    @classmethod
+    def merged(cls, shards: Sequence[Changes]) -> Changes:
+        """Return the changes of several together."""
+        return cls(**{name: Named.merged(getattr(one, name) for one in shards) for name in _KINDS})
+
     @property
     def words(self) -> tuple[str, ...]:
         """Return what there is to say."""
@@ -57,7 +71,7 @@ class Changes:
 
     def to_json(self) -> dict[str, int]:
         """Return the counts."""
-        return {name: getattr(self, name).count for name in ("changed", "added", "removed", "moved")}
+        return {name: getattr(self, name).count for name in _KINDS}
 
 
 def changes_of(data: sqlite3.Connection, *, whole_before: bool) -> Changes:

@@ -10,7 +10,7 @@ from ..errors import CheckpointError, UsageError, why
 from ..keeping.locking import alone
 from .formats import check_name
 
-__all__ = ["checkpoint_of", "claimed"]
+__all__ = ["checkpoint_of", "claimed", "shards_of"]
 
 
 def checkpoint_of(output: Path) -> Path:
@@ -18,24 +18,35 @@ def checkpoint_of(output: Path) -> Path:
     return output.with_name(f".{output.name}.jurist")
 
 
+def shards_of(output: Path) -> Path:
+    """Return the folder beside an output that holds the shards of an unfinished run on several workers."""
+    return output.with_name(f".{output.name}.shards")
+
+
 @contextmanager
-def claimed(output: Path, sources: Sequence[str], *, going_on: bool) -> Iterator[None]:
+def claimed(
+    output: Path, sources: Sequence[str], *, going_on: bool, rival: Path | None = None
+) -> Iterator[None]:
     """Hold an output during a block, from before it is read until the last line is written.
 
     Args:
         output: the file, or a device or pipe.
         sources: where the rows come from.
         going_on: whether what the output has is continued.
+        rival: what a run leaves that was begun in another way; default: one on several workers.
 
     Raises:
         UsageError: it cannot be used; also for what the operating system says within the block.
-        CheckpointError: another process is writing it.
+        CheckpointError: another process is writing it, or an unfinished run of it was begun in another way.
     """
     check_name(output)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with _alone(output):
             _check_free(output, sources, going_on=going_on)
+            if (other := rival or shards_of(output)).exists():
+                hint = "go on as it was begun, with --engine ray or without, and --resume"
+                raise CheckpointError(f"an unfinished run of {output} is kept in {other}", hint=hint)
             yield
     except OSError as error:
         hint = "name a file that can be written, or make room and add --resume"

@@ -57,6 +57,7 @@ class RunSettings:
         shard: which rows of the input are judged; default: all.
         collecting: answers come in batches: a row without its own is left, and ``resume`` leaves failed ones so.
         canary: what is asked before them, to see whether the model drifted; ``None`` for nothing.
+        before: an output whose lines are known, besides those of the own one.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -70,6 +71,7 @@ class RunSettings:
     shard: Shard = WHOLE
     collecting: bool = False
     canary: Canary | None = None
+    before: Path | None = None
 
     @property
     def going_on(self) -> bool:
@@ -178,8 +180,9 @@ def _paid(
             RunState(job.checkpoint.folder / "rows.sqlite" if job.checkpoint else None)
         )
         rejects = stack.enter_context(Rejects(rejected))
-        if work.output is not None and work.output.is_file():
-            state.load(_lines_of_before(work.output, work.stamp))
+        for known in (work.output, settings.before):
+            if known is not None and known.is_file():
+                state.load(_lines_of_before(known, work.stamp, settings.shard))
         survey = Survey(source=source, rejects=rejects, on_bad_row=settings.on_bad_row, shard=settings.shard)
         plan = _planned(survey, state, job, settings)
         on_begin(plan)
@@ -204,7 +207,7 @@ def _paid(
     raise AssertionError("nothing above suppresses an exception")
 
 
-def _lines_of_before(output: Path, stamp: Mapping[str, Any]) -> Iterator[tuple[Seen, Known]]:
+def _lines_of_before(output: Path, stamp: Mapping[str, Any], shard: Shard) -> Iterator[tuple[Seen, Known]]:
     hint = "name another output file"
     try:
         for number, line in lines_in(output):
@@ -216,7 +219,8 @@ def _lines_of_before(output: Path, stamp: Mapping[str, Any]) -> Iterator[tuple[S
                 found = known_of(line)
             except (AttributeError, ValueError, KeyError, TypeError) as error:
                 raise CheckpointError(f"{output}:{number}: not a line of a run", hint=hint) from error
-            yield found
+            if shard.has(found[0][2]):
+                yield found
     except GoldError as error:
         raise CheckpointError(error.message, hint=hint) from error
 

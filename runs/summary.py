@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +14,13 @@ from .changes import Changes
 from .lines import values_said
 from .state import Known
 
-__all__ = ["Counts", "Summary"]
+__all__ = ["Counts", "Summary", "merged"]
 
 _SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "duplicated")
+_COUNTS = (
+    *("rows", "resumed", "beside", "rejected", "equal", "abstained_before"),
+    *("saved_calls", "votes", "several", *_SUMMED),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +39,8 @@ class Summary:
         resumed: rows that an earlier run had done.
         abstained_before: those of them that abstained.
         verdicts: rows by status.
-        totals: what the rows' answers add up to, as JSON values: of closed labels, ``positive`` rows.
+        answers: sums over the rows' answers, as their kind adds them up.
+        totals: what these come to, as JSON values: of closed labels, ``positive`` rows.
         total_words: the same for people.
         inconsistent: samples whose answer contradicted itself, whatever was made of them.
         drawn: samples that were asked.
@@ -65,6 +70,7 @@ class Summary:
     equal: int = 0
     abstained_before: int = 0
     verdicts: Mapping[str, int]
+    answers: Mapping[str, float] = field(default_factory=dict)
     totals: Mapping[str, Any] = field(default_factory=dict)
     total_words: tuple[str, ...] = ()
     inconsistent: int = 0
@@ -219,7 +225,37 @@ class Counts:
             verdicts=dict(self._status),
             saved_calls=sums["saved"] * self._judge.calls,
             agreeing=self._agreements,
-            totals=self._judge.answer.totals(self._answers),
-            total_words=self._judge.answer.total_words(self._answers),
+            **_told(self._judge, self._answers),
             **sums,
         )
+
+
+def merged(judge: Judge, shards: Sequence[Summary]) -> Summary:
+    """Return how a run ended whose shards ended so."""
+    counts: dict[str, Any] = {name: sum(getattr(one, name) for one in shards) for name in _COUNTS}
+    stops = [one for one in shards if one.stopped]
+    return Summary(
+        unread=any(one.unread for one in shards),
+        rejects="".join(one.rejects for one in shards),  # the first has them all
+        left_out=(),
+        changes=Changes.merged([one.changes for one in shards]),
+        verdicts=_sum(one.verdicts for one in shards),
+        agreeing=(sum(one.agreeing[0] for one in shards), sum(one.agreeing[1] for one in shards)),
+        stopped=stops[0].stopped if stops else "",
+        signal=stops[0].signal if stops else None,
+        spend={name: round(value, 6) for name, value in _sum(one.spend for one in shards).items()},
+        **_told(judge, _sum(one.answers for one in shards)),
+        **counts,
+    )
+
+
+def _told(judge: Judge, answers: Mapping[str, Any]) -> dict[str, Any]:
+    totals, words = judge.answer.totals(answers), judge.answer.total_words(answers)
+    return {"answers": dict(answers), "totals": totals, "total_words": words}
+
+
+def _sum(counts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(total)

@@ -35,8 +35,7 @@ def test_every_case_is_judged_by_exactly_one_shard(inputs: dict[str, str], of: i
     assert sum(Shard(number, of).has(case_id(inputs)) for number in range(1, of + 1)) == 1
 
 
-@pytest.mark.parametrize("of", [1, 3, 40])
-@pytest.mark.parametrize("output", ["o.jsonl", "o.csv", "o.parquet"])
+@pytest.mark.parametrize(("of", "output"), [(16, "o.jsonl"), (3, "o.csv"), (1, "o.parquet")])
 def test_joined_shards_are_the_output_of_one_run(of: int, output: str) -> None:
     rows = new_rows([*range(12), 3, 5])
     rows[7]["late"] = "a column that other shards do not have"
