@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..evaluation.scores import sign_of
 from ..keeping.artifacts import Artifact, Store
 from ..optimizers.naming import candidate_names
 from ..report.differing import Side, prompt_difference
-from ..report.history import Curve, basic_state, chosen_candidate, curve
+from ..report.history import Curve, basic_state, chosen_candidate, curve, metric_of
 from ..report.plotting import draw
 from ..report.table import Table, table
 from .printing import Part
@@ -22,6 +23,7 @@ _WIDE, _HIGH = 64, 10
 def history_table(artifact: Artifact) -> Table:
     """Return one row a candidate; the chosen one is marked."""
     chosen, names = chosen_candidate(artifact), artifact_names(artifact)
+    sign = sign_of(metric_of(artifact))
     rows = [
         [
             row["step"],
@@ -30,10 +32,10 @@ def history_table(artifact: Artifact) -> Table:
             names.get(row["parent"] or "", "-"),
             one_line(str(row["source"])),
             row["calls"],
-            _value(row["train"]),
-            _value(row["dev"]),
+            _value(row["train"], sign),
+            _value(row["dev"], sign),
             "-" if row.get("gain") is None else f"{row['gain']:+.3f}",
-            f"{row['estimate']['value']:.3f} ± {row['estimate']['error']:.3f}"
+            f"{sign * row['estimate']['value']:.3f} ± {row['estimate']['error']:.3f}"
             if row.get("estimate")
             else "-",
         ]
@@ -68,8 +70,8 @@ def history_json(artifact: Artifact) -> list[dict[str, Any]]:
     ]
 
 
-def _value(part: Mapping[str, float | None]) -> str:
-    return "-" if part["value"] is None else f"{part['value']:.3f} on {part['cases']}"
+def _value(part: Mapping[str, float | None], sign: float) -> str:
+    return "-" if part["value"] is None else f"{sign * part['value']:.3f} on {part['cases']}"
 
 
 def chart(found: Curve) -> Iterator[str]:
@@ -127,7 +129,7 @@ def prompt_diff(artifact: Artifact, store: Store) -> str:
     return prompt_difference(basic, Side(name=artifact.ref, state=artifact.state))
 
 
-def pareto_parts(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> list[Part]:
+def pareto_parts(ref: str, front: Sequence[Mapping[str, Any]], chosen: str, metric: str) -> list[Part]:
     """Return the candidates that no other beats in score on dev and in cost, the cheapest first.
 
     Without any, one line that says why.
@@ -136,6 +138,7 @@ def pareto_parts(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> l
         ref: the artifact, for the command in the title.
         front: the card's ``pareto``.
         chosen: the candidate that became the artifact; a star marks it, and a line says so if it is not there.
+        metric: whose values the scores are.
     """
     if not front:
         return ["no front of cost and score: no candidate was scored on all of dev"]
@@ -143,7 +146,7 @@ def pareto_parts(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> l
     rows = [
         [
             point["candidate"] + (" *" if point["candidate"] == chosen else ""),
-            f"{point['score']:.3f}",
+            f"{sign_of(metric) * point['score']:.3f}",
             f"{point['cost']:.6f}" if unit.startswith("USD") else f"{point['cost']:.0f}",
             str(point["threshold"] or "-"),
             point["source"],
@@ -153,10 +156,10 @@ def pareto_parts(ref: str, front: Sequence[Mapping[str, Any]], chosen: str) -> l
     title = (
         f"front of cost and score on dev (jurist artifacts choose {ref} CANDIDATE makes a point the artifact)"
     )
-    found: list[Part] = [table(title, ["candidate", "score", unit, "threshold", "source"], rows)]
+    found: list[Part] = [table(title, ["candidate", metric, unit, "threshold", "source"], rows)]
     if chosen not in [point["candidate"] for point in front]:
         found.append(
             f"{chosen}, the artifact, is not on it: the choice is made by a lower bound on train and dev, and "
-            "others have a higher score or a lower cost here"
+            "others have a better score or a lower cost here"
         )
     return found

@@ -112,7 +112,7 @@ class Watch:
                 break
             event = self._view.named(event)
             self._view.take(event)
-            self._lines.take(event)
+            self._lines.take(self._view.signed(event))
         self._lines.due()
 
 
@@ -188,6 +188,12 @@ class _View:
             text += f", {source_words(source)}"
         return replace(event, text=text)
 
+    def signed(self, event: Event) -> Event:
+        """Return an event whose value is that of the metric: what optimizers maximise of an error is its negative."""
+        if self._standings is None or event.best is None:
+            return event
+        return replace(event, best=self._standings.metric.oriented(event.best))
+
     def pace(self) -> None:
         if self.job is not None:
             self._pace.see(self._clock(), self.job.context.meter)
@@ -221,8 +227,7 @@ class _View:
         self._next = self._clock() + max(_LOOK, _SHARE * (time.perf_counter() - begun))
 
     def _metric(self) -> str:
-        metric = self.job.judge.metric if self.job else ""
-        return metric if isinstance(metric, str) else "metric"
+        return self._standings.metric.name if self._standings else ""
 
     def _best(self) -> str:
         best, ends = self._snapshot.best, self._snapshot.interval

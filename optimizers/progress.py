@@ -74,10 +74,11 @@ class Snapshot:
 
 
 class Standings:
-    """The standings of one job's board."""
+    """The standings of one job's board; ``metric`` is what its values are of."""
 
     def __init__(self, job: Job, board: Board) -> None:
         self._job, self._board = job, board
+        self.metric = resolve(job.judge.metric, job.judge.comparison)
         self._kept: dict[str, CandidateStatus] = {}
         self._intervals: dict[str, tuple[float, float]] = {}
         self._known: tuple[tuple[str, int, int], ...] = ()
@@ -91,7 +92,7 @@ class Standings:
             return Snapshot(tried=0, best=None, interval=None, shown=())
         found = self._with_gains([self._status(candidate) for candidate in candidates])
         best = next((one for one in found if one.candidate.id == self._best), None)
-        ranked = sorted(found, key=lambda one: (one is not best, one.gain is None, -_value(one)))
+        ranked = sorted(found, key=lambda one: (one is not best, one.gain is None, -self._value(one)))
         shown = ranked[:most]
         shown += [one for one in found[:1] if one not in shown]
         return Snapshot(
@@ -130,25 +131,24 @@ class Standings:
         part: Part | None = getattr(before, which) if before else None
         if part is not None and part.cases == len(outcomes):
             return part
-        value = self._board.objective.aggregate(outcomes) if outcomes else None
+        value = self.metric.oriented(self._board.objective.aggregate(outcomes)) if outcomes else None
         return Part(cases=len(outcomes), of=len(cases), value=value)
 
     def _interval(self, best: CandidateStatus) -> tuple[float, float] | None:
-        name, judge = best.candidate.id, self._job.judge
+        name = best.candidate.id
         if name not in self._intervals:
             outcomes = [self._board.outcome(best.candidate, case) for case in self._job.dev]
             rows = [outcome.row for outcome in outcomes if outcome is not None and outcome.labelled]
             if not rows:
                 return None
-            units = encode(judge.comparison, rows)
-            found = metric_interval(units, resolve(judge.metric, judge.comparison))
+            found = metric_interval(encode(self._job.judge.comparison, rows), self.metric)
             self._intervals[name] = found.low, found.high
         return self._intervals[name]
 
-
-def _value(one: CandidateStatus) -> float:
-    values = (one.dev.value, one.train.value) if one.dev.whole else (one.train.value, one.dev.value)
-    return next((value for value in values if value is not None), float("-inf"))
+    def _value(self, one: CandidateStatus) -> float:
+        """Return by what it is ranked: the more, the better."""
+        values = (one.dev.value, one.train.value) if one.dev.whole else (one.train.value, one.dev.value)
+        return next((self.metric.oriented(value) for value in values if value is not None), float("-inf"))
 
 
 class Pace:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import JuristError
+from ..evaluation.scores import sign_of
 from ..keeping.artifacts import Artifact, Store
 from ..keeping.locating import judge_of
 from ..programs.state import PromptState
 from .plotting import Series
 
-__all__ = ["Curve", "basic_state", "chosen_candidate", "curve"]
+__all__ = ["Curve", "basic_state", "chosen_candidate", "curve", "metric_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +21,7 @@ class Curve:
     """Score against calls.
 
     Attributes:
-        metric: its name.
+        metric: its name; all values are of it, so that of an error less is better.
         tried: (calls made when it came up, where it stood in the end by all that was known) of every candidate.
         best: the same of each that was better than all before, and the last one again at the end.
         basic: the basic prompt's value.
@@ -67,21 +68,29 @@ def curve(artifact: Artifact) -> Curve:
     tried = tuple(
         (float(row.get("calls_dev") or row["calls"]), float(_known(row, card) or 0.0)) for row in done
     )
-    best: list[tuple[float, float]] = []
+    steps: list[tuple[float, float]] = []
     for point in sorted(tried, key=lambda point: point[0]):
-        if not best or point[1] > best[-1][1]:
-            best.append(point)
+        if not steps or point[1] > steps[-1][1]:
+            steps.append(point)
     last = max(row.get("calls_dev") or row["calls"] for row in artifact.history)
-    if last > best[-1][0]:
-        best.append((float(last), best[-1][1]))
-    chosen = chosen_candidate(artifact)
+    if last > steps[-1][0]:
+        steps.append((float(last), steps[-1][1]))
+    chosen, metric = chosen_candidate(artifact), metric_of(artifact)
+    tried, best = (
+        tuple((calls, sign_of(metric) * value) for calls, value in points) for points in (tried, steps)
+    )
     return Curve(
-        metric=str((card.get("decision") or {}).get("metric") or "value"),
+        metric=metric,
         tried=tried,
-        best=tuple(best),
+        best=best,
         basic=tried[0][1],
         chosen=next((at for at, row in zip(tried, done, strict=True) if row["candidate"] == chosen), None),
     )
+
+
+def metric_of(artifact: Artifact) -> str:
+    """Return the metric that an artifact was compiled for; ``value`` if its card does not say."""
+    return str((artifact.card.get("decision") or {}).get("metric") or "value")
 
 
 def _known(row: Mapping[str, Any], card: Mapping[str, Any]) -> float | None:

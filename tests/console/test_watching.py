@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,19 @@ def test_the_best_is_the_one_that_the_board_would_choose(monkeypatch: pytest.Mon
         snapshot = Standings(job, board).look()
         assert snapshot.best is not None
         assert (snapshot.best.candidate, snapshot.shown[0]) == (chosen, snapshot.best)
+
+
+def test_an_error_is_shown_as_it_is_and_not_as_it_is_maximised() -> None:
+    job, board = finished()
+    view = Watch(Console(file=io.StringIO()), "fect")._view
+    view.take(Event(kind="phase", text="optimizing", phase="optimizing", job=job, board=board))
+    before = Standings(job, board).look()
+    assert view._standings is not None
+    view._standings.metric = replace(view._standings.metric, higher_is_better=False)
+    after = view._standings.look()
+    assert [one.candidate for one in after.shown] == [one.candidate for one in before.shown]
+    assert [one.train.value for one in after.shown] == [-(one.train.value or 0) for one in before.shown]
+    assert view.signed(Event(kind="step", text="", best=-2.0)).best == 2.0
 
 
 def test_candidates_go_by_names_and_what_they_try_is_said() -> None:

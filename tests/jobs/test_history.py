@@ -51,11 +51,11 @@ def row(candidate: str, calls: int, known: int, value: float | None, cases: int 
     }
 
 
-def saved(*rows: Mapping[str, Any], chosen: str = "c") -> None:
+def saved(*rows: Mapping[str, Any], chosen: str = "c", metric: str = "f1") -> None:
     card = {
         "optimizer": {"name": "opro", "candidate": chosen},
         "gold": {"dev": 10},
-        "decision": {"metric": "f1"},
+        "decision": {"metric": metric},
     }
     Store("compiled").save(FECT, PROMPT, card, list(rows), make_latest=True)
 
@@ -102,6 +102,13 @@ def test_the_curve_is_the_best_so_far_against_calls() -> None:
         basic=0.5,
         chosen=(60, 0.8),
     )
+
+
+def test_an_error_is_shown_as_it_is_and_not_as_it_is_maximised() -> None:
+    saved(row("a", 0, 10, -2.0), row("b", 20, 30, -0.5), row("c", 40, 50, -1.0), metric="mae")
+    found = curve(Store("compiled").load("fect@1"))
+    assert (found.basic, found.best) == (2.0, ((10.0, 2.0), (30.0, 0.5), (50.0, 0.5)))
+    assert "0.500 on 10" in show("fect@1", "--history").out
 
 
 def test_what_was_estimated_comes_before_what_was_counted() -> None:

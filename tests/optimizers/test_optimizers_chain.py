@@ -114,7 +114,7 @@ def test_a_number_without_end_is_no_setting(setting: str, value: str) -> None:
 
 
 def test_no_front_is_said_in_one_line() -> None:
-    (said,) = pareto_parts("fect@1", [], "c")
+    (said,) = pareto_parts("fect@1", [], "c", "f1")
     assert said == "no front of cost and score: no candidate was scored on all of dev"
 
 
@@ -174,6 +174,6 @@ def test_an_artifact_that_is_not_on_the_front_is_said() -> None:
         "threshold": None,
         "source": "basic",
     }
-    on, off = (pareto_parts("fect@1", [point], chosen) for chosen in "ab")
+    on, off = (pareto_parts("fect@1", [point], chosen, "f1") for chosen in "ab")
     assert len(on) == 1
     assert "b, the artifact, is not on it" in str(off[1])
