@@ -77,6 +77,8 @@ class Drift:
         return {**asdict(self), "evidence": self.evidence, "shown": self.shown}
 
     def __str__(self) -> str:
+        if not self.rows:
+            return "not one of its rows was answered"
         changed = (
             f"{self.other} answered otherwise than in the proof: {self.worse} worse and {self.better} better, "
             f"{self.more} with more found and {self.fewer} with less"

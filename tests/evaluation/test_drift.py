@@ -56,3 +56,4 @@ def test_rows_that_are_answered_as_then_say_nothing() -> None:
     same = Drift().after(other=False, right=0, found=0)
     assert (same.evidence, same.shown) == (1.0, False)
     assert "all answered as in the proof" in str(same)
+    assert "not one" in str(Drift())
