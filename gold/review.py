@@ -9,6 +9,7 @@ It is the vote entropy of a committee with soft votes (Dagan and Engelson 1995),
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ __all__ = [
 
 Reason: TypeAlias = Literal["raters differ", "no verdict", "judge wavers", "differs from gold"]
 _LINE = {"id", "status", "units"}
+_SAID = ("votes", "probabilities")
 _SURE = 0.9
 """The share of its vote from which the judge does not waver."""
 
@@ -262,6 +264,13 @@ def _candidate(
     return Candidate(case=case, unit=unit, value=value, votes=votes, worth=worth, reasons=tuple(reasons))
 
 
+def _counted(votes: Any) -> bool:
+    """Say whether something is a mapping to finite numbers of 0 or more."""
+    return isinstance(votes, Mapping) and all(
+        isinstance(one, int | float) and 0 <= one < math.inf for one in votes.values()
+    )
+
+
 def _shares(votes: Mapping[str, float]) -> dict[str, float]:
     """Return votes, or probabilities, as shares of their sum."""
     total = sum(votes.values())
@@ -275,7 +284,7 @@ def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judge
     units: Sequence[Any] = row["units"]
     values: list[Value | None] = []
     for unit in units:
-        if not isinstance(unit, Mapping) or not isinstance(unit.get("votes", {}), Mapping):
+        if not isinstance(unit, Mapping) or not all(_counted(unit.get(name, {})) for name in _SAID):
             raise GoldError("not a line of a run", path=path, line=line, field="units", hint=hint)
         values.append(_value(unit, judge, path, line))
     sampling = row.get("sampling") if isinstance(row.get("sampling"), Mapping) else {}
@@ -295,7 +304,8 @@ def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judge
 
 def _value(unit: Mapping[str, Any], judge: Judge, path: str, line: int) -> Value | None:
     try:
-        unknown = [name for name in unit.get("votes", {}) if judge.answer.cell(name) is None]
+        said = [name for field in _SAID for name in unit.get(field, {})]
+        unknown = [name for name in said if judge.answer.cell(name) is None]
         if unknown:
             raise ValueError(f"no {judge.answer.noun} {unknown[0]!r}")
         return judge.answer.unit_value(unit)

@@ -154,6 +154,8 @@ def test_laws_of_the_split(votes: dict[str, int]) -> None:
         ({"id": "a", "status": "verdict", "units": [3]}, "not a line of a run"),
         ({"id": "a", "status": "verdict", "units": [{"label": "x"}]}, "judge 'fect' has no label 'x'"),
         ({"id": "a", "status": "verdict", "units": [{"votes": {"x": 1}}]}, "judge 'fect' has no label 'x'"),
+        ({"id": "a", "status": "verdict", "units": [{"probabilities": {"x": 1}}]}, "has no label 'x'"),
+        ({"id": "a", "status": "verdict", "units": [{"probabilities": {TRUE: "x"}}]}, "not a line of a run"),
     ],
 )
 def test_what_is_no_run_is_named(tmp_path: Path, line: dict[str, Any], message: str) -> None:
