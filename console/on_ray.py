@@ -130,9 +130,8 @@ def _all(found: Sequence[Found], root: Path) -> list[Summary]:
     """Return how the shards ended, or raise why one could not be judged."""
     errors = [one for one in found if isinstance(one, JuristError)]
     if errors:
-        error = min(
-            errors, key=lambda one: isinstance(one, StoppedError)
-        )  # others were stopped because of it
+        # where one could not be judged, the others were stopped because of it
+        error = min(errors, key=lambda one: isinstance(one, StoppedError))
         if isinstance(error, StoppedError) and error.signal is not None:
             said = f"stopped by {signal_name(error.signal)}; what was paid for is kept in {root}"
             raise StoppedError(said, hint="add --resume to go on without paying again", signal=error.signal)

@@ -131,7 +131,12 @@ class _Fleet:
         if not all(plans):
             self.stop(self._signal)
             return
-        on_begin(_whole(plans))
+        try:
+            on_begin(_whole(plans))
+        except JuristError:  # they leave nothing behind
+            self.stop(self._signal)
+            self.wait(lambda: None, until=monotonic() + GRACE)
+            raise
         self._going = True
         for worker in self._workers.values():
             worker.go.remote()
@@ -157,6 +162,7 @@ class _Fleet:
         if found is not None:
             self._found[shard] = found
         elif self._starts[shard] < _STARTS:
+            self._ray.kill(self._workers[shard])  # if it was out of reach only
             self._start(shard)
         else:
             hint = "see Ray's logs for the reason, and add --resume"

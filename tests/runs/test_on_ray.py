@@ -107,6 +107,8 @@ def test_what_no_worker_can_do_is_said_before_anything_is_asked(ray: Any, serve:
         done = cli(*argv)
         assert (done.code, said in done.err, server.count) == (code, True, 0), done.err
     write_jsonl(Path("rows.jsonl"), new_rows(8))
+    done = cli(*on(server, "--max-cost", 1))
+    assert (done.code, "--max-cost cannot be kept" in done.err, server.count) == (2, True, 0), done.err
     done = cli(*on(server))
     assert (done.code, "Incorrect API key" in done.err) == (1, True), done.err
     assert sorted(path.name for path in Path().iterdir()) == ["rows.jsonl"]
