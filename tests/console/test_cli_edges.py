@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -211,3 +213,22 @@ def cli_shipped() -> list[dict[str, Any]]:
     assert all(one.shipped for one in Store("empty").list())
     shown: list[dict[str, Any]] = cli("artifacts", "list", "--json", "--store", "empty").json["artifacts"]
     return shown
+
+
+@pytest.mark.parametrize(
+    ("when", "code"), [("threading.Timer(0.2, interrupt).start()", 130), ("atexit.register(interrupt)", 0)]
+)
+def test_ctrl_c_while_the_process_ends_never_ends_it_by_the_signal(when: str, code: int) -> None:
+    """While threads are waited for it is 130; while the interpreter takes itself apart, the command's own code."""
+    program = f"""
+import atexit, os, subprocess, threading
+import jurist.engines.models
+from jurist import cli
+def interrupt():
+    subprocess.Popen(["sh", "-c", "while kill -INT $0; do :; done", str(os.getpid())], stderr=subprocess.DEVNULL)
+    {"import time; time.sleep(5)" if code else ""}
+{when}
+cli.main = lambda: 0
+cli.program()
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=60, check=False).returncode == code
