@@ -20,6 +20,7 @@ __all__ = [
     "Limits",
     "ModelOptions",
     "ModelsOptions",
+    "NameOptions",
     "PaidOptions",
     "Printed",
     "Resume",
@@ -138,8 +139,8 @@ def pair(text: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowOptions(Options):
-    """How the rows of a file are read as a judge's."""
+class NameOptions(Options):
+    """How a file calls what the judge knows."""
 
     columns: tuple[tuple[str, str], ...] = repeated(
         "--column",
@@ -153,6 +154,12 @@ class RowOptions(Options):
         metavar="THEIRS=OURS",
         help="a label of the file means this label of the judge, as Yes=send; capitals never matter",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOptions(NameOptions):
+    """How the rows of a file are read as a judge's."""
+
     rejects: str | None = option(
         "--rejects",
         metavar="F.jsonl",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .command import Command
-from .groups import Form, Printed
+from .groups import Form, NameOptions, Printed
 from .options import flag, option, positional
 
 __all__ = ["COMPLETION", "EXPORT", "JUDGES", "CompletionOptions", "ExportOptions", "JudgesOptions"]
@@ -17,7 +17,7 @@ class JudgesOptions(Form):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportOptions(Printed):
+class ExportOptions(NameOptions, Printed):
     """Of ``jurist export``."""
 
     judge: str = positional("JUDGE[@VERSION]", help="latest version, a certain one, or JUDGE:basic")

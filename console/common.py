@@ -27,6 +27,7 @@ from ..arguments.groups import (
     JudgingOptions,
     Limits,
     ModelsOptions,
+    NameOptions,
     RowOptions,
     SamplingOptions,
     StoreOptions,
@@ -134,7 +135,7 @@ def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model
     return Model(name=options.judge_model, api_base=options.judge_api_base, timeout=timeout, seed=seed)
 
 
-def mapping_of(options: RowOptions) -> RowMapping:
+def mapping_of(options: NameOptions) -> RowMapping:
     """Return the names of columns and labels in the user's files."""
     return RowMapping(columns=dict(options.columns), labels=dict(options.labels))
 

@@ -12,7 +12,7 @@ from ..exports import Exporter, Subject, Target, exporter, rendered, subject_of
 from ..exports.parity import Parity, nasty_cases, parity, rows_of
 from ..gold.new_rows import read_rows
 from ..keeping.loading import load_judge
-from .common import store_of, write_text
+from .common import mapping_of, store_of, write_text
 from .printing import Part, Result, Verbatim, remark
 
 __all__ = ["run"]
@@ -44,7 +44,7 @@ def _subject(options: ExportOptions) -> tuple[Subject, str]:
         model = replace(loaded.model, name=name) if name else None
     else:
         model = loaded.model
-    cases = read_rows(options.input, loaded.judge)[0] if options.input else []
+    cases = read_rows(options.input, loaded.judge, mapping_of(options))[0] if options.input else []
     if options.check and not cases:
         cases = nasty_cases(loaded.judge)
     return replace(subject, model=model, rows=rows_of(subject, cases) if cases else ()), loaded.name
@@ -71,7 +71,7 @@ def _checked(
 
 def _words(options: ExportOptions, found: Parity) -> list[Part]:
     what = (
-        "your rows"
+        "of your rows"
         if options.input
         else "rows of traps (braces, markup, roles, field markers, CJK, CRLF, 100 KB)"
     )

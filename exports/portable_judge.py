@@ -47,7 +47,12 @@ class PortableJudge:
         ]
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the inputs as the prompt shows them: defused, and rendered."""
+        """Return the inputs as the prompt shows them: defused, and rendered.
+
+        Raises:
+            KeyError: an input is missing.
+        """
+        self._complete(inputs)
         safe = {one["name"]: defuse(inputs[one["name"]], self.spec["fields"]) for one in self.spec["inputs"]}
         listed = {one["name"] for one in self.spec["inputs"] if one["render"] == "numbered"}
         return {name: numbered(value) if name in listed else value for name, value in safe.items()}
@@ -90,10 +95,13 @@ class PortableJudge:
         found = {name: given[name] for name in names if given.get(name) is not None}
         if output is not None and self.spec["judged"]:
             found.setdefault(self.spec["judged"], output)
-        missing = [name for name in names if name not in found]
+        self._complete(found)
+        return found
+
+    def _complete(self, inputs: Mapping[str, Any]) -> None:
+        missing = [one["name"] for one in self.spec["inputs"] if one["name"] not in inputs]
         if missing:
             raise KeyError(f"the row has no {', '.join(missing)}")
-        return found
 
     def through(
         self, client: Any, model: str, settings: Mapping[str, Any]

@@ -117,7 +117,7 @@ class Source:
         return [make_case(self.judge, row, path=reading.path, line=line) for row in rows]
 
 
-def read_rows(source: str | Path, judge: Judge) -> tuple[list[Case], int]:
+def read_rows(source: str | Path, judge: Judge, mapping: RowMapping | None = None) -> tuple[list[Case], int]:
     """Read all rows; labels are optional. A row of another layout gives as many cases as concern the judge.
 
     Returns:
@@ -128,7 +128,7 @@ def read_rows(source: str | Path, judge: Judge) -> tuple[list[Case], int]:
     """
     cases: list[Case] = []
     beside = 0
-    for row in Source(name=str(source), judge=judge).rows():
+    for row in Source(name=str(source), judge=judge, mapping=mapping or RowMapping()).rows():
         if isinstance(row, BadRow):
             raise row.error
         if isinstance(row, OtherRow):

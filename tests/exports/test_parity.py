@@ -193,8 +193,10 @@ def test_check_prints_the_parity_of_the_users_rows(tmp_path: Path) -> None:
         "raw": 1,
         "parity": 1.0,
     }
-    people = cli("export", "fect:basic", "--to", "jinja2", "--check", "--input", str(rows))
-    assert "parity 100.0%: 2 of 2 your rows" in people.out
+    rows.write_text(rows.read_text().replace('claim":', 'summary":'))
+    named = ("--input", str(rows), "--column", "summary=claim")
+    people = cli("export", "fect:basic", "--to", "jinja2", "--check", *named)
+    assert "parity 100.0%: 2 of 2 of your rows" in people.out
 
 
 @pytest.mark.parametrize(

@@ -264,5 +264,5 @@ def test_two_definitions_of_a_name_are_no_bundle() -> None:
 
 def test_an_input_that_is_missing_is_an_error(tmp_path: Path) -> None:
     file = executed(rendered(EXPORTERS["python"], compiled(tmp_path)))
-    with pytest.raises(KeyError, match="claim"):
+    with pytest.raises(KeyError, match="the row has no claim"):
         file["judge"](SimpleNamespace(), "m", conversation="c")
