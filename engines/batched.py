@@ -18,8 +18,10 @@ from typing import Any, Protocol
 from dspy.clients.errors import error_boundary
 from dspy.clients.model_metadata import model_info, rate
 from dspy.lm15 import LMRouter, Request, Response
+from dspy.utils.exceptions import LMError
 
 from ..errors import AnswerPending, UsageError
+from .channel import says_something
 from .conversion import content_of
 from .draws import current_draw
 from .journal import request_key
@@ -89,7 +91,7 @@ class Replies(Protocol):
         ...
 
     def forget(self, request: Written) -> None:
-        """Let a request wait anew, as it is written now: its reply was of no use."""
+        """Drop a reply that was of no use: if its request is asked for again, it waits for another one."""
         ...
 
     def terms(self, model: str) -> str:
@@ -119,8 +121,7 @@ class BatchEndpoint(Endpoint):
                 f"{model.name} cannot be asked in batches",
                 hint="name an OpenAI-compatible endpoint: --model openai/NAME, elsewhere with --api-base",
             )
-        self._replies, self._used = replies, set[str]()
-        self._wire, self._lock = _Wire(), threading.Lock()
+        self._replies, self._wire, self._lock = replies, _Wire(), threading.Lock()
         self._client = self._direct.client(LMRouter, self._wire)
         if known := replies.terms(self._direct.name):
             self._terms = self._terms.as_of(known)
@@ -129,29 +130,29 @@ class BatchEndpoint(Endpoint):
     def check(self, request: Request) -> None:
         """Refuse a request that is certainly too long, and one whose reply is not there yet."""
         super().check(request)
-        written = self.written(request)
-        if written.key in self._used:
-            self._used.discard(written.key)
-            self._replies.forget(written)
-        if self._replies.wants(written):
+        if self._replies.wants(self.written(request)):
             raise AnswerPending
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Return the response that a batch has brought, and its cost."""
         written = self.written(request)
-        self._used.add(written.key)
         reply = self._replies.reply(written)
         if reply.terms not in self._written_with:
             self._written_with[reply.terms] = self._terms.as_of(reply.terms)
         sent = self._written_with[reply.terms].apply(request)
-        known = self._terms.known
         try:
             with self._in_time(sent):
                 response = self._carried(sent, reply)
-            return self._priced(sent, response)
+            priced = self._priced(sent, response)
+        except LMError:
+            self._replies.forget(written)
+            raise
         finally:
-            if self._terms.known != known:
+            if self._terms.known != written.terms:
                 self._replies.learned(self._direct.name, self._terms.known)
+        if not says_something(response):  # the channel asks for another
+            self._replies.forget(written)
+        return priced
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Do the same: nothing is waited for."""

@@ -37,6 +37,7 @@ __all__ = [
     "CallContext",
     "Channel",
     "Inner",
+    "says_something",
 ]
 
 
@@ -189,7 +190,7 @@ class Channel:
             try:
                 answered = yield numbered(request, call.draw)
                 assert answered is not None
-                if not _says_something(answered[0]):
+                if not says_something(answered[0]):
                     raise EmptyReplyError(answer_of(*answered))
             except LMError as error:
                 pause = self._wait(call, request, error, attempt, reservation)
@@ -367,7 +368,7 @@ def _looping() -> bool:
     return True
 
 
-def _says_something(response: Response) -> bool:
+def says_something(response: Response) -> bool:
     """Whether there is anything to read; a reply that was cut off before its first word is no fault of the endpoint."""
     return bool(text_of(response).strip() or response.tool_calls) or response.finish_reason == "length"
 

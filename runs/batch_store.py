@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from ..engines.failures import redact
 from ..errors import CheckpointError
 from ..keeping.locking import alone
 from .outputs import checkpoint_of
+from .state import database_errors
 
 __all__ = ["Batch", "BatchFiles", "BatchStore", "batches_of", "check_no_batches", "only_process"]
 
@@ -191,8 +192,8 @@ class BatchStore:
         return Reply(status=status, terms=terms, body=reply)
 
     def forget(self, request: Written) -> None:
-        """Let a request wait anew, as it is written now: its reply was of no use."""
-        self._do("UPDATE requests SET reply = NULL WHERE key = ?", request.key)
+        """Drop a reply that was of no use: if its request is asked for again, it waits for another one."""
+        self._do("UPDATE requests SET reply = NULL, round = 0 WHERE key = ?", request.key)
 
     def terms(self, model: str) -> str:
         """Return what is known of an endpoint's model; empty if nothing is."""
@@ -315,14 +316,8 @@ class BatchStore:
             raise
         self._do("COMMIT")
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            with self._lock:
-                yield
-        except sqlite3.Error as error:
-            hint = "make room on the disk and start again"
-            raise CheckpointError(f"{self._path}: cannot be used: {error}", hint=hint) from error
+    def _told(self) -> AbstractContextManager[None]:
+        return database_errors(self._path, self._lock)
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

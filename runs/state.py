@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +19,7 @@ from typing import Any
 from ..errors import CheckpointError
 from .changes import Changes, changes_of
 
-__all__ = ["Known", "RunState", "Seen"]
+__all__ = ["Known", "RunState", "Seen", "database_errors"]
 
 Seen = tuple[int, int, str]
 """The number of a row, which of its cases, and the case's id."""
@@ -206,14 +206,23 @@ class RunState:
         finally:
             self._data.execute("COMMIT")
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            with self._lock:
-                yield
-        except sqlite3.Error as error:
-            hint = "make room on the disk and start again with --resume"
-            raise CheckpointError(f"{self._path}: cannot be used: {error}", hint=hint) from error
+    def _told(self) -> AbstractContextManager[None]:
+        return database_errors(self._path, self._lock)
+
+
+@contextmanager
+def database_errors(path: Path | None, lock: AbstractContextManager[Any]) -> Iterator[None]:
+    """Use a database within a block, one thread at a time.
+
+    Raises:
+        CheckpointError: it cannot be used.
+    """
+    try:
+        with lock:
+            yield
+    except sqlite3.Error as error:
+        hint = "make room on the disk and start again with --resume"
+        raise CheckpointError(f"{path}: cannot be used: {error}", hint=hint) from error
 
 
 def _stored(case_id: str, known: Known) -> tuple[str, int, str, str]:

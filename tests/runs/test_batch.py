@@ -155,6 +155,7 @@ def test_a_line_that_never_is_answered_fails_in_the_end() -> None:
     ]
 
 
+@heavy
 def test_a_batch_that_fails_validation_is_said_and_sent_anew() -> None:
     rows()
     with BatchServer(troubles={0: "failed"}) as server:
