@@ -112,7 +112,7 @@ class Judge:
         """Name the judge, what it takes and what it says."""
         return f"<Judge {self.name}: {', '.join(self.input_fields)} -> {self.answer.field} ({self.answer.expects})>"
 
-    @property
+    @cached_property
     def input_fields(self) -> tuple[str, ...]:
         """The signature's input fields, in order."""
         return tuple(self.signature.input_fields)
