@@ -55,7 +55,7 @@ def cluster() -> Iterator[int]:
         try:
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
         except Exception as error:  # Ray raises nothing narrower
-            hint = "check RAY_ADDRESS and the cluster, or unset it"
+            hint = "check RAY_ADDRESS, and that RAY_AUTH_MODE and the token are the cluster's"
             raise JuristError(f"Ray cannot be used: {error}", hint=hint) from error
     try:
         yield int(ray.cluster_resources().get("CPU", 0))
