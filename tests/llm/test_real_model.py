@@ -111,6 +111,10 @@ def test_a_reply_that_runs_away_is_cut(smollm: str, form: str) -> None:
         assert "raise --max-tokens" in verdict.error
 
 
+def test_a_default_limit_beyond_its_context_is_borne(smollm: str) -> None:
+    assert [one.status for one in asked(smollm, 1, max_tokens=None)] == ["verdict"]
+
+
 def test_a_case_that_is_too_long_is_said(smollm: str) -> None:
     lm = connect(Model(name=NAME, api_base=smollm, max_tokens=40), CallContext.fresh())
     case = FECT.case({"conversation": "Agent: hello there, my friend. " * 600, "claim": "It was said."})
