@@ -28,7 +28,7 @@ from .matrix import Spent, cells, spent
 from .naming import candidate_names
 from .objective import Objective, Outcome
 from .setting import DEFAULT_SETTING, Setting
-from .standing import CAUTION, Credit, Scored, Standing, outdoes, standings
+from .standing import CAUTION, ON_ALL, ON_DEV, Credit, Scored, Standing, outdoes, standings
 
 __all__ = ["Board", "Candidate"]
 
@@ -254,7 +254,7 @@ class Board:
 
         All that is known of a candidate counts, on whatever cases but its own demonstrations; see
         :mod:`jurist.optimizers.standing`. The basic prompt stays unless another's gain over it is above its error, and
-        shows on ``cases`` themselves.
+        the sign test over groups agrees, on ``cases`` alone and on all.
 
         Args:
             cases: of dev.
@@ -273,10 +273,14 @@ class Board:
             best = max(able, key=lambda one: bounds[one.id])
         return best
 
-    def _outdoes_basic(self, candidate: Candidate, cases: Sequence[Case]) -> bool:
+    def _outdoes_basic(self, candidate: Candidate, dev: Sequence[Case]) -> bool:
         one, basic = self.outcomes(candidate), self.outcomes(self.basic)
-        both = [case.id for case in cases if case.id in one and case.id in basic]
-        return candidate.id == self.basic.id or outdoes((basic[id_], one[id_]) for id_ in both)
+        met = [id_ for id_ in one if id_ in basic and id_ not in candidate.demo_ids]
+        shown_to_nobody = {case.id for case in dev}
+        return candidate.id == self.basic.id or (
+            outdoes([(basic[id_], one[id_]) for id_ in met if id_ in shown_to_nobody], ON_DEV)
+            and outdoes([(basic[id_], one[id_]) for id_ in met], ON_ALL)
+        )
 
     def known(self) -> list[Scored]:
         """Return every candidate with what is known of it, but on its own demonstrations."""

@@ -22,7 +22,18 @@ from ..evaluation.paired import mcnemar
 from ..evaluation.units import Floats
 from .objective import Objective, Outcome
 
-__all__ = ["CAUTION", "SHRINK", "SURE", "Credit", "Scored", "Standing", "outdoes", "standings"]
+__all__ = [
+    "CAUTION",
+    "ON_ALL",
+    "ON_DEV",
+    "SHRINK",
+    "SURE",
+    "Credit",
+    "Scored",
+    "Standing",
+    "outdoes",
+    "standings",
+]
 
 SHRINK = 10.0
 """Cases for which the parent's mean counts beside a prompt's own, before anything is known of how they differ."""
@@ -30,7 +41,9 @@ CAUTION = 0.5
 """Errors by which the choice among prompts is cautious."""
 SURE = 2.0
 """Errors by which a gain over the basic prompt must stand out before another one is chosen."""
-_LEVEL = 0.2  # of the one-sided sign test on dev, which was shown to nobody: 3 groups to 0, 4 to 1, 6 to 2
+ON_DEV, ON_ALL = 0.1, 0.05
+"""Largest p of the sign test with which another prompt than the basic one is chosen: on dev alone (4 groups to 0, 6 to
+1, 8 to 2), which was shown to nobody, and on all cases that both met."""
 _EQUAL = 1e-9
 _NORMAL_95 = 1.96
 _CASE = 4.0  # prompts for which the mean of all cases counts beside a case's own
@@ -120,21 +133,23 @@ class Standing:
         return self.gain - caution * self.doubt if self.gain > SURE * self.doubt else -math.inf
 
 
-def outdoes(pairs: Iterable[tuple[Outcome, Outcome]]) -> bool:
-    """Say whether a prompt is right where another is wrong more often than the reverse, by groups, one-sided p <= 0.2.
+def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], level: float) -> bool:
+    """Say whether a prompt is right where another is wrong in more groups than the reverse: the one-sided sign test.
 
-    The sign test. Estimated gains are the best of many, some of them found on the cases they are measured on; this
-    looks at how many conversations agree with them, whatever each one weighs in the metric.
+    Estimated gains are the best of many, some of them found on the cases they are measured on; this
+    looks at how many conversations agree with them, whatever each one weighs in the metric. Where there are too few
+    groups for the level, all of them must agree.
 
     Args:
         pairs: of each case that both met, the outcome of the other prompt and of this one.
+        level: the largest p.
     """
     gains: defaultdict[str, float] = defaultdict(float)
     for other, one in pairs:
         gains[one.row.group] += one.score - other.score
     more = sum(gain > _EQUAL for gain in gains.values())
     less = sum(gain < -_EQUAL for gain in gains.values())
-    return more > less and mcnemar(less, more).p <= 2 * _LEVEL
+    return more > less and (more == len(gains) or mcnemar(less, more).p <= 2 * level)
 
 
 def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK) -> list[Standing]:

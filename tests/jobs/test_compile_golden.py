@@ -53,7 +53,7 @@ def compiled(folder: Path, patch: pytest.MonkeyPatch) -> tuple[Compiled, Scripte
         return lm_of(engine, context, purpose, temperature=model.temperature)
 
     patch.setattr("jurist.jobs.compiling.connect", connect)
-    plan = Plan(judge=FECT, gold=Gold.of(claims(60, 4), FECT, "golden"), options=OPTIONS, seed=7)
+    plan = Plan(judge=FECT, gold=Gold.of(claims(90, 3), FECT, "golden"), options=OPTIONS, seed=7)
     return compile_judge(plan, store=Store(folder, shipped=folder / "none")), engine
 
 

@@ -53,7 +53,8 @@ def test_confusions_are_grouped_and_counted() -> None:
 def test_pairs_mark_the_boundary_and_what_helps_stays() -> None:
     job, _ = job_with()
     result = optimize(Contrastive(), job)
-    board, best = result.board, result.best
+    board = result.board
+    best = board.ranking(job.dev)[0]
     train = {case.id: case for case in job.train}
     wrong = {case.id for case in job.train if board.score(board.basic, [case])[0].score < 1}
     assert best.id != board.basic.id

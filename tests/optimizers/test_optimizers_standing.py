@@ -98,16 +98,7 @@ def test_credits_order_prompts_as_the_metric_does(metric: str) -> None:
 
 @pytest.mark.parametrize(
     ("more", "less", "told"),
-    [
-        (0, 0, False),
-        (2, 0, False),
-        (3, 0, True),
-        (3, 1, False),
-        (4, 1, True),
-        (5, 2, False),
-        (6, 2, True),
-        (2, 6, False),
-    ],
+    [(0, 0, False), (3, 0, False), (4, 0, True), (5, 1, False), (6, 1, True), (8, 2, True), (2, 8, False)],
 )
 def test_a_prompt_outdoes_another_by_the_sign_test_over_groups(more: int, less: int, told: bool) -> None:
     better, worse = (outcome(0, False), outcome(0, True)), (outcome(0, True), outcome(0, False))
@@ -119,8 +110,8 @@ def test_a_prompt_outdoes_another_by_the_sign_test_over_groups(more: int, less: 
             for (one, two), name in zip(pairs, names, strict=True)
         ]
 
-    assert outdoes(grouped(map(str, range(len(pairs))))) is told
-    assert not outdoes(grouped(["one"] * len(pairs)))
+    assert outdoes(grouped(map(str, range(len(pairs)))), 0.1) is told
+    assert outdoes(grouped(["one"] * len(pairs)), 0.1) is (more > less)  # there are no others
 
 
 # -- the board's choice -------------------------------------------------------------------------------
