@@ -119,7 +119,8 @@ class BatchEndpoint(Endpoint):
         if not self._direct.fits or not self._direct.provider.startswith("openai"):
             raise UsageError(
                 f"{model.name} cannot be asked in batches",
-                hint="name an OpenAI-compatible endpoint: --model openai/NAME, elsewhere with --api-base",
+                hint="name an OpenAI-compatible endpoint: --model openai/NAME, elsewhere with --api-base and not with "
+                "OPENAI_BASE_URL",
             )
         self._replies, self._wire, self._lock = replies, _Wire(), threading.Lock()
         self._client = self._direct.client(LMRouter, self._wire)
