@@ -110,8 +110,8 @@ class BatchRun:
         """Send what the first pass over the rows asks.
 
         Args:
-            about: what is to be known when the batches are collected, as JSON values; ``price`` is that of a call in US
-                dollars, at most.
+            about: what is to be known when the batches are collected, as JSON values. Where a limit is one of cost,
+                ``on_begin`` tells the store a ``price``: of a call, in US dollars, at most.
 
         Raises:
             UsageError: the model cannot be asked in batches, or nothing is to be asked.
