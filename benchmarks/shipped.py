@@ -16,6 +16,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +70,22 @@ def _history(artifact: Artifact) -> list[dict[str, Any]]:
 def content(folder: Path) -> dict[str, Any]:
     """Return what has to be the same in every making of one artifact, by what it is."""
     artifact = Store(folder.parent).load(f"{folder.name}@1")
+    card = {key: value for key, value in artifact.card.items() if key not in UNLIKE}
     return {
-        "card": {key: value for key, value in artifact.card.items() if key not in UNLIKE},
+        "card": {**card, "spend": _counted(card["spend"])},
         "prompt": artifact.state.to_json(),
         "history": artifact.history,
         "proof": artifact.proof(),
         "seen": artifact.seen(),
         "robustness": artifact.robustness,
         "latest": (folder / "latest").exists(),
+    }
+
+
+def _counted(spend: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was counted at all: of what a later version counts too, an offline compilation has none."""
+    return {
+        key: _counted(value) if isinstance(value, Mapping) else value for key, value in spend.items() if value
     }
 
 
