@@ -44,6 +44,7 @@ SURE = 2.0
 ON_DEV, ON_ALL = 0.1, 0.05
 """Largest p of the sign test with which another prompt than the basic one is chosen: on dev alone (4 groups to 0, 6 to
 1, 8 to 2), which was shown to nobody, and on all cases that both met."""
+_FEW = 4  # groups, of which one without a difference leaves too few for the level
 _EQUAL = 1e-9
 _NORMAL_95 = 1.96
 _CASE = 4.0  # prompts for which the mean of all cases counts beside a case's own
@@ -137,8 +138,8 @@ def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], level: float) -> bool:
     """Say whether a prompt is right where another is wrong in more groups than the reverse: the one-sided sign test.
 
     Estimated gains are the best of many, some of them found on the cases they are measured on; this
-    looks at how many conversations agree with them, whatever each one weighs in the metric. Where there are too few
-    groups for the level, all of them must agree.
+    looks at how many conversations agree with them, whatever each one weighs in the metric. Of four groups or fewer,
+    none may disagree.
 
     Args:
         pairs: of each case that both met, the outcome of the other prompt and of this one.
@@ -149,7 +150,9 @@ def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], level: float) -> bool:
         gains[one.row.group] += one.score - other.score
     more = sum(gain > _EQUAL for gain in gains.values())
     less = sum(gain < -_EQUAL for gain in gains.values())
-    return more > less and (more == len(gains) or mcnemar(less, more).p <= 2 * level)
+    if len(gains) <= _FEW:
+        return more > 0 == less
+    return more > less and mcnemar(less, more).p <= 2 * level
 
 
 def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK) -> list[Standing]:

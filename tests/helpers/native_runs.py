@@ -14,7 +14,7 @@ from scripted_runs import ScriptedRun, fect_split, gold, hashed
 
 from jurist.gold.splits import Split
 
-__all__ = ["OWN", "Run", "judged", "proposed", "split", "whole"]
+__all__ = ["OWN", "Run", "judged", "judged_without_rule", "proposed", "split", "whole"]
 
 OPTIONS = {"steps": 3, "candidates": 3, "sample": 12, "sizes": (2, 4), "sets": 2, "block": 5}
 OWN = {
@@ -41,6 +41,11 @@ def judged(request: Request) -> str:
     quality += 2 * (len(request.messages) - 1)  # demonstrations help
     right = hashed(claim) % 100 < quality
     return reply("chat", factual=(gold()[claim] == "factual") == right)
+
+
+def judged_without_rule(request: Request) -> str:
+    """Answer as :func:`judged`, but call everything non-factual where the instruction says no ``quality``."""
+    return judged(request) if "quality=" in system_of(request) else reply("chat", factual=False)
 
 
 def proposed(request: Request) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fakes import Scripted, context_with, lm_of, reply
-from native_runs import OWN, Run, judged, split, whole
+from native_runs import OWN, Run, judged, judged_without_rule, split, whole
 from scripted_runs import FECT
 
 from jurist.engines.models import Model, connect
@@ -58,7 +58,9 @@ def test_train_without_labels_is_refused() -> None:
 
 def test_the_second_part_starts_from_the_best_of_the_first() -> None:
     good = "All of it must be said. quality=99"
-    run = Run("opro+fewshot", proposed=lambda request: reply("chat", instruction=good))
+    run = Run(
+        "opro+fewshot", judged=judged_without_rule, proposed=lambda request: reply("chat", instruction=good)
+    )
     few = [row for row in run.history if row["prompt"]["self"]["demos"]]
     assert few
     assert {row["prompt"]["self"]["instructions"] for row in few} == {good}

@@ -345,7 +345,7 @@ def test_another_model_that_wins_is_proven_and_on_the_card(
     fect = find("fect")
     plan = Plan(
         judge=fect,
-        gold=Gold.of(claims(60, 4), fect, "rows"),
+        gold=Gold.of(claims(90, 3), fect, "rows"),
         optimizer="optuna",
         options={**SMALL, "sizes": (0,), "models": "good/model,bad/model", "trials": 4, "startup": 4},
         model=Model(name="own/model", temperature=0.0),

@@ -10,7 +10,7 @@ import pytest
 from dspy.lm15 import Request
 from dspy.utils.exceptions import LMServerError
 from fakes import reply
-from native_runs import OWN, Run, judged, proposed, split, whole
+from native_runs import OWN, Run, judged, judged_without_rule, proposed, split, whole
 
 from jurist.engines.meter import Budget
 from jurist.errors import ModelError, OptimizerError
@@ -34,7 +34,11 @@ def test_it_finishes_with_the_best_that_was_scored_on_all_of_dev(name: str) -> N
 
 
 def test_something_better_is_found_where_there_is_something_better() -> None:
-    run = Run("opro", proposed=lambda request: reply("chat", instruction=f"quality=99 {request.config.seed}"))
+    run = Run(
+        "opro",
+        judged=judged_without_rule,
+        proposed=lambda request: reply("chat", instruction=f"quality=99 {request.config.seed}"),
+    )
     assert "quality=99" in run.result.best.state.predictors["self"].instructions
     assert run.value() > run.result.board.value(run.result.board.basic, split().dev)
 
