@@ -4,9 +4,10 @@
     python benchmarks/shipped.py fect tier      # these only
     python benchmarks/shipped.py --check        # makes them elsewhere, and says which are not what is shipped
 
-The default optimizer and seed 0, no key, no network. Judges are attacked too (``jurist harden``), and their flip rates
-kept beside their cards. Each judge has a ledger of openings of its own: none is counted among yours. Left out, as they
-are by far the most bytes, are candidates by cases (``matrix.jsonl``) and the prompts of candidates not chosen.
+The default optimizer (for HaluAgent's generators that of its paper) and seed 0, no key, no network. Judges are attacked
+too (``jurist harden``), and their flip rates kept beside their cards. Each judge has a ledger of openings of its own:
+none is counted among yours. Left out, as they are by far the most bytes, are candidates by cases (``matrix.jsonl``) and
+the prompts of candidates not chosen.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 import jurist
 from jurist.keeping.artifacts import Artifact, Store
 from jurist.keeping.sealing import PROOF, SEEN
+from jurist.optimizers.registry import DEFAULT
 from jurist.programs.catalogue import GENERATORS, JUDGES, find
 from jurist.report.history import chosen_candidate
 
@@ -31,8 +33,10 @@ GOLD = {"faithqa": "faithqa-documents", "haluagent-zh": "haluagent-docs"}
 """Bundled sets of those that name none."""
 FIELDS = {"satisfaction": "response"}
 """The input that a stranger writes, where the units are another one."""
-CALLS, MORE = 800, {"cognibench": 4000, "haluagent": 2000, "haluagent-zh": 2000}
+CALLS, MORE = 800, {"cognibench": 4000, "haluagent": 4000, "haluagent-zh": 4000}
 """The most calls that one compilation makes, and of those that take more."""
+OPTIMIZER = {"haluagent": "cfaith", "haluagent-zh": "cfaith"}
+"""The optimizer of those whose paper has one of its own; the others are compiled by the default."""
 UNLIKE = ("created", "versions", "sha256", "files")
 """What two makings of the same card differ in: the day, the installed versions, and hashes of these."""
 
@@ -42,7 +46,8 @@ def make(name: str, folder: Path) -> None:
     judge, gold = find(name), GOLD.get(name) or find(name).bundled
     with tempfile.TemporaryDirectory() as work:
         model, budget = jurist.Model(temperature=0.0), jurist.Budget(calls=MORE.get(name, CALLS))
-        made = jurist.compile(name, gold=gold, store=work, model=model, budget=budget)
+        optimizer = OPTIMIZER.get(name, DEFAULT)
+        made = jurist.compile(name, gold=gold, optimizer=optimizer, store=work, model=model, budget=budget)
         artifact = made.artifact
         card = {
             key: value for key, value in artifact.card.items() if key not in ("version", "sha256", "files")
