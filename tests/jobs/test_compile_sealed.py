@@ -47,7 +47,7 @@ def leaking(every: int) -> Callable[[list[dict[str, Any]]], str]:
             number = next(proposals)
             note = f" Note: {LEAK}" if number % every == 0 else ""
             return f"[[ ## instruction ## ]]\nRule {number}: be strict.{note}\n\n[[ ## completed ## ]]"
-        right = "be strict" in system or hashed(claim) % 100 < 55
+        right = "be strict" in system or hashed(claim) % 100 < 20
         factual = ("cancel" in claim or "refuses" in claim) != right
         return f"[[ ## factual ## ]]\n{factual}\n\n[[ ## completed ## ]]"
 

@@ -16,6 +16,7 @@ from dspy_runs import CALLS, NAMES, PROPOSING, Run, judged, proposed, split
 from fakes import reply, system_of, user_of
 from judges import TWO
 from loopback import field_of
+from native_runs import judged_without_rule
 from scripted_runs import gold, hashed
 
 import jurist
@@ -231,7 +232,11 @@ def test_samples_are_asked_and_voted_as_everywhere() -> None:
 
 def test_a_chain_goes_on_from_the_best() -> None:
     good = "All of it must be said. quality=99"
-    run = Run("copro+fewshot", proposed=lambda request: proposed(request).replace("be strict.", good))
+    run = Run(
+        "copro+fewshot",
+        judged=judged_without_rule,
+        proposed=lambda request: proposed(request).replace("be strict.", good),
+    )
     few = [row for row in run.history if row["source"].startswith("fewshot")]
     assert few
     assert any("quality=99" in row["prompt"]["self"]["instructions"] for row in few)
