@@ -126,7 +126,7 @@ def test_five_kills_and_not_one_call_more(flight: int, serve: Callable[..., Any]
     server.delay = 0.02
     words = (*argv("opro", server), "--concurrency", flight, "--max-calls", limit)
     for number in range(5):
-        killed(server, 30, tmp_path, *words, *(["--resume"] if number else []))
+        killed(server, 20, tmp_path, *words, *(["--resume"] if number else []))
     done = cli(*words, "--resume")
     assert server.count <= limit
     assert "Traceback" not in done.err
