@@ -76,7 +76,9 @@ def scripted(monkeypatch: pytest.MonkeyPatch, answer: str, wrong: int = 0) -> Sc
 
     engine = Scripted(said)
     for place in ("jurist.keeping.loading.connect", "jurist.jobs.assessing.connect"):
-        monkeypatch.setattr(place, lambda model, context, purpose="judge": lm_of(engine, context, purpose))
+        monkeypatch.setattr(
+            place, lambda model, context, purpose="judge", reach=None: lm_of(engine, context, purpose)
+        )
     return engine
 
 

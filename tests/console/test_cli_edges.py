@@ -144,7 +144,7 @@ class TestUnusable:
         server = serve(faults=fault)
         done = cli(*argv(server))
         assert done.code == 3
-        assert done.lines[-1].endswith("(--max-unusable); --resume asks the failed ones again")
+        assert done.lines[-1].endswith("(--max-unusable); jurist run --resume asks the failed ones again")
         streamed = [part if part != "o.jsonl" else "-" for part in argv(server)]
         assert cli(*streamed).lines[-1].endswith("(--max-unusable)")
 

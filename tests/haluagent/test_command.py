@@ -137,7 +137,9 @@ def test_models_that_know_and_that_believe_everything_are_told_apart(monkeypatch
 
     engine = Scripted(said)
     for place in ("jurist.keeping.loading.connect", "jurist.jobs.assessing.connect"):
-        monkeypatch.setattr(place, lambda model, context, purpose="judge": lm_of(engine, context, purpose))
+        monkeypatch.setattr(
+            place, lambda model, context, purpose="judge", reach=None: lm_of(engine, context, purpose)
+        )
     code, out, err = run(
         "assess", "offline", "--benchmark", "bench/benchmark.jsonl", "--json", "--max-unusable", "1"
     )
