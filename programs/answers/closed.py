@@ -106,8 +106,9 @@ class ClosedLabel(BaseAnswer):
 
     def probability(self, shares: Mapping[Any, float]) -> float | None:
         """Return the share of the positive labels."""
-        total = sum(shares.values())
-        return sum(shares.get(label, 0.0) for label in self.positive) / total if total > 0 else None
+        total = math.fsum(shares.values())  # exact: a set has another order in every process
+        found = math.fsum(shares.get(label, 0.0) for label in self.positive)
+        return found / total if total > 0 else None
 
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
         """Return the label that the vote gives; see :func:`~jurist.programs.votes.decide`."""

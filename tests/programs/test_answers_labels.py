@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
@@ -239,3 +240,13 @@ def test_a_second_answer_fills_in_and_changes_nothing(
     for before, again, after in zip(first, second, both.values, strict=False):
         assert after == (again if before is None else before)
     assert set(both.missing) <= set(one.missing)
+
+
+def test_a_probability_is_the_same_whatever_the_order_in_which_a_set_has_its_labels() -> None:
+    """A set has another order in every process; sums would differ in their last digits, and choices with them."""
+    answer = Sentences(field="labels", unit="sentences", labels="wxyz", positive=frozenset("xyz"))
+    found = {
+        answer.probability(dict(zip("wxyz", (0.4, *shares), strict=True)))
+        for shares in permutations((0.1, 0.2, 0.3))
+    }
+    assert found == {0.6}
