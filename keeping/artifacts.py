@@ -396,6 +396,5 @@ def _encoded(judge: Judge, data: Mapping[str, Any]) -> bytes:
     try:
         return pretty(data)
     except ValueError as error:
-        raise ArtifactError(
-            f"the prompt of judge {judge.name} cannot be written: {error}", hint="correct the instruction"
-        ) from error
+        said = f"the prompt of judge {judge.name} cannot be written: {error}"
+        raise ArtifactError(said, hint="correct the instruction") from error

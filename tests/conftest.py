@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")  # one that is busy fails no test
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
 FAKE_KEY = "sk-proj-THIS-IS-NO-KEY-0123456789"

@@ -50,7 +50,7 @@ def test_settings_are_sent(serve: Serve) -> None:
 
 @pytest.mark.parametrize("concurrency", [1, 3, 8])
 def test_concurrency_is_bounded_and_used(serve: Serve, concurrency: int) -> None:
-    server = serve(delay=0.03)
+    server = serve(delay=0.02 * concurrency)
     asker(server, concurrency=concurrency).ask_all(CASES[:24])
     assert server.peak == concurrency
 
