@@ -63,6 +63,8 @@ def argv(server, output, *more):
         output,
         "--sample",
         2,
+        "--generator",
+        "haluagent:basic",  # processes of their own would take the version that ships
         *named,
         *more,
     )
