@@ -378,10 +378,10 @@ class WorldAsker(Asker):
             context.meter.settle(tokens=tokens, cost=0.0, reservation=Reservation())
             context.ledger.add("judge", calls=1, input_tokens=tokens)
             label = gold if right else OTHER[gold]
-            said = Verdict(
-                id=case.id, status="verdict", values=(label,), votes=({label: 1},), drawn=1, usage=usage
+            votes = ({label: 1},)
+            found.append(
+                Verdict(id=case.id, status="verdict", values=(label,), votes=votes, drawn=1, usage=usage)
             )
-            found.append(said)
             if on_verdict is not None:
                 on_verdict(index, found[-1])
         return found

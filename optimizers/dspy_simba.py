@@ -111,8 +111,9 @@ def _told(strategy: Callable[..., bool], job: Job) -> Callable[..., bool]:
                 return strategy(*given, **more)
             except SystemError:
                 continue
-            # SIMBA swallows every kind of failure and says so of none: it is noted, and raised again
-            except Exception as lost:
+            except (
+                Exception
+            ) as lost:  # SIMBA swallows every kind and says so of none: noted, and raised again
                 job.note(f"simba: one prompt less: {type(lost).__name__}: {lost}"[:300])
                 raise
         return strategy(*given, **more)

@@ -21,7 +21,7 @@ class Stepwise(dspy.Module):
 
     def steps(self, **inputs: Any) -> Steps:
         """Yield what is asked, and return the prediction; every subclass has its own."""
-        raise NotImplementedError  # not abstract: the metaclass of dspy.Module is none that knows abstract methods
+        raise NotImplementedError  # an abstract method would do nothing here: dspy.Module has a metaclass of its own
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Ask with blocking calls."""

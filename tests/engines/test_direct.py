@@ -59,7 +59,7 @@ class Nothing:
         return True
 
     def reply(self, request: Written) -> Reply:
-        raise NotImplementedError
+        raise AssertionError("a request that waits has no reply to be read")
 
     def terms(self, model: str) -> str:
         return ""
