@@ -377,11 +377,10 @@ class WorldAsker(Asker):
             usage = Spend(calls=1, input_tokens=tokens)
             context.meter.settle(tokens=tokens, cost=0.0, reservation=Reservation())
             context.ledger.add("judge", calls=1, input_tokens=tokens)
-            label = gold if right else OTHER[gold]
-            votes = ({label: 1},)
-            found.append(
-                Verdict(id=case.id, status="verdict", values=(label,), votes=votes, drawn=1, usage=usage)
-            )
+            said = gold if right else OTHER[gold]
+            votes = ({said: 1},)
+            one = Verdict(id=case.id, status="verdict", values=(said,), votes=votes, drawn=1, usage=usage)
+            found.append(one)
             if on_verdict is not None:
                 on_verdict(index, found[-1])
         return found

@@ -111,9 +111,7 @@ def _told(strategy: Callable[..., bool], job: Job) -> Callable[..., bool]:
                 return strategy(*given, **more)
             except SystemError:
                 continue
-            except (
-                Exception
-            ) as lost:  # SIMBA swallows every kind and says so of none: noted, and raised again
+            except Exception as lost:  # SIMBA swallows any, and says so of none
                 job.note(f"simba: one prompt less: {type(lost).__name__}: {lost}"[:300])
                 raise
         return strategy(*given, **more)

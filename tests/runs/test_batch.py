@@ -5,65 +5,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
-from batch_server import BatchServer, Trouble
+from batch_runs import ROWS, collect, heavy, rows, run, submit, without_usage
+from batch_server import BatchServer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import answer, field_of
 from pages import ROOT, run_page
-from small import Done, cli, read_jsonl, start, write_jsonl
+from small import cli, read_jsonl, write_jsonl
 
 from jurist.engines.batched import Written
 from jurist.runs.batch_store import BatchFiles, BatchStore, batches_of
 
-ROWS = 10
-heavy = pytest.mark.batch
-"""One of many like it: pytest -m batch."""
-
-
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.runs.batch_service._PAUSE", 0.0)
-
-
-def rows(count: int = ROWS) -> Path:
-    return write_jsonl(
-        Path("rows.jsonl"),
-        (
-            {"id": f"r{n}", "conversation": f"talk {n}", "claim": f"claim {n}", "more": n}
-            for n in range(count)
-        ),
-    )
-
-
-def submit(server: BatchServer, *told: object, judge: str = "fect:basic", model: str = "openai/m") -> Done:
-    where = ("--input", "rows.jsonl", "--output", "b.jsonl", "--model", model, "--api-base", server.url)
-    return cli("batch", "submit", judge, *where, *told)
-
-
-def collect(*told: object) -> Done:
-    return cli("batch", "collect", "b.jsonl", *told)
-
-
-def run(server: BatchServer, *told: object, judge: str = "fect:basic") -> list[dict[str, Any]]:
-    """Return the lines of a run that asks at once."""
-    where = ("--input", "rows.jsonl", "--output", "o.jsonl", "--model", "openai/m", "--api-base", server.url)
-    assert cli("run", judge, *where, "--stopping", "all", *told).code == 0
-    return read_jsonl(Path("o.jsonl"))
-
-
-def without_usage(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**line, "usage": None} for line in lines]
-
-
-def finished(most: int = 9) -> Done:
-    """Collect until all is there."""
-    done = collect()
-    while done.code == 1 and most:
-        done, most = collect(), most - 1
-    return done
+pytestmark = pytest.mark.usefixtures("no_pause")
 
 
 def test_the_lines_and_the_bytes_are_those_of_a_run() -> None:
@@ -92,163 +48,6 @@ def test_the_page_runs(fake_key: str) -> None:
     assert "3 requests wait for their replies" in said
     assert "3 rows (0 done before); 3 verdicts" in said
     assert not any(fake_key.encode() in path.read_bytes() for path in Path().rglob("*") if path.is_file())
-
-
-@heavy
-@pytest.mark.parametrize("trouble", [one for one in get_args(Trouble) if one not in ("failed", "refused")])
-def test_what_comes_back_wrong_is_sent_again_alone(trouble: Trouble) -> None:
-    rows()
-    with BatchServer(troubles={0: trouble}) as server:
-        submit(server)
-        assert finished().code == 0
-        lines = read_jsonl(Path("b.jsonl"))
-        paid = len(server.bodies)
-        expected = run(server)
-    again = {"expired": 9, "missing": 4, "broken": 4, "limited": 4, "empty": 4, "thought": 4}.get(trouble, 0)
-    assert len(server.batches) == 1 + bool(again)
-    if again:
-        assert len(server.files["file-0"].splitlines()) == ROWS
-        second = server.files[server.batches["batch-1"]["input_file_id"]].splitlines()
-        assert len(second) == again
-    billed = trouble in ("empty", "thought")
-    assert paid == ROWS + again * billed, "what was answered is not asked again"
-    if billed:  # those rows took two calls
-        lines, expected = without_usage(lines), without_usage(expected)
-    assert lines == expected
-
-
-@heavy
-def test_what_an_endpoint_does_not_take_is_left_out_of_the_next_batch() -> None:
-    rows()
-    told = "Unsupported parameter: 'temperature'"
-    with BatchServer(refuses=lambda body: told if "temperature" in body else "") as server:
-        submit(server, "--samples", 2, "--temperature", "0.5")
-        assert collect("--json").json["pending"] == 2 * ROWS
-        assert collect().code == 0
-        assert read_jsonl(Path("b.jsonl"))[0]["drawn"] == 2
-    assert (len(server.batches), len(server.bodies)) == (2, 2 * ROWS)
-
-
-@heavy
-def test_lines_that_the_provider_refuses_are_failed_rows() -> None:
-    rows()
-    with BatchServer(troubles={0: "refused"}) as server:
-        submit(server)
-        done = collect()
-    assert done.code == 3
-    assert Counter(line["status"] for line in read_jsonl(Path("b.jsonl"))) == {"verdict": 6, "failed": 4}
-    assert len(server.batches) == 1
-    assert "jurist run --resume" in done.err
-
-
-@heavy
-def test_a_line_that_never_is_answered_fails_in_the_end() -> None:
-    rows()
-    with BatchServer(troubles=dict.fromkeys(range(9), "broken")) as server:
-        submit(server)
-        assert finished().code == 3
-    lines = read_jsonl(Path("b.jsonl"))
-    assert Counter(line["status"] for line in lines) == {"failed": 1, "verdict": 9}
-    assert sum("4 batches brought no answer" in line["error"] for line in lines) == 1
-    assert [len(server.files[one["input_file_id"]].splitlines()) for one in server.batches.values()] == [
-        *(10, 4, 2, 1)
-    ]
-
-
-@heavy
-def test_a_batch_that_fails_validation_is_said_and_sent_anew() -> None:
-    rows()
-    with BatchServer(troubles={0: "failed"}) as server:
-        submit(server)
-        done = collect()
-        assert done.code == 1
-        assert "too many tokens enqueued" in done.err
-        assert "batch 1 failed: line 1: you have" in done.err
-        assert len(server.batches) == 1
-        assert finished().code == 0
-        assert read_jsonl(Path("b.jsonl")) == run(server)
-    assert len(server.bodies) == ROWS
-
-
-@heavy
-@pytest.mark.parametrize("broken", ["POST /files", "POST /batches", "GET /batch", "GET /content"])
-def test_an_answer_that_is_lost_begins_no_second_batch(broken: str) -> None:
-    rows()
-    with BatchServer(breaks=(broken,)) as server:
-        assert submit(server).code == 0
-        assert collect().code == 0
-        assert read_jsonl(Path("b.jsonl")) == run(server)
-    assert len(server.batches) == 1
-    assert len(server.bodies) == ROWS
-
-
-class Killed(BaseException):
-    """What a kill is to whatever would clean up."""
-
-
-@heavy
-@pytest.mark.parametrize("moment", ["cut", "uploaded", "sending", "validating", "end"])
-@pytest.mark.parametrize("after", [False, True])
-def test_killed_at_any_record_nothing_is_paid_twice(
-    moment: str, after: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows()
-    name = moment if moment in ("cut", "end") else "note"
-    kept = getattr(BatchStore, name)
-
-    def record(store: BatchStore, *told: Any, **more: Any) -> Any:
-        if name != "note" or more.get("status") == moment:
-            if after:
-                kept(store, *told, **more)
-            raise Killed
-        return kept(store, *told, **more)
-
-    with BatchServer() as server:
-        with monkeypatch.context() as patch:
-            patch.setattr(BatchStore, name, record)
-            with pytest.raises(Killed):
-                _ = submit(server), collect()
-        if moment == "cut" and not after:  # nothing was sent yet: that is no begin
-            submit(server)
-        assert finished().code == 0
-        assert read_jsonl(Path("b.jsonl")) == run(server)
-    assert len(server.batches) == 1
-    assert len(server.bodies) == ROWS
-
-
-@heavy
-def test_killed_processes_begin_no_second_batch() -> None:
-    rows()
-    moments, running = ["POST /files", "POST /batches", "GET /batch", "GET /content"], list[Any]()
-
-    def done(what: str) -> None:
-        if what in moments[:1]:
-            moments.pop(0)
-            running[-1].kill()
-
-    with BatchServer(done=done, troubles={0: "missing"}) as server:
-        where = ("--model", "openai/m", "--api-base", server.url)
-        told: tuple[object, ...] = (
-            "submit",
-            "fect:basic",
-            "--input",
-            "rows.jsonl",
-            "--output",
-            "b.jsonl",
-            *where,
-        )
-        for _ in range(5):  # begun but not heard of, it is looked for first, and taken by the next one
-            running.append(process := start("batch", *told, cwd=Path()))
-            process.communicate(timeout=300)
-            told = ("collect", "b.jsonl")
-        assert not moments
-        assert finished().code == 0
-        assert read_jsonl(Path("b.jsonl")) == run(server)
-    assert [len(server.files[one["input_file_id"]].splitlines()) for one in server.batches.values()] == [
-        10,
-        4,
-    ]
-    assert len(server.bodies) == ROWS
 
 
 STAGED = """
