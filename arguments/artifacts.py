@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .command import Command
 from .groups import Limits, Printed, Resume, Transport, name
 from .options import Options, flag, option, positional
@@ -13,7 +11,6 @@ __all__ = [
     "ChooseOptions",
     "DiffOptions",
     "LineageOptions",
-    "ListOptions",
     "PackOptions",
     "PullOptions",
     "PushOptions",
@@ -27,15 +24,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListOptions(Printed):
-    """Of ``jurist artifacts list``."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class ShowOptions(Printed):
-    """Of ``jurist artifacts show``."""
-
     artifact: str = positional("JUDGE[@VERSION]")
     history: bool = flag("--history", help="every candidate that was tried, and score against calls")
     prompt: bool = flag("--prompt", help="the prompt alone")
@@ -46,53 +35,34 @@ class ShowOptions(Printed):
     plot: str | None = option("--plot", metavar="F.svg|F.png", help="write a plot of score against calls")
 
 
-@dataclass(frozen=True, kw_only=True)
 class DiffOptions(Printed):
-    """Of ``jurist artifacts diff``."""
-
     first: str = positional("JUDGE[@V]|JUDGE:basic")
     second: str = positional("JUDGE[@V]|JUDGE:basic")
 
 
-@dataclass(frozen=True, kw_only=True)
 class TagOptions(Printed):
-    """Of ``jurist artifacts tag``."""
-
     artifact: str = positional("JUDGE@VERSION")
     tag: str = positional("TAG")
 
 
-@dataclass(frozen=True, kw_only=True)
 class RollbackOptions(Printed):
-    """Of ``jurist artifacts rollback``."""
-
     artifact: str = positional("JUDGE[@TAG]", help="JUDGE alone is JUDGE@latest")
 
 
-@dataclass(frozen=True, kw_only=True)
 class LineageOptions(Printed):
-    """Of ``jurist artifacts lineage``."""
-
     judge: str = positional("JUDGE")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PackOptions(Printed):
-    """Of ``jurist artifacts pack``."""
-
     artifact: str = positional("JUDGE[@VERSION]")
     output: str | None = option("--output", metavar="F.zip", help="default: JUDGE-VERSION.zip")
 
 
-@dataclass(frozen=True, kw_only=True)
 class SignOptions(Printed):
-    """Of ``jurist artifacts sign``."""
-
     artifact: str = positional("JUDGE[@VERSION]")
     key: str = option("--key", required=True, metavar="FILE", help="a secret key of ssh-keygen -t ed25519")
 
 
-@dataclass(frozen=True, kw_only=True)
 class SignerOptions(Options):
     """Who must have signed."""
 
@@ -101,40 +71,25 @@ class SignerOptions(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class UnpackOptions(SignerOptions, Printed):
-    """Of ``jurist artifacts unpack``."""
-
     file: str = positional("FILE")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PushOptions(Printed):
-    """Of ``jurist artifacts push``."""
-
     artifact: str = positional("JUDGE[@VERSION]")
     place: str = positional("FOLDER|hf://OWNER/NAME")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PullOptions(SignerOptions, Printed):
-    """Of ``jurist artifacts pull``."""
-
     artifact: str = positional("JUDGE[@VERSION]")
     place: str = positional("FOLDER|hf://OWNER/NAME")
 
 
-@dataclass(frozen=True, kw_only=True)
 class VerifyOptions(SignerOptions, Printed):
-    """Of ``jurist artifacts verify``."""
-
     artifact: str | None = positional("JUDGE[@VERSION]", nargs="?", help="default: all of them")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ChooseOptions(Transport, Limits, Resume, Printed):
-    """Of ``jurist artifacts choose``."""
-
     artifact: str = positional("JUDGE@VERSION")
     candidate: str = positional("CANDIDATE", help="its name in the history, its id, or the beginning of that")
     gold: str | None = option(
@@ -150,7 +105,7 @@ class ChooseOptions(Transport, Limits, Resume, Printed):
 
 
 ARTIFACTS = (
-    Command(name="artifacts list", does="artifacts.list_", options=ListOptions, help="All artifacts."),
+    Command(name="artifacts list", does="artifacts.list_", options=Printed, help="All artifacts."),
     Command(
         name="artifacts show",
         does="artifacts.show",

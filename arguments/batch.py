@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
@@ -14,10 +13,7 @@ from .run import JudgedRows
 __all__ = ["BATCH", "BatchOptions", "CollectOptions", "SubmitOptions"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class SubmitOptions(JudgedRows):
-    """Of ``jurist batch submit``."""
-
     helps: ClassVar[Mapping[str, str]] = {
         **JudgedRows.helps,
         "max_calls": "never send one request more; the rows that are left wait for batch collect",
@@ -27,7 +23,6 @@ class SubmitOptions(JudgedRows):
     stopping: Literal["settled", "all"] = option(
         "--stopping",
         "all",
-        choices=("settled", "all"),
         help="ask all samples in one batch (default), or in several, until no outcome of the row can change",
     )
     max_requests: int = option(
@@ -45,17 +40,11 @@ class SubmitOptions(JudgedRows):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class BatchOptions(Form):
-    """Of ``jurist batch status``."""
-
     output: str = positional("OUTPUT", help="the --output of batch submit")
 
 
-@dataclass(frozen=True, kw_only=True)
 class CollectOptions(Limits, BatchOptions):
-    """Of ``jurist batch collect``."""
-
     helps: ClassVar[Mapping[str, str]] = {
         "max_calls": "never send one request more, over all batches (default: as submitted)",
         "max_cost": "send no more than this is estimated to pay for, over all batches (default: as submitted)",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
@@ -13,10 +12,7 @@ from .options import option, positional
 __all__ = ["COMPARE", "EVALUATE", "CompareOptions", "EvaluateOptions"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class CompareOptions(ModelsOptions, ScoringOptions):
-    """Of ``jurist compare``."""
-
     helps: ClassVar[Mapping[str, str]] = {"max_calls": "never make one call more, over all judges and models"}
 
     judges: tuple[str, ...] = positional(
@@ -25,12 +21,11 @@ class CompareOptions(ModelsOptions, ScoringOptions):
         help="judges, versions and variants with the same labels; each is asked with each model",
     )
     repeats: int = option(
-        "--repeats", 1, type=int, metavar="N", help="ask everything N times, with other draws (default: 1)"
+        "--repeats", 1, metavar="N", help="ask everything N times, with other draws (default: 1)"
     )
     pairs: Literal["first", "all"] = option(
         "--pairs",
         "first",
-        choices=("first", "all"),
         help="test the first against each other one, or all pairs (default: first)",
     )
     plot: str | None = option(
@@ -40,14 +35,9 @@ class CompareOptions(ModelsOptions, ScoringOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(AskedOptions, ScoringOptions):
-    """Of ``jurist evaluate``."""
-
     judge: str = positional("JUDGE[@V]|JUDGE:basic", help="latest version, a certain one, or JUDGE:basic")
-    worst: int = option(
-        "--worst", 5, type=int, metavar="N", help="how many disagreements to print (default: 5)"
-    )
+    worst: int = option("--worst", 5, metavar="N", help="how many disagreements to print (default: 5)")
 
 
 COMPARE = Command(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from .command import Command
@@ -23,7 +22,6 @@ from .options import flag, option, positional, repeated
 __all__ = ["COMPILE", "CompileOptions"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class CompileOptions(
     RowOptions,
     ModelOptions,
@@ -34,8 +32,6 @@ class CompileOptions(
     StrictnessOptions,
     Common,
 ):
-    """Of ``jurist compile``."""
-
     helps: ClassVar[Mapping[str, str]] = {
         "max_calls": "never make one call more, the proof included (default: 4000)"
     }
@@ -71,10 +67,10 @@ class CompileOptions(
         "--prompt-api-key-env", metavar="NAME", help="environment variable that holds the key of that model"
     )
     max_tokens_total: int | None = option(
-        "--max-tokens-total", type=int, metavar="N", help="stop before input and output tokens go over this"
+        "--max-tokens-total", metavar="N", help="stop before input and output tokens go over this"
     )
     max_seconds: float | None = option(
-        "--max-seconds", type=float, metavar="S", help="stop when this much time has passed"
+        "--max-seconds", metavar="S", help="stop when this much time has passed"
     )
     adapter: str = option(
         "--adapter", "chat", choices=("chat", "json", "xml"), help="DSPy's prompt format (default: chat)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from .command import Command
@@ -14,10 +13,7 @@ from .options import option
 __all__ = ["BENCHMARK", "BenchmarkOptions"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class BenchmarkOptions(ItemsOptions):
-    """Of ``jurist generate faithqa``."""
-
     helps: ClassVar[Mapping[str, str]] = {
         **ItemsOptions.helps,
         "input": "concepts and articles: rows with 'text' and 'topic', a folder of .txt and .md, or faithqa-documents",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 
 from .command import Command
 from .groups import AskedOptions, AttackedField, ScoringOptions, share
@@ -20,10 +19,7 @@ def _limit(text: str) -> tuple[str, float]:
         raise argparse.ArgumentTypeError(f"{text!r} has no number: write METRIC=NUMBER, as f1=0.8") from error
 
 
-@dataclass(frozen=True, kw_only=True)
 class GateOptions(AttackedField, AskedOptions, ScoringOptions):
-    """Of ``jurist gate``."""
-
     judge: str = positional("JUDGE[@V]|JUDGE:basic", help="what is to pass")
     minimum: tuple[tuple[str, float], ...] = repeated(
         "--min", type=_limit, metavar="METRIC=VALUE", help="the lowest value that passes"
@@ -39,7 +35,6 @@ class GateOptions(AttackedField, AskedOptions, ScoringOptions):
     )
     margin: float | None = option(
         "--margin",
-        type=float,
         metavar="M",
         help="with --not-worse-than: fail unless the interval shows that it is worse by M at most",
     )

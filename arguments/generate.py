@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
@@ -36,7 +35,6 @@ __all__ = [
 _LIMIT = "never make one call more, all models together"
 
 
-@dataclass(frozen=True, kw_only=True)
 class GenerateOptions(ModelOptions, PaidOptions):
     """Of every kind of ``jurist generate``."""
 
@@ -66,14 +64,13 @@ class GenerateOptions(ModelOptions, PaidOptions):
     language: Literal["auto", "en", "zh"] = option(
         "--language",
         "auto",
-        choices=("auto", "en", "zh"),
         help="refuse documents that are not in it (default: each document's own)",
     )
     per_document: int = option(
-        "--per-document", 1, type=int, metavar="N", help="dialogues for each document and topic (default: 1)"
+        "--per-document", 1, metavar="N", help="dialogues for each document and topic (default: 1)"
     )
     attempts: int = option(
-        "--attempts", 3, type=int, metavar="N", help="how often one turn may be asked for (default: 3)"
+        "--attempts", 3, metavar="N", help="how often one turn may be asked for (default: 3)"
     )
     max_rejected: float = option(
         "--max-rejected",
@@ -84,7 +81,6 @@ class GenerateOptions(ModelOptions, PaidOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class LabellerOptions(StrictnessOptions, Transport, PaidOptions):
     """Who labels what models wrote."""
 
@@ -104,22 +100,16 @@ class LabellerOptions(StrictnessOptions, Transport, PaidOptions):
     )
     judge_temperature: float | None = option(
         "--judge-temperature",
-        type=float,
         metavar="T",
         help="of the judge (default: 0.7, or 0 for one sample)",
     )
-    samples: int = option(
-        "--samples", 5, type=int, metavar="K", help="independent judgements a response (default: 5)"
-    )
+    samples: int = option("--samples", 5, metavar="K", help="independent judgements a response (default: 5)")
     threshold: int | None = option(
-        "--threshold", type=int, metavar="T", help="votes for a hallucination (default: more than half)"
+        "--threshold", metavar="T", help="votes for a hallucination (default: more than half)"
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ItemsOptions(WritingOptions):
-    """Of ``jurist generate NAME``."""
-
     helps: ClassVar[Mapping[str, str]] = {
         "model": 'who writes: "offline" (default) or a DSPy model string',
         "temperature": "of the writers, 0 to 2 (default: 0 for one attempt, 0.7 for several)",
@@ -140,27 +130,18 @@ class ItemsOptions(WritingOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class DialogueOptions(GenerateOptions):
-    """Of ``jurist generate dialogue``."""
-
     output: str = option(
         "--output", required=True, metavar="D.jsonl", help="the file to write, a dialogue a line"
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class DatasetOptions(LabellerOptions, GenerateOptions):
-    """Of ``jurist generate cognibench-l``."""
-
     output: str = option("--output", required=True, metavar="FOLDER", help="the folder to write")
     plots: bool = flag("--plots", help="draw the figures into FOLDER/plots")
 
 
-@dataclass(frozen=True, kw_only=True)
 class AssessOptions(LabellerOptions, Endpoint):
-    """Of ``jurist assess``."""
-
     helps: ClassVar[Mapping[str, str]] = {
         "temperature": "of the models, 0 to 2 (default: 0.7)",
         "concurrency": "answers in flight at once (default: 8)",

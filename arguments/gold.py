@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
@@ -33,10 +32,9 @@ __all__ = [
     "SplitGoldOptions",
 ]
 
-_RULES = ("unanimous", "majority", "adjudicated", "reviewed")
+_Rule = Literal["unanimous", "majority", "adjudicated", "reviewed"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class JudgedGold(RowOptions, Printed):
     """A judge, and gold of it: named by ``--gold`` as everywhere, or in its place."""
 
@@ -47,47 +45,31 @@ class JudgedGold(RowOptions, Printed):
     named: str | None = option("--gold", type=name, metavar="PATH|NAME", help="the same")
 
 
-@dataclass(frozen=True, kw_only=True)
 class CheckOptions(SplitOptions, SeedOptions, JudgedGold):
-    """Of ``jurist gold check``."""
-
     helps: ClassVar[Mapping[str, str]] = {"seed": "of the split (default: 0)"}
 
 
-@dataclass(frozen=True, kw_only=True)
 class SplitGoldOptions(CheckOptions):
-    """Of ``jurist gold split``."""
-
     output: str = option("--output", required=True, metavar="DIR", help="the folder to write")
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgreementOptions(JudgedGold):
-    """Of ``jurist gold agreement``."""
-
-    merge: Literal["unanimous", "majority", "adjudicated", "reviewed"] | None = option(
-        "--merge", choices=_RULES, help="list the units that this rule leaves ambiguous"
-    )
+    merge: _Rule | None = option("--merge", help="list the units that this rule leaves ambiguous")
     ordinal: bool = flag("--ordinal", help="the judge's labels are ordered: give the ordinal alpha too")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ImportOptions(RowOptions, Printed):
-    """Of ``jurist gold import``."""
-
     judge: str = positional("JUDGE", help="the judge whose labels these are")
     gold: tuple[str, ...] = positional(
         "PATH|NAME", nargs="+", type=name, help="files, sheets, exports, ...; several are joined"
     )
     output: str = option("--output", required=True, metavar="F.jsonl", help="the file to write")
-    merge: Literal["unanimous", "majority", "adjudicated", "reviewed"] | None = option(
+    merge: _Rule | None = option(
         "--merge",
-        choices=_RULES,
         help="make gold labels of the ratings by this rule; what it leaves ambiguous is written without a label",
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class SheetFormat(Options):
     """A sheet for people to label."""
 
@@ -102,17 +84,11 @@ class SheetFormat(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class SheetOptions(SheetFormat, JudgedGold):
-    """Of ``jurist gold sheet``."""
-
     every: bool = flag("--all", help="also units that have a gold label")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReviewOptions(SheetFormat, Printed):
-    """Of ``jurist gold review``."""
-
     judge: str = positional("JUDGE", help="the judge whose labels these are")
     verdicts: str = option("--verdicts", required=True, metavar="F.jsonl", help="what jurist run wrote")
     gold: str | None = option(
@@ -126,10 +102,7 @@ class ReviewOptions(SheetFormat, Printed):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class DynamicsOptions(GoldOptions, StrictnessOptions, Form):
-    """Of ``jurist gold dynamics``."""
-
     helps: ClassVar[Mapping[str, str]] = {
         "gold": "labelled rows of the cognibench judge, or a dataset folder"
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from typing import Literal
 
 from .options import Options, flag, option, repeated
@@ -91,7 +90,6 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:40]}...")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Form(Options):
     """How results are printed on standard output."""
 
@@ -100,7 +98,6 @@ class Form(Options):
     html: bool = flag("--html", exclusive="form", help="print the tables as HTML")
 
 
-@dataclass(frozen=True, kw_only=True)
 class StoreOptions(Options):
     """Where artifacts are."""
 
@@ -113,19 +110,16 @@ class StoreOptions(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class SeedOptions(Options):
     """The seed."""
 
     seed: int = option("--seed", 0, type=_seed, metavar="N", help="of every random choice (default: 0)")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Printed(StoreOptions, Form):
     """What every command has that prints what it finds in a store."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Common(SeedOptions, Printed):
     """The same, and a seed."""
 
@@ -138,7 +132,6 @@ def pair(text: str) -> tuple[str, str]:
     return theirs, ours
 
 
-@dataclass(frozen=True, kw_only=True)
 class NameOptions(Options):
     """How a file calls what the judge knows."""
 
@@ -156,7 +149,6 @@ class NameOptions(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class RowOptions(NameOptions):
     """How the rows of a file are read as a judge's."""
 
@@ -167,7 +159,6 @@ class RowOptions(NameOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class GoldOptions(RowOptions):
     """Labelled rows."""
 
@@ -180,7 +171,6 @@ class GoldOptions(RowOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class SplitOptions(Options):
     """How gold is split."""
 
@@ -189,19 +179,17 @@ class SplitOptions(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Transport(Options):
     """How long a request may take, and how many are in flight."""
 
     timeout: float = option(
-        "--timeout", 120.0, type=float, metavar="S", help="seconds one request may take (default: 120)"
+        "--timeout", 120.0, metavar="S", help="seconds one request may take (default: 120)"
     )
     concurrency: int = option(
         "--concurrency", 8, type=whole, metavar="N", help="rows in flight at once (default: 8)"
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Endpoint(Transport):
     """How a model is reached and how it draws."""
 
@@ -217,7 +205,6 @@ class Endpoint(Transport):
     )
     temperature: float | None = option(
         "--temperature",
-        type=float,
         metavar="T",
         help="0 to 2 (default: 0 for one draw of each row, 0.7 for several)",
     )
@@ -230,12 +217,10 @@ class Endpoint(Transport):
     structure: Literal["auto", "schema", "object", "prompt"] = option(
         "--structure",
         "auto",
-        choices=("auto", "schema", "object", "prompt"),
         help="what holds answers in JSON to their form (default: a schema, or the next that the endpoint takes)",
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class VerifierOptions(Options):
     """Who answers the frozen steps of a program, such as the verifiers of a generator."""
 
@@ -252,14 +237,12 @@ class VerifierOptions(Options):
 _MODEL = '"offline" (default), or a DSPy model string such as openai/gpt-4.1-mini'
 
 
-@dataclass(frozen=True, kw_only=True)
 class ModelOptions(Endpoint):
     """Who answers."""
 
     model: str = option("--model", "offline", metavar="M", help=_MODEL)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ModelsOptions(Endpoint):
     """Who answers, one after the other."""
 
@@ -271,22 +254,19 @@ class ModelsOptions(Endpoint):
         return tuple(dict.fromkeys(self.models or ("offline",)))
 
 
-@dataclass(frozen=True, kw_only=True)
 class SamplingOptions(Options):
     """Samples and threshold."""
 
     samples: int | None = option(
-        "--samples", type=int, metavar="K", help="independent draws per row (default: 1, or as proven)"
+        "--samples", metavar="K", help="independent draws per row (default: 1, or as proven)"
     )
     threshold: float | None = option(
         "--threshold",
-        type=float,
         metavar="T",
         help="votes for a positive verdict, or below 1 its probability (default: fitted, or more than half)",
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class StrictnessOptions(Options):
     """What counts as found, of judges with tiers."""
 
@@ -297,20 +277,16 @@ class StrictnessOptions(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Limits(Options):
     """Hard limits, and whether to ask before much is spent."""
 
-    max_calls: int | None = option("--max-calls", type=int, metavar="N", help="never make one call more")
-    max_cost: float | None = option(
-        "--max-cost", type=float, metavar="USD", help="stop before the cost goes over this"
-    )
+    max_calls: int | None = option("--max-calls", metavar="N", help="never make one call more")
+    max_cost: float | None = option("--max-cost", metavar="USD", help="stop before the cost goes over this")
     yes: bool = flag(
         "--yes", help="do not ask before more than 1000 calls to a real model or more than 1 USD"
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Resume(Options):
     """What becomes of an unfinished run."""
 
@@ -318,12 +294,10 @@ class Resume(Options):
     fresh: bool = flag("--fresh", exclusive="unfinished", help="forget an unfinished run of the same job")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PaidOptions(Limits, Resume, Common):
     """What every job takes that asks models and can be continued."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class VerifierPromptOptions(VerifierOptions):
     """The same, and with which compiled prompts."""
 
@@ -335,7 +309,6 @@ class VerifierPromptOptions(VerifierOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class WritingOptions(ModelOptions, VerifierPromptOptions, PaidOptions):
     """What every command takes that writes the verified items of a generator."""
 
@@ -355,7 +328,6 @@ class WritingOptions(ModelOptions, VerifierPromptOptions, PaidOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Checkpoints(Resume):
     """The same, with a place for what is unfinished and for the result."""
 
@@ -365,22 +337,18 @@ class Checkpoints(Resume):
     output: str | None = option("--output", metavar="FILE.json", help="write the JSON object to a file too")
 
 
-@dataclass(frozen=True, kw_only=True)
 class JudgingOptions(VerifierOptions, SamplingOptions, StrictnessOptions, Transport, Limits, Common):
     """How judges are asked, but for who answers."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class AskedOptions(ModelOptions, JudgingOptions):
     """Who answers, and how that one is asked."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScoringOptions(GoldOptions, JudgingOptions, Checkpoints):
     """What every command takes that scores judges on gold, but for who answers."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class AttackedField(Options):
     """Which text is attacked."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from .command import Command
@@ -14,10 +13,7 @@ from .options import option, positional
 __all__ = ["HALUAGENT", "PEOPLE", "HaluAgentOptions", "PeopleOptions"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class HaluAgentOptions(ItemsOptions):
-    """Of ``jurist generate haluagent``."""
-
     helps: ClassVar[Mapping[str, str]] = {
         **ItemsOptions.helps,
         "input": "rows with 'text' (or the authors' with 'knowledge'), a folder of .txt and .md, or haluagent-docs",
@@ -34,7 +30,6 @@ class HaluAgentOptions(ItemsOptions):
     sample: int = option(
         "--sample",
         0,
-        type=int,
         metavar="N",
         help="write N items that passed and N that did not for people to check (default: none)",
     )
@@ -48,10 +43,7 @@ class HaluAgentOptions(ItemsOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class PeopleOptions(Printed):
-    """Of ``jurist table haluagent-2``."""
-
     benchmark: str = positional("FOLDER", help="what jurist generate haluagent --sample N wrote")
     people: str = option(
         "--people",

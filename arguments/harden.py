@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .command import Command
 from .groups import AskedOptions, AttackedField, ScoringOptions, whole
 from .options import option, positional, repeated
@@ -11,10 +9,7 @@ from .options import option, positional, repeated
 __all__ = ["HARDEN", "HardenOptions"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class HardenOptions(AttackedField, AskedOptions, ScoringOptions):
-    """Of ``jurist harden``."""
-
     judge: str = positional("JUDGE[@V]|JUDGE:basic", help="what is attacked")
     cases: int = option(
         "--cases", 100, type=whole, metavar="N", help="attack N cases at most, evenly spread (default: 100)"

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .command import Command
 from .groups import Form, NameOptions, Printed
 from .options import flag, option, positional
 
-__all__ = ["COMPLETION", "EXPORT", "JUDGES", "CompletionOptions", "ExportOptions", "JudgesOptions"]
+__all__ = ["COMPLETION", "EXPORT", "JUDGES", "CompletionOptions", "ExportOptions"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgesOptions(Form):
-    """Of ``jurist judges``."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class ExportOptions(NameOptions, Printed):
-    """Of ``jurist export``."""
-
     judge: str = positional("JUDGE[@VERSION]", help="latest version, a certain one, or JUDGE:basic")
     target: str = option(
         "--to",
@@ -41,16 +31,11 @@ class ExportOptions(NameOptions, Printed):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class CompletionOptions(Form):
-    """Of ``jurist completion``."""
-
     shell: str = positional("SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
 
 
-JUDGES = Command(
-    name="judges", does="catalogue.judges", options=JudgesOptions, help="The catalogue of judges."
-)
+JUDGES = Command(name="judges", does="catalogue.judges", options=Form, help="The catalogue of judges.")
 EXPORT = Command(
     name="export",
     does="export.run",

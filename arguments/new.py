@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .command import Command
 from .groups import Form
 from .options import option, positional
@@ -11,10 +9,7 @@ from .options import option, positional
 __all__ = ["NEW", "NewOptions"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class NewOptions(Form):
-    """Of ``jurist new``."""
-
     name: str = positional("NAME", help="of the judge: lower-case letters, digits and hyphens")
     source: str = option("--from", required=True, metavar="PROMPT", help="the prompt file")
     labels: str | None = option(

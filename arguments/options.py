@@ -1,8 +1,8 @@
 """Options as frozen values that declare and read themselves.
 
-A group of options is a frozen dataclass whose fields are made by :func:`option`, :func:`flag` or :func:`positional`.
-``Group.add(parser)`` declares them and ``Group.of(arguments)`` reads them: one place for both, and
-what a command gets is typed.
+A group of options is a subclass of :class:`Options` whose fields are made by :func:`option`, :func:`flag` or
+:func:`positional`; a field's type says its choices, and how a number is read. ``Group.add(parser)`` declares them and
+``Group.of(arguments)`` reads them: one place for both, and what a command gets is typed.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ import argparse
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Self
+from functools import cache
+from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
 __all__ = ["Options", "flag", "option", "positional", "repeated"]
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Some options of a command; subclasses name them as fields, and several groups are mixed in as bases.
+
+    A subclass is a frozen dataclass by itself.
 
     Attributes:
         helps: help texts by field, in place of those of the groups.
@@ -26,13 +30,16 @@ class Options:
 
     helps: ClassVar[Mapping[str, str]] = {}
 
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
     @classmethod
     def add(cls, parser: argparse.ArgumentParser) -> None:
         """Declare the options: a command's own, then those of its groups in the order of its bases."""
         exclusive: dict[str, Any] = {}
         for item in sorted(fields(cls), key=lambda item: _depth(cls, item.name)):
             name, alone, told = (item.metadata[key] for key in ("name", "exclusive", "told"))
-            told = {**told, "help": cls.helps.get(item.name, told["help"])}
+            told = {**_read(cls, item.name), **told, "help": cls.helps.get(item.name, told["help"])}
             if alone and alone not in exclusive:
                 exclusive[alone] = parser.add_mutually_exclusive_group()
             place = exclusive[alone] if alone else parser
@@ -51,7 +58,23 @@ class Options:
 
 
 def _depth(cls: type[Options], name: str) -> int:
-    return next(place for place, base in enumerate(cls.__mro__) if name in inspect.get_annotations(base))
+    return next(place for place, base in enumerate(cls.__mro__) if name in _annotated(base))
+
+
+@cache
+def _annotated(cls: type) -> Mapping[str, Any]:
+    return inspect.get_annotations(cls, eval_str=True)
+
+
+def _read(cls: type[Options], name: str) -> dict[str, Any]:
+    """Return what a field's type says of its values: the choices of a ``Literal``, how a number is read."""
+    kind = _annotated(cls.__mro__[_depth(cls, name)])[name]
+    for one in (kind, *get_args(kind)):
+        if get_origin(one) is Literal:
+            return {"choices": get_args(one)}
+        if one in (int, float):
+            return {"type": one}
+    return {}
 
 
 def option(name: str, default: Any = None, *, help: str, exclusive: str = "", **told: Any) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .command import Command
 from .groups import Printed, name
 from .options import option, positional
@@ -11,10 +9,7 @@ from .options import option, positional
 __all__ = ["REPORT", "ReportOptions"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReportOptions(Printed):
-    """Of ``jurist report``."""
-
     subject: str = positional(
         "JUDGE[@VERSION]|F.json|F.jsonl",
         type=name,

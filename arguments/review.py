@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .command import Command
 from .gold import JudgedGold
 from .groups import port, whole
@@ -14,10 +12,7 @@ __all__ = ["REVIEW", "PageOptions"]
 _PORT = 8421
 
 
-@dataclass(frozen=True, kw_only=True)
 class PageOptions(JudgedGold):
-    """Of ``jurist review``."""
-
     output: str = option(
         "-o --output",
         required=True,

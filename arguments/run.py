@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
@@ -21,7 +20,6 @@ def _shard(text: str) -> tuple[int, int]:
     return int(number), int(of)
 
 
-@dataclass(frozen=True, kw_only=True)
 class JudgedRows(AskedOptions, RowOptions):
     """Which rows are judged, and where the lines go."""
 
@@ -52,20 +50,17 @@ class JudgedRows(AskedOptions, RowOptions):
     on_bad_row: Literal["reject", "stop"] = option(
         "--on-bad-row",
         "reject",
-        choices=("reject", "stop"),
         help="set a row that cannot be used aside, with the reason, and judge the others (default), or stop",
     )
     unordered: bool = flag("--unordered", help="write lines as they come, not in the order of the input")
     stopping: Literal["settled", "all"] = option(
         "--stopping",
         "settled",
-        choices=("settled", "all"),
         help="draw samples until no outcome of the row can change (default), or all; the verdicts are the same",
     )
     probabilities: Literal["votes", "tokens"] = option(
         "--probabilities",
         "votes",
-        choices=("votes", "tokens"),
         help="tokens: write how probable each label was, read from the log-probabilities of the reply's tokens where "
         "the endpoint gives them (default: the votes alone)",
     )
@@ -78,10 +73,7 @@ class JudgedRows(AskedOptions, RowOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class RunOptions(JudgedRows):
-    """Of ``jurist run``."""
-
     shard: tuple[int, int] | None = option(
         "--shard",
         type=_shard,
@@ -102,13 +94,11 @@ class RunOptions(JudgedRows):
     on_drift: Literal["warn", "stop"] = option(
         "--on-drift",
         "warn",
-        choices=("warn", "stop"),
         help="what the canary does where drift is shown: say so (default), or end the run before its rows are asked",
     )
     engine: Literal["local", "ray"] = option(
         "--engine",
         "local",
-        choices=("local", "ray"),
         help="where rows are judged: in this process (default), or on the workers of a Ray cluster, in shards",
     )
     workers: int | None = option(
@@ -147,10 +137,7 @@ said --yes. After a limit, Ctrl-C or a crash, --resume judges the rows that are 
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class JoinOptions(Form):
-    """Of ``jurist join``."""
-
     shards: tuple[str, ...] = positional(
         "F-I-of-N.jsonl", nargs="+", help="the output of each jurist run --shard"
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .command import Command
 from .groups import AskedOptions, port, whole
 from .options import option, positional
@@ -13,10 +11,7 @@ __all__ = ["SERVE", "ServeOptions"]
 _PORT = 8422
 
 
-@dataclass(frozen=True, kw_only=True)
 class ServeOptions(AskedOptions):
-    """Of ``jurist serve``."""
-
     judge: str = positional("JUDGE[@V]|JUDGE:basic", help="latest version, a certain one, or JUDGE:basic")
     host: str = option(
         "--host",

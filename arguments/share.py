@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .command import Command
 from .groups import Printed, RowOptions, name
 from .options import option, positional
@@ -11,10 +9,7 @@ from .options import option, positional
 __all__ = ["SHARE", "ShareOptions"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShareOptions(RowOptions, Printed):
-    """Of ``jurist share``."""
-
     output: str = positional("OUTPUT", help="what jurist run has written: JSONL, CSV or Parquet")
     gold: str | None = option(
         "--gold",

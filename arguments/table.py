@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from .command import Command
@@ -33,17 +32,13 @@ __all__ = [
 _LIMIT = "never make one call more, over all lines and models"
 
 
-@dataclass(frozen=True, kw_only=True)
 class TableOptions(GoldOptions, ModelsOptions, StrictnessOptions, Limits, Checkpoints, Common):
     """Of every table."""
 
     helps: ClassVar[Mapping[str, str]] = {"gold": "labelled responses", "max_calls": _LIMIT}
 
 
-@dataclass(frozen=True, kw_only=True)
 class DetectorOptions(SamplingOptions, TableOptions):
-    """Of ``jurist table cognibench-3``."""
-
     detectors: tuple[str, ...] = repeated(
         "--detector",
         metavar="JUDGE[@V]|KIND:MODEL",
@@ -53,19 +48,14 @@ class DetectorOptions(SamplingOptions, TableOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class AblationOptions(SplitOptions, TableOptions):
-    """Of ``jurist table cognibench-5``."""
-
     judge: str = option(
         "--judge",
         "cognibench",
         metavar="JUDGE",
         help="a judge of whole responses with CogniBench's labels (default: cognibench)",
     )
-    samples: int = option(
-        "--samples", 5, type=int, metavar="K", help="independent draws per row (default: 5)"
-    )
+    samples: int = option("--samples", 5, metavar="K", help="independent draws per row (default: 5)")
     thresholds: str = option(
         "--thresholds",
         "2,3",
@@ -77,10 +67,7 @@ class AblationOptions(SplitOptions, TableOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class TrainingOptions(SplitOptions, Common):
-    """Of ``jurist training``."""
-
     helps: ClassVar[Mapping[str, str]] = {"seed": "of the split (default: 0)"}
 
     input: str = option(
@@ -102,7 +89,6 @@ class TrainingOptions(SplitOptions, Common):
     part: Literal["train", "dev", "all"] = option(
         "--part",
         "train",
-        choices=("train", "dev", "all"),
         help="groups to take: train (default), dev for a validation file, or all, which holds nothing back",
     )
     max_tokens: int | None = option(

@@ -9,13 +9,12 @@ from typing import Any
 
 from ..arguments.artifacts import (
     DiffOptions,
-    ListOptions,
     ShowOptions,
     SignerOptions,
     TagOptions,
     VerifyOptions,
 )
-from ..arguments.groups import StoreOptions
+from ..arguments.groups import Printed, StoreOptions
 from ..errors import ArtifactError, JuristError
 from ..evaluation.contrasts import Contrast
 from ..exports import export
@@ -50,7 +49,7 @@ def store_named(options: StoreOptions) -> Store:
     return store_of(options)
 
 
-def list_(options: ListOptions) -> Result:
+def list_(options: Printed) -> Result:
     """List all artifacts."""
     found = store_named(options).list()
     rows = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..arguments.judges import JudgesOptions
+from ..arguments.groups import Form
 from ..programs.catalogue import CATALOGUE, GENERATORS
 from ..programs.judge import Judge
 from ..report.table import table
@@ -14,7 +14,7 @@ from .printing import Result
 __all__ = ["judges"]
 
 
-def judges(options: JudgesOptions) -> Result:
+def judges(options: Form) -> Result:
     """Return the catalogue; a plug-in that cannot be loaded is said and left out."""
     found, broken = CATALOGUE.usable()
     generators, unusable = GENERATORS.usable()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import ClassVar
 
@@ -18,16 +17,14 @@ from jurist.arguments.options import Options, flag, option, positional, repeated
 from jurist.cli import build_parser
 
 
-@dataclass(frozen=True, kw_only=True)
 class Shared(Options):
     """A group."""
 
-    seed: int = option("--seed", 0, type=int, help="of everything")
+    seed: int = option("--seed", 0, help="of everything")
     slow: bool = flag("--slow", exclusive="pace", help="slowly")
     fast: bool = flag("--fast", exclusive="pace", help="fast")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Toy(Shared):
     """Of a toy command."""
 
