@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import dspy
 
     from ..keeping.loading import LoadedJudge
-    from ..programs.answers.protocol import Answer
+    from ..programs.answers.base import Answer
 
 __all__ = ["LEAST_EXAMPLES", "Example", "Message", "Selection", "Training", "make_training"]
 

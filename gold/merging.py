@@ -20,7 +20,7 @@ from .rows import GoldData
 from .units import CATEGORIES, Category
 
 if TYPE_CHECKING:
-    from ..programs.answers.protocol import Answer
+    from ..programs.answers.base import Answer
 
 __all__ = [
     "CATEGORIES",

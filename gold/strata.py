@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from ..cases import Case, Value
 from ..evaluation.ceiling import Ceiling, human_ceiling
 from ..evaluation.rows import Row
-from ..programs.answers.protocol import Answer
+from ..programs.answers.base import Answer
 from .goldset import Gold
 from .merging import CATEGORIES, Category, Rule, ambiguity, merge, unit_ratings
 from .splits import Shares, part_of

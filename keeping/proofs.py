@@ -7,7 +7,7 @@ from typing import Any
 
 from ..cases import Value
 from ..evaluation.rows import Row
-from ..programs.answers.protocol import Answer
+from ..programs.answers.base import Answer
 from .loading import LoadedJudge
 
 __all__ = ["other_conditions", "proven_rows", "rows_of"]

@@ -6,7 +6,7 @@ import random
 from collections.abc import Collection, Sequence
 
 from ..cases import Case
-from ..programs.answers.protocol import Answer
+from ..programs.answers.base import Answer
 
 __all__ = ["draw", "draw_contrasting", "draw_demos", "labelled"]
 

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import TypeVar
 
 from ..cases import Case
-from ..programs.answers.protocol import Answer
+from ..programs.answers.base import Answer
 from .board import Board, Candidate
 from .objective import Outcome
 from .standing import SHRINK, Credit, Scored, Standing, standings

@@ -18,8 +18,8 @@ import pydantic
 from ..cases import Case
 from ..engines.ledger import Purpose
 from ..errors import JudgeError, UsageError
+from .answers.base import Answer
 from .answers.checks import Checked, CheckedItem
-from .answers.protocol import Answer
 from .frozen import frozen_predictors
 from .judge import Judge
 

@@ -23,8 +23,8 @@ from ..engines.ledger import Purpose
 from ..errors import GoldError, JudgeError
 from ..evaluation.comparisons import Comparison
 from ..text.escaping import defuse
+from .answers.base import Answer
 from .answers.infer import answer_for
-from .answers.protocol import Answer
 from .answers.reading import Reading
 from .frozen import VerifierPrompt, all_predictors, frozen_id
 from .state import Demo

@@ -27,7 +27,7 @@ from ..engines.nli import RULES
 from ..signatures.cognibench import TagResponse
 from ..signatures.detector import CompareWithSample, ListSpans, MarkErrors, RespondAnew
 from ..text.escaping import defuse
-from .answers.protocol import Answer
+from .answers.base import Answer
 from .answers.sentences import numbered
 from .answers.spans import Passage
 from .detector import CLEAR, FOUND, DetectorRow, detector_case

@@ -10,7 +10,7 @@ from typing import Any
 from ..cases import Case, Value
 from ..evaluation.rows import Row
 from ..keeping.proofs import rows_of
-from ..programs.answers.protocol import Answer
+from ..programs.answers.base import Answer
 from .document import Cases, Tone
 
 __all__ = ["KINDS", "SYSTEMS", "case_json", "paired_cases"]

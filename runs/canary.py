@@ -16,7 +16,7 @@ from ..evaluation.drift import Drift
 from ..evaluation.rows import Row
 from ..keeping.loading import LoadedJudge
 from ..keeping.proofs import other_conditions, proven_rows
-from ..programs.answers.protocol import Answer
+from ..programs.answers.base import Answer
 
 __all__ = ["Canary", "OnDrift", "canary_of"]
 

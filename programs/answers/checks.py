@@ -21,8 +21,7 @@ from ...errors import JudgeError
 from ...evaluation.checked_items import CheckedItems
 from ..state import jsonable
 from ..votes import Sampling
-from .base import SHOWN, BaseAnswer
-from .protocol import Lack
+from .base import SHOWN, Answer, Lack
 from .reading import Reading
 
 __all__ = ["Check", "Checked", "CheckedItem", "Said", "items_of"]
@@ -92,7 +91,7 @@ def items_of(value: Value | None) -> tuple[CheckedItem, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked(BaseAnswer):
+class Checked(Answer):
     """The items written from a document, with what every check says of each.
 
     Attributes:

@@ -17,8 +17,7 @@ from ...cases import Case, Label, Value, Values
 from ...errors import JudgeError
 from ...evaluation.closed_labels import ClosedLabels
 from ..votes import Sampling, agreement, decide, is_decided
-from .base import BaseAnswer
-from .protocol import Answer, Lack
+from .base import Answer, Lack
 
 __all__ = ["ClosedLabel", "Details"]
 
@@ -27,7 +26,7 @@ Details = Callable[[Label], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClosedLabel(BaseAnswer):
+class ClosedLabel(Answer):
     """One label of a closed set for each unit.
 
     Attributes:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...evaluation.rows import Row
-from .protocol import Answer
+from .base import Answer
 
 __all__ = ["UNANSWERED", "confused"]
 

@@ -12,12 +12,12 @@ from pydantic.fields import FieldInfo
 
 from ...cases import Label
 from ...errors import JudgeError
+from .base import Answer
 from .closed import ClosedLabel
 from .label_set import LabelSet
 from .labels import OneLabel
 from .object_set import ObjectSet
 from .preference import FIRST, SECOND, TIE, Preference
-from .protocol import Answer
 from .score import Score
 from .sentences import Sentences
 

@@ -13,9 +13,9 @@ from ...cases import Case, Label, Value, Values
 from ...errors import JudgeError
 from ...evaluation.label_sets import LabelSets
 from ..votes import Sampling
-from .base import BaseAnswer, reasoning_of, upper_half
+from .base import Answer, upper_half
 from .portable import named_vote
-from .reading import Reading
+from .reading import Reading, reasoning_of
 
 __all__ = ["LabelSet"]
 
@@ -23,7 +23,7 @@ _NONE = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelSet(BaseAnswer):
+class LabelSet(Answer):
     """Any number of labels; a value is the tuple of them, sorted.
 
     Attributes:

@@ -9,9 +9,8 @@ from typing import Any, Final, Literal, get_args
 from ...cases import Label, Values
 from ...errors import JudgeError
 from ...text.escaping import one_line
-from .base import member, reasoning_of
 from .closed import ClosedLabel
-from .reading import Reading
+from .reading import Reading, member, reasoning_of
 
 __all__ = ["OneLabel", "Policy", "Verified"]
 

@@ -21,8 +21,8 @@ from ...errors import JudgeError
 from ...evaluation.object_sets import ObjectSets
 from ...text.folding import normalised
 from ..votes import Sampling, majority
-from .base import BaseAnswer, reasoning_of, upper_half
-from .reading import Reading
+from .base import Answer, upper_half
+from .reading import Reading, reasoning_of
 
 __all__ = ["ObjectSet"]
 
@@ -30,7 +30,7 @@ _NONE = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ObjectSet(BaseAnswer):
+class ObjectSet(Answer):
     """Any number of objects; a value is the sorted tuple of them as JSON texts.
 
     Attributes:

@@ -15,9 +15,8 @@ from typing import Any, ClassVar
 from ...cases import Case, Value, Values
 from ...errors import JudgeError
 from ..votes import Sampling, majority
-from .base import BaseAnswer
+from .base import Answer
 from .labels import OneLabel
-from .protocol import Lack
 from .reading import Reading
 
 __all__ = ["FIRST", "SECOND", "TIE", "Preference"]
@@ -105,25 +104,15 @@ class Preference(OneLabel):
         now = self.combine(votes, sampling)
         return all(self.combine(Counter(votes) + more, sampling) == now for more in _further(left))
 
-    def spread(self, votes: Mapping[str, float]) -> float:
-        """Return the share of votes that the most frequent one did not get."""
-        return BaseAnswer.spread(self, votes)
-
-    def centred(self, shares: Mapping[str, float], threshold: float) -> Mapping[str, float]:
-        """Return them as they are."""
-        return BaseAnswer.centred(self, shares, threshold)
-
     def sides(self, cases: Sequence[Case]) -> list[bool]:
         """Return whether people prefer the first."""
         return [FIRST in case.known for case in cases]
 
-    def strata(self, cases: Sequence[Case]) -> list[str]:
-        """Return what people prefer."""
-        return BaseAnswer.strata(self, cases)
-
-    def check_part(self, cases: Sequence[Case]) -> Lack | None:
-        """Return a lack if all gold prefers the same."""
-        return BaseAnswer.check_part(self, cases)
+    # Most votes decide between three sides: what closed labels do with two of them does not hold.
+    spread = Answer.spread
+    centred = Answer.centred
+    strata = Answer.strata
+    check_part = Answer.check_part
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
         """Return units by preference."""

@@ -1,14 +1,14 @@
-"""What one reply says: a value for each unit of a case, read by an answer."""
+"""What one reply says: a value for each unit of a case, read by an answer; and how items of a reply are read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...cases import Values
 
-__all__ = ["Reading"]
+__all__ = ["Reading", "by_number", "member", "reasoning_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,3 +49,28 @@ class Reading:
             extra=self.extra + second.extra,
             duplicated=self.duplicated + second.duplicated,
         )
+
+
+def reasoning_of(reply: Mapping[str, Any]) -> str:
+    """Return what a reply gives as its reasoning."""
+    return str(reply.get("reasoning") or "")
+
+
+def member(item: Any, name: str) -> Any:
+    """Return what an item of a reply holds under a name, whether it came as an object or as a mapping."""
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+
+def by_number(items: Any, labels: Collection[str] = ()) -> dict[int, Any]:
+    """Return number -> the item of a reply that has it; a number that got two labels has none.
+
+    Args:
+        items: of a reply, with ``n`` and ``label`` each; what is no list holds none.
+        labels: those that count; any, if none is given.
+    """
+    found: dict[int, dict[str, Any]] = {}
+    for item in items if isinstance(items, list | tuple) else ():
+        number, label = member(item, "n"), member(item, "label")
+        if isinstance(number, int) and isinstance(label, str) and (not labels or label in labels):
+            found.setdefault(number, {})[label] = item
+    return {number: one for number, said in found.items() if len(said) == 1 for one in said.values()}

@@ -16,9 +16,9 @@ from ...cases import Case, Value
 from ...errors import JudgeError
 from ...evaluation.scores import Scores
 from ..votes import Sampling, majority
-from .base import SHOWN, BaseAnswer, reasoning_of, upper_half
+from .base import SHOWN, Answer, upper_half
 from .portable import median_vote
-from .reading import Reading
+from .reading import Reading, reasoning_of
 
 __all__ = ["Score"]
 
@@ -27,7 +27,7 @@ _BINS = 4  # of a scale that is not
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score(BaseAnswer):
+class Score(Answer):
     """A number from ``low`` to ``high``.
 
     Attributes:

@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from ...cases import Label, Values
 from ...text.escaping import one_line
-from .base import member, reasoning_of
 from .closed import ClosedLabel
-from .reading import Reading
+from .reading import Reading, member, reasoning_of
 
 __all__ = ["PerSentence", "Quoted", "Sentences", "numbered", "shown"]
 

@@ -27,8 +27,7 @@ from typing import Any, Final
 
 from ...cases import Label, Values
 from ...text.escaping import one_line
-from .base import reasoning_of
-from .reading import Reading
+from .reading import Reading, reasoning_of
 from .sentences import Quoted, shown
 
 __all__ = ["Passage", "Spans", "folded", "joined", "lines_of"]

@@ -19,8 +19,7 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 from ...cases import Label, Values
-from .base import reasoning_of
-from .reading import Reading
+from .reading import Reading, reasoning_of
 from .sentences import Quoted, shown
 
 __all__ = ["Echoed"]

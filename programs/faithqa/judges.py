@@ -10,7 +10,7 @@ import dspy
 
 from ...signatures.faithqa import IntentRating, MapConstraints, SatisfiedConstraints, ScoreResponse
 from ...text.escaping import defuse
-from ..answers.base import by_number, member
+from ..answers.reading import by_number, member
 from ..answers.score import Score
 from ..answers.sentences import Sentences
 from ..judge import Judge

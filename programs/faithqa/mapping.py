@@ -17,9 +17,8 @@ from ...cases import Case
 from ...errors import JudgeError
 from ...evaluation.object_sets import ObjectSets
 from ...signatures.faithqa import Constraint, CoreElements, ExtractConstraints, MissingInputs
-from ..answers.base import reasoning_of
 from ..answers.object_set import ObjectSet
-from ..answers.reading import Reading
+from ..answers.reading import Reading, reasoning_of
 from ..state import Demo
 from ..stepwise import Steps, Stepwise
 from .constraints import MISSING, Item, anchored, missing_of, similarity

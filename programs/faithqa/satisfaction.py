@@ -10,7 +10,7 @@ from typing import Any, Final
 import dspy
 
 from ...signatures.faithqa import Constraint, Judgement, Mark, SatisfiedConstraints
-from ..answers.base import member
+from ..answers.reading import member
 from ..stepwise import Steps, Stepwise
 from .constraints import parse_lines
 from .reading import check_of
