@@ -26,7 +26,7 @@ from ..keeping.proofs import rows_of
 from ..keeping.signing import PublicKey, public_key
 from ..programs.answers.confusion import confused
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
-from ..report.history import basic_state, chosen_candidate, curve, metric_of
+from ..report.history import basic_state, curve
 from ..report.robustness import robustness_about, robustness_table
 from ..report.scores import confusion_table, metric_cell
 from ..report.table import Table, table
@@ -107,12 +107,9 @@ def _confusion(artifact: Artifact, store: Store) -> dict[str, Mapping[str, Mappi
 
 
 def _history(artifact: Artifact) -> list[Part]:
-    card = artifact.card
-    points = card.get("pareto") or []
-    front = pareto_parts(artifact.ref, points, chosen_candidate(artifact), metric_of(artifact))
     known = any(row["dev"]["value"] is not None for row in artifact.history)
     drawn = [Verbatim("\n".join(chart(curve(artifact))))] if known else []
-    return [history_table(artifact), *drawn, *front]
+    return [history_table(artifact), *drawn, *pareto_parts(artifact)]
 
 
 def diff(options: DiffOptions) -> Result:

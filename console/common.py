@@ -199,21 +199,21 @@ def judge_of(
     )
 
 
-def judge_for(reference: str, options: JudgingOptions) -> LoadedJudge:
+def judge_for(reference: str, options: JudgingOptions, store: Store) -> LoadedJudge:
     """Return a judge as the options say, whoever will answer."""
     return judge_of(
         reference,
         options,
-        store_of(options),
+        store,
         concurrency=options.concurrency,
         strictness=options.strictness,
         verifier=verifier_model(options, options.timeout, options.seed),
     )
 
 
-def loaded_of(reference: str, options: AskedOptions) -> LoadedJudge:
+def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
     """Return a judge with the model of the options."""
-    loaded = judge_for(reference, options)
+    loaded = judge_for(reference, options, store)
     (name,) = loaded.answered_by([options.model])
     return loaded.with_model(model_of(options, name, options.seed))
 

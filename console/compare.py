@@ -10,6 +10,7 @@ from ..jobs.comparing import Comparison, compare
 from ..jobs.estimate import Estimate
 from ..jobs.experiment import Answers, Experiment, scoring_judge
 from ..jobs.foresee import foresee
+from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, paying
 from ..report.scores import OFFLINE
 from .approving import agree
@@ -25,7 +26,7 @@ __all__ = ["asked", "run"]
 def run(options: CompareOptions) -> Result:
     """Compare judges on gold."""
     store = store_of(options)
-    experiment = _experiment(options)
+    experiment = _experiment(options, store)
     if options.plot:
         check_deviations(experiment, options.plot)
     with paying(experiment, start_of(options, store)) as job:
@@ -60,8 +61,8 @@ def asked(
         return experiment.ask(job, lambda: bar.advance(bar.task_ids[0]))
 
 
-def _experiment(options: CompareOptions) -> Experiment:
-    loaded = [judge_for(reference, options) for reference in options.judges]
+def _experiment(options: CompareOptions, store: Store) -> Experiment:
+    loaded = [judge_for(reference, options, store) for reference in options.judges]
     contenders = [
         one
         for judge in loaded

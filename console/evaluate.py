@@ -26,7 +26,7 @@ _SHOWN = 240
 def run(options: EvaluateOptions) -> Result:
     """Score one judge on gold."""
     store = store_of(options)
-    loaded = loaded_of(options.judge, options)
+    loaded = loaded_of(options.judge, options, store)
     if loaded.note:
         remark(loaded.note)
     gold = gold_of(options.gold, loaded.judge, options)

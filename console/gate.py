@@ -24,7 +24,7 @@ def run(options: GateOptions) -> Result:
     criteria = _criteria(options)
     store = store_of(options)
     names = [options.judge, *([_other(options)] if options.not_worse_than else [])]
-    contenders = tuple(loaded_of(name, options) for name in names)
+    contenders = tuple(loaded_of(name, options, store) for name in names)
     gold = gold_of(options.gold, contenders[0].judge, options)
     work = Gating(contenders=contenders, gold=gold, budget=budget_of(options), criteria=criteria)
     with paying(work, start_of(options, store)) as job:

@@ -25,7 +25,7 @@ __all__ = ["run"]
 def run(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""
     store = store_of(options)
-    work = _work(options)
+    work = _work(options, store)
     with paying(work, start_of(options, store)) as job:
         agree(foresee(work), job.paid, yes=options.yes, notes=[work.judge.note] if work.judge.note else [])
         with progress(work.rows, "attacking") as bar:
@@ -39,8 +39,8 @@ def run(options: HardenOptions) -> Result:
     return Result(data=data, body=_body(work, found, spend))
 
 
-def _work(options: HardenOptions) -> Hardening:
-    loaded = loaded_of(options.judge, options)
+def _work(options: HardenOptions, store: Store) -> Hardening:
+    loaded = loaded_of(options.judge, options, store)
     return Hardening(
         contenders=(loaded,),
         gold=gold_of(options.gold, loaded.judge, options),

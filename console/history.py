@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..evaluation.scores import sign_of
 from ..keeping.artifacts import Artifact, Store
 from ..optimizers.naming import candidate_names
 from ..report.differing import Side, prompt_difference
-from ..report.history import Curve, basic_state, chosen_candidate, curve, metric_of
+from ..report.history import Curve, basic_state, chosen_candidate, curve, metric_of, sign_of
 from ..report.plotting import draw
 from ..report.table import Table, table
 from .printing import Part
@@ -23,7 +22,7 @@ _WIDE, _HIGH = 64, 10
 def history_table(artifact: Artifact) -> Table:
     """Return one row a candidate; the chosen one is marked."""
     chosen, names = chosen_candidate(artifact), artifact_names(artifact)
-    sign = sign_of(metric_of(artifact))
+    sign = sign_of(artifact)
     rows = [
         [
             row["step"],
@@ -129,34 +128,29 @@ def prompt_diff(artifact: Artifact, store: Store) -> str:
     return prompt_difference(basic, Side(name=artifact.ref, state=artifact.state))
 
 
-def pareto_parts(ref: str, front: Sequence[Mapping[str, Any]], chosen: str, metric: str) -> list[Part]:
+def pareto_parts(artifact: Artifact) -> list[Part]:
     """Return the candidates that no other beats in score on dev and in cost, the cheapest first.
 
-    Without any, one line that says why.
-
-    Args:
-        ref: the artifact, for the command in the title.
-        front: the card's ``pareto``.
-        chosen: the candidate that became the artifact; a star marks it, and a line says so if it is not there.
-        metric: whose values the scores are.
+    A star marks the one that became the artifact, and a line says so if it is not there. Without any, one line that
+    says why.
     """
+    front = artifact.card.get("pareto")
     if not front:
         return ["no front of cost and score: no candidate was scored on all of dev"]
-    unit = str(front[0]["unit"])
+    unit, sign, chosen = str(front[0]["unit"]), sign_of(artifact), chosen_candidate(artifact)
     rows = [
         [
             point["candidate"] + (" *" if point["candidate"] == chosen else ""),
-            f"{sign_of(metric) * point['score']:.3f}",
+            f"{sign * point['score']:.3f}",
             f"{point['cost']:.6f}" if unit.startswith("USD") else f"{point['cost']:.0f}",
             str(point["threshold"] or "-"),
             point["source"],
         ]
         for point in front
     ]
-    title = (
-        f"front of cost and score on dev (jurist artifacts choose {ref} CANDIDATE makes a point the artifact)"
-    )
-    found: list[Part] = [table(title, ["candidate", metric, unit, "threshold", "source"], rows)]
+    how = f"jurist artifacts choose {artifact.ref} CANDIDATE makes a point the artifact"
+    columns = ["candidate", metric_of(artifact), unit, "threshold", "source"]
+    found: list[Part] = [table(f"front of cost and score on dev ({how})", columns, rows)]
     if chosen not in [point["candidate"] for point in front]:
         found.append(
             f"{chosen}, the artifact, is not on it: the choice is made by a lower bound on train and dev, and "

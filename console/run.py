@@ -92,7 +92,9 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
     """Return who judges which rows, and how; what is to be known of the judge is said."""
     mapping = mapping_of(options)
     loaded = replace(
-        loaded_of(options.judge, options), stopping=options.stopping, probabilities=options.probabilities
+        loaded_of(options.judge, options, store_of(options)),
+        stopping=options.stopping,
+        probabilities=options.probabilities,
     )
     mapping.check(loaded.judge)
     if loaded.proven_for not in ("", loaded.judge.answer.strictness):

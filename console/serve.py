@@ -10,7 +10,7 @@ from ..engines.channel import CallContext
 from ..errors import UsageError
 from ..report.scores import spend_line
 from ..runs.serving import Serving, application
-from .common import budget_of, loaded_of
+from .common import budget_of, loaded_of, store_of
 from .listening import listen
 from .printing import Result, remark
 
@@ -20,7 +20,8 @@ __all__ = ["run"]
 def run(options: ServeOptions) -> Result:
     """Serve until Ctrl-C or SIGTERM; return what was spent."""
     token = _token(options)
-    loaded = replace(loaded_of(options.judge, options), context=CallContext.fresh(budget_of(options)))
+    loaded = loaded_of(options.judge, options, store_of(options))
+    loaded = replace(loaded, context=CallContext.fresh(budget_of(options)))
     if loaded.note:
         remark(loaded.note)
     serving = Serving(loaded=loaded, token=token, most=options.max_cases, largest=options.max_body)

@@ -84,6 +84,7 @@ class Decision(Paired):
             "words": self.words,
             "warnings": list(self.warnings),
             "metric": self.metric,
+            "higher_is_better": self.higher_is_better,
             "basic": self.before,
             "compiled": self.after,
             "difference": self.difference,

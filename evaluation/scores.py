@@ -34,7 +34,7 @@ from .graded import Graded
 from .metrics import SLOW_DRAWS, Metric, fill_wrong, mean, pair_counts, pair_sums, quotient
 from .units import Floats, Units
 
-__all__ = ["Scores", "error_metrics", "sign_of"]
+__all__ = ["Scores", "error_metrics"]
 
 _BLOCK = 256  # columns of the matrix of pairs of pairs held in memory at once
 
@@ -185,16 +185,6 @@ def error_metrics(
         ),
         "neg_mse": Metric(name="neg_mse", statistics=errors(2, -1.0), low=-(width**2), high=0.0, worst=worst),
     }
-
-
-def sign_of(metric: str) -> float:
-    """Return -1 for an error, of which less is better, else 1: what is maximised, times this, is the metric.
-
-    Args:
-        metric: a name; a metric of a user's own is taken for one of which more is better.
-    """
-    known = error_metrics(0, 1).get(metric)
-    return 1.0 if known is None else known.oriented(1.0)
 
 
 def _correlation(name: str, found: Callable[[Units], Any], **more: Any) -> Metric:

@@ -58,6 +58,7 @@ class _Gold(_Part):
 
 class _Decision(_Part):
     metric: str | None = None
+    higher_is_better: bool | None = None
     verdict: str | None = None
 
 

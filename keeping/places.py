@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import ArtifactError, UsageError
+from ..errors import ArtifactError, UsageError, choices
 from .artifacts import Artifact, Store
 from .moving import Received, files_of, receive
 from .shelves import parse_ref
@@ -60,10 +60,20 @@ def pull(ref: str, place: str, store: Store, by: PublicKey | None = None) -> Rec
     if not place.startswith(HUB):
         if not Path(place).is_dir():
             raise ArtifactError(f"there is no folder {place}", hint=_PLACES)
-        return receive(files_of(_store(Path(place)).load(ref)), store, by)
+        return receive(files_of(_found(ref, place, Path(place))), store, by)
     with _reached(place), tempfile.TemporaryDirectory() as folder:
         _fetch(_repository(place), judge, folder)
-        return receive(files_of(_store(Path(folder)).load(ref)), store, by)
+        return receive(files_of(_found(ref, place, Path(folder))), store, by)
+
+
+def _found(ref: str, place: str, folder: Path) -> Artifact:
+    """Return an artifact of a place that is, or was copied to, a folder."""
+    there, (judge, _) = _store(folder), parse_ref(ref)
+    if not there.list(judge):
+        names = dict.fromkeys(one.judge for one in there.list())
+        hint = choices(judge, names) if names else "check its name, or name another place"
+        raise ArtifactError(f"there is no artifact of judge {judge!r} in {place}", hint=hint)
+    return there.load(ref)
 
 
 def _store(folder: Path) -> Store:

@@ -41,12 +41,13 @@ class Trust:
     Attributes:
         given: whether the user has said ``--trust``.
         path: the file of remembered hashes, one a line with its file.
-        say: takes the line that tells what will be executed.
+        say: takes the line that tells what will be executed, once for each content.
     """
 
     given: bool = False
     path: Path = field(default_factory=remembered_file)
     say: Callable[[str], None] = _to_stderr
+    _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def check(self, ref: str, file: Path, sha256: str, recorded: object) -> None:
         """Refuse to execute a file for an artifact, or say that it is executed.
@@ -71,7 +72,9 @@ class Trust:
                 hint="read that file, and add --trust",
             )
         self.remember(sha256, file)
-        self.say(printable(f"executing {file} (sha256 {sha256[:16]}), from which {ref} was compiled"))
+        if sha256 not in self._said:
+            self._said.add(sha256)
+            self.say(printable(f"executing {file} (sha256 {sha256[:16]}), from which {ref} was compiled"))
 
     def remember(self, sha256: str, file: Path) -> None:
         """Keep a hash, if it is not kept yet; where nothing can be written, say so."""

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import JuristError
-from ..evaluation.scores import sign_of
+from ..evaluation.scores import error_metrics
 from ..keeping.artifacts import Artifact, Store
 from ..keeping.locating import judge_of
 from ..programs.state import PromptState
 from .plotting import Series
 
-__all__ = ["Curve", "basic_state", "chosen_candidate", "curve", "metric_of"]
+__all__ = ["Curve", "basic_state", "chosen_candidate", "curve", "metric_of", "sign_of"]
+
+_ERRORS = tuple(name for name, one in error_metrics(0, 1).items() if not one.higher_is_better)
+"""The metrics of which less is better, for cards that do not say which end is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,12 +78,10 @@ def curve(artifact: Artifact) -> Curve:
     last = max(row.get("calls_dev") or row["calls"] for row in artifact.history)
     if last > steps[-1][0]:
         steps.append((float(last), steps[-1][1]))
-    chosen, metric = chosen_candidate(artifact), metric_of(artifact)
-    tried, best = (
-        tuple((calls, sign_of(metric) * value) for calls, value in points) for points in (tried, steps)
-    )
+    chosen, sign = chosen_candidate(artifact), sign_of(artifact)
+    tried, best = (tuple((calls, sign * value) for calls, value in points) for points in (tried, steps))
     return Curve(
-        metric=metric,
+        metric=metric_of(artifact),
         tried=tried,
         best=best,
         basic=tried[0][1],
@@ -91,6 +92,13 @@ def curve(artifact: Artifact) -> Curve:
 def metric_of(artifact: Artifact) -> str:
     """Return the metric that an artifact was compiled for; ``value`` if its card does not say."""
     return str((artifact.card.get("decision") or {}).get("metric") or "value")
+
+
+def sign_of(artifact: Artifact) -> float:
+    """Return -1 if the metric is an error, of which less is better, else 1: what was maximised, times this, is it."""
+    told = (artifact.card.get("decision") or {}).get("higher_is_better")
+    better = metric_of(artifact) not in _ERRORS if told is None else told
+    return 1.0 if better else -1.0
 
 
 def _known(row: Mapping[str, Any], card: Mapping[str, Any]) -> float | None:

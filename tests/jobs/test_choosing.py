@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import save
 from small import FAST, Done, claims, cli, tree, write_jsonl
 
+from jurist.console.history import pareto_parts
 from jurist.engines.ledger import Spend
 from jurist.errors import ArtifactError
 from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.comparisons import MetricLike
+from jurist.evaluation.metrics import CustomMetric
 from jurist.evaluation.proof import prove
 from jurist.evaluation.rows import Row
 from jurist.keeping.artifacts import Artifact, Store
@@ -19,6 +24,7 @@ from jurist.keeping.sealing import MATRIX
 from jurist.optimizers.matrix import bounded, spent
 from jurist.optimizers.setting import Setting
 from jurist.programs.state import PromptState
+from jurist.report.table import Table
 
 JOINT = (
     *("--optimizer", "optuna", "--set", "trials=5", "--set", "sizes=2", "--set", "sets=1"),
@@ -137,6 +143,41 @@ def test_the_front_is_shown_and_kept(compiled: Path) -> None:
     assert done.json["pareto"][0]["candidate"] in shown.out
     assert "front of cost and score" in shown.out
     assert "tokens per case" in shown.out
+
+
+def wrong(gold: Sequence[Any], said: Sequence[Any]) -> float:
+    """An error metric of a user's own."""
+    return sum(one != other for one, other in zip(gold, said, strict=True)) / len(gold)
+
+
+@pytest.mark.parametrize(
+    ("metric", "maximised", "chosen", "shown"),
+    [
+        ("accuracy", 0.25, "a", ("accuracy", "0.250")),
+        (CustomMetric(function=wrong), 0.25, "b", ("wrong", "0.250")),
+        (CustomMetric(function=wrong, higher_is_better=False), -0.25, "a", ("wrong", "0.250")),
+    ],
+)
+def test_a_front_is_of_the_metric_and_says_what_is_not_on_it(
+    metric: MetricLike, maximised: float, chosen: str, shown: tuple[str, str], tmp_path: Path
+) -> None:
+    rows = [Row(id=str(n), group=str(n), gold=("a",), predicted=("b",)) for n in range(4)]
+    decision = prove(rows, rows, metric, ClosedLabels("ab")).decision.to_card()
+    point = {"candidate": "a", "score": maximised, "cost": 1.0, "unit": "tokens per case", "threshold": None}
+    card = {
+        "decision": decision,
+        "optimizer": {"candidate": chosen},
+        "pareto": [{**point, "source": "basic"}],
+    }
+    front, *more = pareto_parts(save(Store(tmp_path), **card))
+    assert isinstance(front, Table)
+    assert (front.columns[1].name, front.rows[0][1]) == shown
+    assert [str(said).partition(" is not on it")[0] for said in more] == ["b, the artifact,"] * (
+        chosen == "b"
+    )
+    assert pareto_parts(save(Store(tmp_path))) == [
+        "no front of cost and score: no candidate was scored on all of dev"
+    ]
 
 
 def test_every_point_of_the_front_can_be_chosen(compiled: Path, store: Path) -> None:

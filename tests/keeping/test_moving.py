@@ -110,8 +110,14 @@ def test_a_folder_is_a_place(mine: Store, other: Store, tmp_path: Path) -> None:
     assert push(sent, place).new
     assert not push(sent, place).new
     assert pull("polite@1", place, other).artifact.sha256 == sent.sha256
-    with pytest.raises(ArtifactError, match="no folder"):
-        pull("polite", str(tmp_path / "nowhere"), other)
+    for name, there, said in (
+        ("polite", tmp_path / "nowhere", "there is no folder"),
+        ("polit", place, f"no artifact of judge 'polit' in {place}; did you mean polite"),
+        ("polite", tmp_path, "check its name, or name another place"),
+        ("polite@7", place, "there is no polite@7"),
+    ):
+        with pytest.raises(ArtifactError, match=said):
+            pull(name, str(there), other)
 
 
 @pytest.fixture
@@ -131,6 +137,10 @@ def test_the_hub_is_a_place_for_its_own_client(mine: Store, other: Store, hub: H
     assert pull("polite@2", "hf://acme/judges", other).artifact.sha256 == two.sha256
     with pytest.raises(ArtifactError, match="there is no polite@3"):
         pull("polite@3", "hf://acme/judges", other)
+    with pytest.raises(
+        ArtifactError, match="no artifact of judge 'polit' in hf://acme/judges; check its name"
+    ):
+        pull("polit", "hf://acme/judges", other)
     with pytest.raises(ArtifactError, match=r"^hf://acme/none cannot be used"):
         pull("polite", "hf://acme/none", other)
 

@@ -111,6 +111,10 @@ def test_what_is_trusted_is_said_and_remembered(folder: Path) -> None:
     Path("executed").unlink()
     assert cli("artifacts", "show", "may-go").code == 0
     assert executed()
+    rows = [{"policy": "p", "reply": word, "verdict": word} for word in ("send", "hold")]
+    write_jsonl(Path("gold.jsonl"), rows)
+    both = cli("compare", "may-go@1", "may-go:basic", "--gold", "gold.jsonl")
+    assert (both.code, sum("executing evil.py" in line for line in both.lines)) == (0, 1), both.err
     Path("executed").unlink()
     Path("evil.py").write_text(EVIL + "# changed\n")
     assert cli("artifacts", "show", "may-go", "--trust").code == 1

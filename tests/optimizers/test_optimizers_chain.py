@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from fakes import Scripted, context_with, lm_of
 
-from jurist.console.history import pareto_parts
 from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted, OptimizerError
 from jurist.gold.goldset import Gold
@@ -113,11 +112,6 @@ def test_a_number_without_end_is_no_setting(setting: str, value: str) -> None:
         make(name, {option: value})
 
 
-def test_no_front_is_said_in_one_line() -> None:
-    (said,) = pareto_parts("fect@1", [], "c", "f1")
-    assert said == "no front of cost and score: no candidate was scored on all of dev"
-
-
 def test_who_may_not_win_is_not_chosen() -> None:
     job = job_with()
     parts = Gold.load("fect-mini", job.judge).split(0)
@@ -163,17 +157,3 @@ def test_a_setting_out_of_its_range_is_refused(name: str, setting: str, value: s
     with pytest.raises(OptimizerError, match=rf"{name}\.{setting} cannot be '{value}'.* from 0 to [12]$"):
         make(name, {setting: value})
     assert make(name, {setting: "1"})
-
-
-def test_an_artifact_that_is_not_on_the_front_is_said() -> None:
-    point = {
-        "candidate": "a",
-        "score": 0.5,
-        "cost": 1.0,
-        "unit": "tokens",
-        "threshold": None,
-        "source": "basic",
-    }
-    on, off = (pareto_parts("fect@1", [point], chosen, "f1") for chosen in "ab")
-    assert len(on) == 1
-    assert "b, the artifact, is not on it" in str(off[1])
