@@ -15,16 +15,14 @@ from typing import Any
 from ..errors import GoldError
 from .rowtypes import Row, Rows
 
-__all__ = ["FECT_COLUMNS", "cognibench_rows", "is_cognibench"]
+__all__ = ["FECT_COLUMNS", "LABELS", "cognibench_rows", "is_cognibench"]
 
 FECT_COLUMNS = frozenset({"conversation", "claim", "claim_is_factual"})
 _DIALOGUE = ("id", "dialogue", "current_turn", "reference")
 _ROLE = re.compile(r"<(user|assistant)>")
 _TAGGED = re.compile(r"(.*)<[^<>]*>\s*")
 
-# Section 2.2 of CogniBench: a cognitive statement passes the tests rational, grounded and
-# unequivocal in turn; the last one passed is its tier. An empty list is a sentence nobody labelled.
-_LABELS: dict[tuple[str, ...], str | None] = {
+LABELS: dict[tuple[str, ...], str | None] = {
     (): None,
     ("irrelevant",): "irrelevant",
     ("faithful",): "faithful",
@@ -34,6 +32,8 @@ _LABELS: dict[tuple[str, ...], str | None] = {
     ("rational", "grounded"): "reliable",
     ("rational", "grounded", "unequivocal"): "irrefutable",
 }
+"""What the authors write of a sentence -> its label. A cognitive statement passes the tests rational, grounded and
+unequivocal in turn (section 2.2); the last one passed is its tier. An empty list is a sentence nobody labelled."""
 
 
 def is_cognibench(row: Mapping[str, Any]) -> bool:
@@ -112,8 +112,8 @@ def _listed(entry: Any, name: str, path: str) -> list[tuple[str, str | None]]:
     found: list[tuple[str, str | None]] = []
     for item in given if isinstance(given, list) else []:
         match item:
-            case [str(text), [*labels]] if (key := tuple(map(str, labels))) in _LABELS:
-                found.append((text, _LABELS[key]))
+            case [str(text), [*labels]] if (key := tuple(map(str, labels))) in LABELS:
+                found.append((text, LABELS[key]))
             case _:
                 raise GoldError(
                     f"dialogue {name}: {str(item)[:60]!r} is no labelled sentence",
@@ -133,8 +133,8 @@ def _labelled(entry: Any, name: str, path: str) -> list[tuple[str, str | None]]:
     placed: list[tuple[int, str, str | None]] = []
     for text, value in sentences.items():
         match value:
-            case [[*given], int(position)] if (key := tuple(map(str, given))) in _LABELS:
-                placed.append((position, text, _LABELS[key]))
+            case [[*given], int(position)] if (key := tuple(map(str, given))) in LABELS:
+                placed.append((position, text, LABELS[key]))
             case _:
                 raise GoldError(
                     f"dialogue {name}: unknown label {value!r} of the sentence {text[:60]!r}",

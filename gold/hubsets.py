@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import GoldError
-from .rowtypes import Row, Rows
+from .rowtypes import Row
 
-__all__ = ["read_hub", "stream_hub"]
+__all__ = ["stream_hub"]
 
 
-def read_hub(name: str, split: str, path: str) -> Rows:
-    """Return the rows of a dataset, with 1-based record numbers.
+def stream_hub(name: str, split: str, path: str) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of a dataset, with 1-based record numbers; the library keeps them on disk.
 
     Args:
         name: ``org/name`` on the hub, or a local folder.
@@ -27,16 +27,7 @@ def read_hub(name: str, split: str, path: str) -> Rows:
     Class labels become their names.
 
     Raises:
-        GoldError: the dataset cannot be loaded, or several splits are on offer and none is named.
-    """
-    return list(stream_hub(name, split, path))
-
-
-def stream_hub(name: str, split: str, path: str) -> Iterator[tuple[int, Row]]:
-    """Return the same row by row: the library keeps them on disk.
-
-    Raises:
-        GoldError: as :func:`read_hub`, while it is iterated.
+        GoldError: the dataset cannot be loaded, or several splits are on offer and none is named; while it is iterated.
     """
     if not name.strip("/"):
         raise GoldError("the dataset has no name", path=path, hint="write hf:org/name or hf:org/name:split")

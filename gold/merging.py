@@ -30,6 +30,7 @@ __all__ = [
     "Merged",
     "Rule",
     "ambiguity",
+    "by_category",
     "merge",
     "merge_cases",
     "merge_gold",
@@ -56,8 +57,10 @@ class Ambiguous:
         case: the id of its case.
         unit: its place in the case, from 0.
         labels: rater -> label, of the raters who labelled it.
-        category: why it is ambiguous.
+        category: why it is ambiguous, as people said.
         source: ``file:line`` of its case.
+        votes: label -> how many of a judge's rows say so.
+        unanswered: rows in which the judge abstained or failed on it.
     """
 
     case: str
@@ -65,6 +68,8 @@ class Ambiguous:
     labels: Mapping[str, Value]
     category: Category = "unknown"
     source: str = ""
+    votes: Mapping[Any, int] = field(default_factory=dict)
+    unanswered: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +92,13 @@ class Merged:
     @property
     def by_category(self) -> dict[Category, int]:
         """How many units are ambiguous, by category."""
-        found = Counter(one.category for one in self.ambiguous)
-        return {category: found[category] for category in CATEGORIES}
+        return by_category(self.ambiguous)
+
+
+def by_category(units: Iterable[Ambiguous]) -> dict[Category, int]:
+    """Return how many units are ambiguous, by category."""
+    found = Counter(one.category for one in units)
+    return {category: found[category] for category in CATEGORIES}
 
 
 def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:

@@ -20,7 +20,7 @@ from ..errors import GoldError, choices, why
 from .authors import FECT_COLUMNS, cognibench_rows, is_cognibench
 from .columns import OnBad, refuse
 from .decoding import text_of
-from .hubsets import read_hub
+from .hubsets import stream_hub
 from .jsonrows import parse_json
 from .rowfiles import parse
 from .rowtypes import Kind, Row, Rows, Table
@@ -71,7 +71,7 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
         return _file(sys.stdin.buffer.read(), "stdin", "<stdin>", on_bad)
     if name.startswith("hf:"):
         dataset, _, split = name.removeprefix("hf:").partition(":")
-        return Reading(name=dataset, path=name, rows=read_hub(dataset, split, name), kind="columns")
+        return Reading(name=dataset, path=name, rows=list(stream_hub(dataset, split, name)), kind="columns")
     path = Path(name)
     try:
         folder, file = bool(name) and path.is_dir(), path.exists()
@@ -149,7 +149,7 @@ def _folder(folder: Traversable, name: str, path: str, on_bad: OnBad) -> Reading
     files = [entry for entry in folder.iterdir() if _is_data(entry)]
     if len(files) == 1:
         return _file(_bytes(files[0], f"{path}/{files[0].name}"), name, f"{path}/{files[0].name}", on_bad)
-    return Reading(name=name, path=path, rows=read_hub(path, "", path), kind="columns")
+    return Reading(name=name, path=path, rows=list(stream_hub(path, "", path)), kind="columns")
 
 
 def _card_folder(folder: Traversable, name: str, path: str) -> Reading:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from ..cases import Case, Value
@@ -17,35 +17,12 @@ from ..evaluation.ceiling import Ceiling, human_ceiling
 from ..evaluation.rows import Row
 from ..programs.answers.base import Answer
 from .goldset import Gold
-from .merging import CATEGORIES, Category, Rule, ambiguity, merge, unit_ratings
+from .merging import CATEGORIES, Ambiguous, Category, Rule, ambiguity, by_category, merge, unit_ratings
 from .splits import Shares, part_of
 
-__all__ = ["AmbiguousUnit", "Contested", "Strata", "ceiling_of", "rated_in_test", "rating_columns", "strata"]
+__all__ = ["Contested", "Strata", "ceiling_of", "rated_in_test", "rating_columns", "strata"]
 
 _Kind: TypeAlias = Literal["agreed", "single", "contested", "ambiguous", "unlabelled"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class AmbiguousUnit:
-    """A unit that raters labelled and that has no label.
-
-    Attributes:
-        case: the id of its case.
-        unit: its place in the case, from 0.
-        labels: rater -> label.
-        category: why, as people said.
-        source: ``file:line`` of its case.
-        votes: label -> how many of the judge's rows say so.
-        unanswered: rows in which the judge abstained or failed on it.
-    """
-
-    case: str
-    unit: int
-    labels: Mapping[str, Value]
-    category: Category = "unknown"
-    source: str = ""
-    votes: Mapping[Any, int] = field(default_factory=dict)
-    unanswered: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,14 +59,13 @@ class Strata:
     agreed: int
     single: int
     contested: Contested
-    ambiguous: tuple[AmbiguousUnit, ...] = field(repr=False)
+    ambiguous: tuple[Ambiguous, ...] = field(repr=False)
     unlabelled: int = 0
 
     @property
     def by_category(self) -> dict[Category, int]:
         """How many units are ambiguous, by category."""
-        found = Counter(one.category for one in self.ambiguous)
-        return {category: found[category] for category in CATEGORIES}
+        return by_category(self.ambiguous)
 
     @property
     def judged(self) -> int:
@@ -111,14 +87,9 @@ class Strata:
             "agreed": self.agreed,
             "single": self.single,
             "unlabelled": self.unlabelled,
-            "contested": {
-                "units": self.contested.units,
-                "right": self.contested.right,
-                "wrong": self.contested.wrong,
-                "unanswered": self.contested.unanswered,
-            },
+            "contested": asdict(self.contested),
             "ambiguous": {
-                "units": [_unit(one) for one in self.ambiguous],
+                "units": [{**asdict(one), "unit": one.unit + 1} for one in self.ambiguous],
                 "total": len(self.ambiguous),
                 "by_category": self.by_category,
                 "judged": self.judged,
@@ -212,8 +183,8 @@ def _units(gold: Gold, case: Case, rule: Rule, rows: Sequence[Row]) -> Iterator[
         )
 
 
-def _ambiguous(unit: _Unit, answer: Answer) -> AmbiguousUnit:
-    return AmbiguousUnit(
+def _ambiguous(unit: _Unit, answer: Answer) -> Ambiguous:
+    return Ambiguous(
         case=unit.case.id,
         unit=unit.unit,
         labels={rater: answer.text(value) for rater, value in unit.ratings.items()},
@@ -265,15 +236,3 @@ def ceiling_of(gold: Gold, *, only: Collection[str] | None = None) -> Ceiling | 
         return None
     judge = gold.judge
     return human_ceiling(columns, judge.metric, judge.comparison, groups=groups)
-
-
-def _unit(one: AmbiguousUnit) -> dict[str, Any]:
-    return {
-        "case": one.case,
-        "unit": one.unit + 1,
-        "labels": dict(one.labels),
-        "category": one.category,
-        "source": one.source,
-        "votes": dict(one.votes),
-        "unanswered": one.unanswered,
-    }

@@ -11,22 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...gold.authors import LABELS
 from ...programs.cognibench import HALLUCINATED, statement_type
 from ...text.escaping import one_line
 from .turns import AssistantTurn, Labelled
 
 __all__ = ["dialogue_rows", "label_entries", "steps"]
 
-_STEPS: dict[str | None, list[str]] = {
-    None: [],
-    "irrelevant": ["irrelevant"],
-    "faithful": ["faithful"],
-    "invented": ["invented"],
-    "misleading": ["misleading"],
-    "speculative": ["rational"],
-    "reliable": ["rational", "grounded"],
-    "irrefutable": ["rational", "grounded", "unequivocal"],
-}
+_STEPS = {label: list(passed) for passed, label in LABELS.items()}
 _LANGUAGES = {"en": "english", "zh": "chinese"}
 
 
