@@ -26,8 +26,8 @@ from ..programs.verdicts import Verdict
 from .estimate import Estimate, Part, Rate, Span
 from .foresee import judging
 from .generation import job_id
+from .looking import seen_by
 from .measuring import some
-from .seen import seen_by
 
 __all__ = ["AssessedModels", "Calibrated", "Replies", "assess", "foresee_assessment", "unseen", "verdicts"]
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from ..errors import UsageError, choices
 from ..evaluation.comparisons import shown_metrics
 from ..evaluation.contrasts import Contrast
-from ..evaluation.measured import Score
 from ..keeping.loading import LoadedJudge
 from .comparing import Comparison, Contender, compare
 from .experiment import Answers, Experiment
@@ -42,9 +41,9 @@ class Limit:
     def check(self, scores: Contender, *, sure: bool) -> Check:
         """Hold a judge's score against it: the value, or if ``sure`` the worse end of its 95 % interval."""
         score = scores.scores[self.metric]
-        held = _end(score, self.lowest) if sure else score.value
-        passed = held >= self.value if self.lowest else held <= self.value
         low, high = score.interval.low, score.interval.high
+        held = (low if self.lowest else high) if sure else score.value
+        passed = held >= self.value if self.lowest else held <= self.value
         return Check(
             name=f"{self.name}{', for sure' if sure else ''}",
             passed=passed,
@@ -282,7 +281,3 @@ def _answered(one: Contender, most: float) -> Check:
     missing = 1.0 - one.counts.units.coverage
     words = f"{missing:.1%} of the labelled units have no answer"
     return Check(name=f"unusable <= {most:.1%}", passed=missing <= most, words=words)
-
-
-def _end(score: Score, lowest: bool) -> float:
-    return score.interval.low if lowest else score.interval.high

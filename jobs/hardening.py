@@ -198,11 +198,13 @@ def harden(
         pairs = zip(work.chosen, verdicts, strict=True)
         cases = [_attacked(attack, work, case, verdict) for case, verdict in pairs]
         asked.append((attack.name, attack.kind, cases))
-    asker, found = judge.asker(), []
+    asker, found, kind_of = judge.asker(), [], judge.judge
     for name, kind, cases in asked:
         said = asker.ask_all(cases, lambda index, verdict: on_case())
-        rows = [_row(judge.judge, *four) for four in zip(work.chosen, verdicts, cases, said, strict=True)]
-        found.append(Found(name=name, kind=kind, flips=_flips(rows, judge.judge)))
+        rows = [_row(kind_of, *four) for four in zip(work.chosen, verdicts, cases, said, strict=True)]
+        found.append(
+            Found(name=name, kind=kind, flips=flips(rows, kind_of.comparison, kind_of.answer.category))
+        )
     return Robustness(
         judge=judge.name,
         model=judge.model.name,
@@ -212,10 +214,6 @@ def harden(
         suite=_print(work.attacks),
         found=tuple(found),
     )
-
-
-def _flips(rows: Sequence[Row], judge: Judge) -> Flips:
-    return flips(rows, judge.comparison, judge.answer.category)
 
 
 def _attacked(attack: Attack, work: Hardening, case: Case, verdict: Verdict) -> Case:

@@ -1,4 +1,7 @@
-"""A look at gold rows, as the ledger of openings has it: which of them are sealed, and the number of their opening."""
+"""A look at gold rows: which of them a judge has seen, which are sealed, and the number of their opening.
+
+No score may flatter a judge with rows that its artifact was compiled on or near.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,11 @@ from ..evaluation.comparisons import Comparison
 from ..evaluation.paired import limits
 from ..evaluation.power import gains
 from ..evaluation.proof import level_of
+from ..gold.copies import near_rows
+from ..keeping.loading import LoadedJudge
 from ..keeping.openings import Openings
 
-__all__ = ["ALPHA", "Look", "look_at", "proof_of"]
+__all__ = ["ALPHA", "Look", "look_at", "proof_of", "seen_by"]
 
 ALPHA = 0.05
 """The level of all openings of a test together."""
@@ -89,3 +94,17 @@ def proof_of(cases: Sequence[Case], known: int = 0) -> Look:
     """
     ledger = Openings()
     return Look(cases=tuple(cases), opening=1 + max(known, ledger.of(cases)), ledger=ledger)
+
+
+def seen_by(judge: LoadedJudge, cases: Sequence[Case]) -> frozenset[str]:
+    """Return the ids of the cases that the judge's artifact was trained or selected on, or that are near copies.
+
+    A judge without an artifact has seen nothing; an artifact of an older version knows equal rows only.
+
+    Raises:
+        ArtifactError: the artifact was changed since it was read.
+    """
+    if judge.artifact is None:
+        return frozenset()
+    ids = frozenset((judge.artifact.card.get("gold") or {}).get("seen", ()))
+    return ids & {case.id for case in cases} | near_rows(judge.judge, cases, judge.artifact.seen())

@@ -21,7 +21,7 @@ from ..errors import CheckpointError, UsageError
 from ..gold.writing import json_text
 from ..keeping.checkpoints import Checkpoint
 from ..keeping.paying import PaidJob, Start, paying
-from ..programs.answers.checks import CheckedItem
+from ..programs.answers.checks import items_of
 from ..programs.asking import Verdict
 from .generation import Generated, Generation, job_id
 
@@ -111,7 +111,7 @@ def rows_of(
     Answers that were paid by an earlier start of the same job count as calls: the row of a job that was
     interrupted is the row of one that was not.
     """
-    usage, items = verdict.usage, _items(verdict)
+    usage, items = verdict.usage, items_of(verdict.value)
     about = {
         "document": case.group,
         "source": case.source,
@@ -127,11 +127,6 @@ def rows_of(
         status = "failed" if verdict.status == "failed" else "rejected"
         row = {"id": case.group, "group": case.group, "status": status, "reasons": [verdict.error]}
         yield {**row, "provenance": {**about, **stamp}}, False
-
-
-def _items(verdict: Verdict) -> Sequence[CheckedItem]:
-    value: Any = verdict.value
-    return value or ()
 
 
 def _batches(cases: Sequence[Case]) -> Iterator[Sequence[Case]]:

@@ -29,6 +29,7 @@ from ...gold.splits import Shares, Split
 from ...jobs.estimate import Estimate
 from ...jobs.looking import proof_of
 from ...jobs.measuring import part_of
+from ...jobs.proving import described
 from ...keeping.paying import PaidJob
 from ...keeping.resolving import default_temperature, resolve_sampling
 from ...optimizers.base import Job, Result, Sink, optimize
@@ -144,16 +145,7 @@ class Ablation:
             "options": {name: str(value) for name, value in self.options.items()},
             "shares": list(self.shares),
             "seed": self.seed,
-            "models": [
-                {
-                    "name": model.name,
-                    "api_base": model.public_base,
-                    "temperature": model.temperature,
-                    "max_tokens": model.max_tokens,
-                    "seed": model.seed,
-                }
-                for model in self.models
-            ],
+            "models": [described(model) for model in self.models],
         }
 
     def forecast(self) -> Estimate:

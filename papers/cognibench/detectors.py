@@ -17,9 +17,9 @@ from ...engines.meter import Budget
 from ...errors import UsageError
 from ...gold.goldset import Gold
 from ...jobs.estimate import Estimate
-from ...jobs.looking import Look, look_at
+from ...jobs.experiment import contender_print
+from ...jobs.looking import Look, look_at, seen_by
 from ...jobs.measuring import part_of
-from ...jobs.seen import seen_by
 from ...keeping.loading import LoadedJudge, unique_names
 from ...keeping.paying import PaidJob
 from ...programs.answers.infer import closed
@@ -114,7 +114,7 @@ class Detectors:
             "table": "cognibench-3",
             "gold": self.gold.sha256,
             "strictness": self.strictness,
-            "contenders": [described(one) for one in self.contenders],
+            "contenders": [contender_print(one) for one in self.contenders],
         }
 
     def forecast(self) -> Estimate:
@@ -187,16 +187,3 @@ def _refuse_other_question(judge: Judge) -> None:
             f"judge {judge.name} finds {' and '.join(sorted(positive))} sentences, not hallucinated ones",
             hint="name detectors of hallucinations: cognibench, detector, factual, nli:MODEL, lettuce:MODEL, ...",
         )
-
-
-def described(one: LoadedJudge) -> dict[str, Any]:
-    """Return what identifies a judge and its model in a fingerprint."""
-    return {
-        **one.stamp(),
-        "prompt": one.state.id,
-        "variant": one.judge.variant,
-        "adapter": one.adapter,
-        "api_base": one.model.public_base,
-        "max_tokens": one.model.max_tokens,
-        "seed": one.model.seed,
-    }

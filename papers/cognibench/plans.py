@@ -48,16 +48,6 @@ class DialogueSpec:
         if any(not topic.strip() for topic in self.topics):
             raise UsageError("a topic is empty", hint="separate the topics by single commas")
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the spec as plain JSON types."""
-        return {
-            "turns": str(self.turns),
-            "words": str(self.words),
-            "topics": list(self.topics),
-            "language": self.language,
-            "copies": self.copies,
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
