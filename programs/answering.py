@@ -6,6 +6,7 @@ from typing import Any
 
 import dspy
 
+from ..text.escaping import well_formed
 from .answers.checks import Check
 from .generator import Generator
 from .stepwise import Making, Steps, Stepwise
@@ -17,16 +18,17 @@ class Answering(Stepwise):
     """Asks once; the item is the text of the reply.
 
     Args:
-        signature: with one output field, ``response``.
+        signature: with one output field.
     """
 
     def __init__(self, signature: type[dspy.Signature]) -> None:
         super().__init__()
         self.reply = dspy.Predict(signature)
+        (self._field,) = signature.output_fields
 
     def steps(self, **inputs: Any) -> Steps:
         """Return the reply, and whether there is one."""
-        text = str((yield self.reply, inputs).get("response") or "").strip()
+        text = well_formed(str((yield self.reply, inputs).get(self._field) or "")).strip()
         return dspy.Prediction(items=[text], checks=[{"answered": Check(verdict="yes" if text else "no")}])
 
 

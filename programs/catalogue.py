@@ -11,8 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import JudgeError, choices
-from .cognibench import COGNIBENCH
-from .cognibench_tags import COGNIBENCH_TAGS
+from .cognibench import COGNIBENCH, COGNIBENCH_TAGS
 from .detector import DETECTOR
 from .dialogue import DIALOGUE
 from .faithqa.judges import FAITHQA_JUDGES

@@ -14,14 +14,16 @@ from typing import Any, Literal, Self, TypeVar
 import pydantic
 
 from ..cases import Case, Label, text_hash
-from ..signatures.cognibench import LABELS, SentenceLabel, TagResponse
+from ..signatures.cognibench import LABELS, EchoResponse, SentenceLabel, TagResponse
 from ..text.sentences import locate, split
 from .answers.sentences import PerSentence, Sentences
+from .answers.tags import Echoed
 from .judge import Judge
 from .strictness import BELOW, DEFAULT
 
 __all__ = [
     "COGNIBENCH",
+    "COGNIBENCH_TAGS",
     "HALLUCINATED",
     "CogniBenchRow",
     "SentenceDetails",
@@ -175,3 +177,13 @@ COGNIBENCH = Judge(
     to_case=_case,
     bundled="cognibench-mini",
 )
+
+COGNIBENCH_TAGS = replace(
+    COGNIBENCH,
+    name="cognibench-tags",
+    variant="tags",
+    description="CogniBench: the same, every sentence echoed in tags and not numbered (its formative prompting)",
+    signature=EchoResponse,
+    answer=sentence_labels(Echoed),
+)
+"""The paper's own form; the same rows, labels and rules, so that both can be compared (``benchmarks/shapes.py``)."""

@@ -20,11 +20,12 @@ from ..cases import Case
 from ..signatures.dialogue import Dialogue, NextTurn, Reply
 from ..text.escaping import defuse, well_formed
 from ..text.wording import is_chinese
+from .answering import answering
 from .answers.checks import Check, CheckedItem
 from .dialogue_checks import CHECKS, Exchange, Fault, Turn, coverage, faults, range_of
 from .generator import Generator
 
-__all__ = ["DIALOGUE", "RESPOND", "Respond", "WriteDialogue", "dialogue_generator", "rendered"]
+__all__ = ["DIALOGUE", "RESPOND", "WriteDialogue", "dialogue_generator", "rendered"]
 
 _UNREADABLE = Fault(
     "readable", "The reply could not be read; give every output field in the form that is asked for."
@@ -201,25 +202,5 @@ DIALOGUE = dialogue_generator()
 """With the usual three exchanges, each asked for up to three times."""
 
 
-class Respond(dspy.Module):
-    """Answers a user's message; see :class:`~jurist.signatures.dialogue.Reply`. The item is the answer's text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.speak = dspy.Predict(Reply)
-
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """Answer, and check that there is an answer."""
-        said = await self.speak.acall(**defuse(inputs, _MARKERS))
-        text = _text(said.assistant_message)
-        return dspy.Prediction(items=[text], checks=[{"answered": Check(verdict="yes" if text else "no")}])
-
-
-RESPOND = Generator(
-    name="respond",
-    signature=Reply,
-    program=Respond,
-    checks=("answered",),
-    description="an answer to a message about a reference, as a model that is assessed gives it",
-)
-"""Answers; what they are worth is for others to judge."""
+RESPOND = answering("respond", Reply)
+"""Answers to messages about a reference; what they are worth is for others to judge."""

@@ -16,7 +16,7 @@ from ..cases import Label
 from ..errors import UsageError
 from .judge import Judge
 
-__all__ = ["BELOW", "DEFAULT", "LEVELS", "Strictness", "below_tiers", "with_strictness"]
+__all__ = ["BELOW", "DEFAULT", "LEVELS", "Strictness", "with_strictness"]
 
 Strictness = Literal["rational", "grounded", "irrefutable"]
 LEVELS: tuple[str, ...] = get_args(Strictness)
@@ -28,11 +28,6 @@ BELOW: Final[Mapping[str, frozenset[Label]]] = {
     "irrefutable": frozenset({"invented", "misleading", "speculative", "reliable"}),
 }
 """Strictness -> the sentence labels that are hallucinations under it."""
-
-
-def below_tiers() -> dict[str, frozenset[Label]]:
-    """Return the same for a judge that knows cognitive statements only."""
-    return {level: labels - {"invented"} for level, labels in BELOW.items()}
 
 
 def with_strictness(judge: Judge, strictness: str) -> Judge:

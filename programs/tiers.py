@@ -22,13 +22,15 @@ from .judge import Judge
 from .state import Demo
 from .statements import BySentence, SentenceRow, case_of
 from .stepwise import Steps, Stepwise
-from .strictness import DEFAULT, below_tiers
+from .strictness import BELOW, DEFAULT
 
 __all__ = ["STEPS", "TIER", "TierRow", "TierSteps", "decisions"]
 
 STEPS: Final = ("rational", "grounded", "irrefutable")
 _FAILED: Final[Mapping[str, Label]] = dict(zip(STEPS, TIERS, strict=False))
 """Test -> the tier of what fails it."""
+_BELOW: Final = {level: labels - {"invented"} for level, labels in BELOW.items()}
+"""Strictness -> the tiers that are hallucinations under it: of cognitive sentences only."""
 
 
 class TierRow(SentenceRow):
@@ -110,9 +112,9 @@ TIER = Judge(
         field="tier",
         unit="sentence",
         values={tier: tier for tier in TIERS},
-        positive=below_tiers()[DEFAULT],
+        positive=_BELOW[DEFAULT],
         strictness=DEFAULT,
-        tiers=below_tiers(),
+        tiers=_BELOW,
         details=_details,
     ),
     demonstrations=_demonstrations,

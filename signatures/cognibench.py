@@ -10,6 +10,7 @@ sentences their tier (section 3.1). The wording is ours.
 
 from __future__ import annotations
 
+import inspect
 from typing import Literal, get_args
 
 import dspy
@@ -19,6 +20,7 @@ __all__ = [
     "LABELS",
     "STAGE_LABELS",
     "TIERS",
+    "EchoResponse",
     "FactIsFaithful",
     "Faithfulness",
     "IsGrounded",
@@ -92,6 +94,23 @@ Tier = Literal["misleading", "speculative", "reliable", "irrefutable"]
 StageLabel = Literal["irrelevant", "faithful", "invented", "cognitive"]
 TIERS: tuple[str, ...] = get_args(Tier)
 STAGE_LABELS: tuple[str, ...] = get_args(StageLabel)
+
+
+_RULES = inspect.cleandoc(TagResponse.__doc__ or "").partition("\n")[2]
+
+
+class EchoResponse(TagResponse):  # noqa: D101 - its docstring is put together from the rules it shares
+    # In the shape of the paper's own formative prompting (section 3.1, table 6).
+    __doc__ = (
+        "Copy every sentence of an assistant's response into tags that say how faithful it is to the reference.\n"
+        + _RULES
+    )
+
+    sentences: str = dspy.InputField(desc="the response, one sentence per line, each between <> and </>")
+    labels: str = dspy.OutputField(  # type: ignore[assignment]
+        desc="all these sentences in the same order, each copied word for word between tags of its label, such as "
+        "<faithful>...</faithful>; the label is one of: " + "; ".join(LABELS)
+    )
 
 
 class _OneSentence(_AboutReference):

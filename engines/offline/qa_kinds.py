@@ -37,14 +37,13 @@ RULES: Final = tuple(Rule(**row) for row in DATA["rule"])
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A part of a sentence that a question can ask for; ``two`` is the other side of a relation."""
+    """A part of a sentence that a question can ask for."""
 
     kind: str
     sentence: str
     text: str
     start: int
     asks: str
-    two: str = ""
 
     @property
     def question(self) -> str:
@@ -73,10 +72,7 @@ def spans(sentence: str) -> list[Span]:
             text = sentence[start:end].rstrip()
             if len(text) < 2 or any(start < one.start + len(one.text) and one.start < end for one in found):
                 continue
-            asks, two = row["asks"], groups.get("two") or ""
-            found.append(
-                Span(kind=row["kind"], sentence=sentence, text=text, start=start, asks=asks, two=two)
-            )
+            found.append(Span(kind=row["kind"], sentence=sentence, text=text, start=start, asks=row["asks"]))
     return found
 
 
