@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from .arguments.command import Parser, add_commands, say
 from .arguments.commands import COMMANDS, GROUPS
-from .errors import JuristError, StoppedError, as_command
+from .errors import JuristError, StoppedError, as_command, why
 
 __all__ = ["build_parser", "main", "program"]
 
@@ -72,8 +72,11 @@ def _main(argv: Sequence[str] | None) -> int:
     except JuristError as error:
         say(f"error: {error}")
         return error.exit_code
-    except BrokenPipeError:
-        # The reader of our output (head, less) went away; say nothing, and keep Python from saying it at exit.
+    except OSError as error:
+        # Mostly of standard output. If its reader (head, less) went away, there is nothing to say.
+        if not isinstance(error, BrokenPipeError):
+            say(f"error: {error.filename or 'standard output'}: {why(error)}")
+        # What it still holds cannot be written either: keep Python from trying, and complaining, at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

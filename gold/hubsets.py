@@ -1,4 +1,4 @@
-"""Rows from anything the Hugging Face ``datasets`` library loads: a hub name or a local folder.
+"""Rows from anything the Hugging Face ``datasets`` library loads: a hub name, a local folder, what it has saved.
 
 The library is imported when it is needed, because that takes seconds.
 """
@@ -13,7 +13,22 @@ from typing import Any
 from ..errors import GoldError
 from .rowtypes import Row
 
-__all__ = ["stream_hub"]
+__all__ = ["hub_name", "stream_hub"]
+
+_SAVED = "state.json"  # what save_to_disk writes beside the rows of one split
+_SAVED_SPLITS = "dataset_dict.json"
+
+
+def hub_name(source: str) -> tuple[str, str] | None:
+    """Return name and split of a source that the library reads: ``hf:NAME:SPLIT``, or a folder of ``save_to_disk``."""
+    if source.startswith("hf:"):
+        name, _, split = source.removeprefix("hf:").partition(":")
+        return name, split
+    try:
+        saved = any(Path(source, file).is_file() for file in (_SAVED, _SAVED_SPLITS))
+    except OSError:  # a name that no file can have
+        return None
+    return (source, "") if source and saved else None
 
 
 def stream_hub(name: str, split: str, path: str) -> Iterator[tuple[int, Row]]:
@@ -56,7 +71,12 @@ def _load(name: str, split: str, path: str) -> Iterator[Row]:
     # a local folder is read afresh each time: a shared cache would answer with what it held yesterday
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         try:
-            found = datasets.load_dataset(name, split=split or None, cache_dir=folder if local else None)
+            if Path(name, _SAVED).is_file():
+                if split:
+                    raise GoldError("the dataset has no splits", path=path, hint=f"write hf:{name}")
+                found = datasets.load_from_disk(name)
+            else:
+                found = datasets.load_dataset(name, split=split or None, cache_dir=folder if local else None)
         except broken as error:
             raise _unusable(error, path, local) from error
         yield from _rows(_only(found, path))

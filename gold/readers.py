@@ -20,7 +20,7 @@ from ..errors import GoldError, choices, why
 from .authors import FECT_COLUMNS, cognibench_rows, is_cognibench
 from .columns import OnBad, refuse
 from .decoding import text_of
-from .hubsets import stream_hub
+from .hubsets import hub_name, stream_hub
 from .jsonrows import parse_json
 from .rowfiles import parse
 from .rowtypes import Kind, Row, Rows, Table
@@ -69,9 +69,8 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
     name = str(source)
     if name == "-":
         return _file(sys.stdin.buffer.read(), "stdin", "<stdin>", on_bad)
-    if name.startswith("hf:"):
-        dataset, _, split = name.removeprefix("hf:").partition(":")
-        return Reading(name=dataset, path=name, rows=list(stream_hub(dataset, split, name)), kind="columns")
+    if hub := hub_name(name):
+        return Reading(name=hub[0], path=name, rows=list(stream_hub(*hub, name)), kind="columns")
     path = Path(name)
     try:
         folder, file = bool(name) and path.is_dir(), path.exists()

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from ..errors import GoldError, why
 from .authors import is_cognibench
-from .hubsets import stream_hub
+from .hubsets import hub_name, stream_hub
 from .readers import Reading, data_files, read
 from .rowfiles import scan
 from .rowtypes import Kind, Row
@@ -38,9 +38,8 @@ def stream(source: str | Path) -> Iterator[Placed]:
     name, path = str(source), Path(source)
     if name == "-":
         yield from _scanned(sys.stdin.buffer, "<stdin>")
-    elif name.startswith("hf:"):
-        dataset, _, split = name.removeprefix("hf:").partition(":")
-        for number, row in stream_hub(dataset, split, name):
+    elif hub := hub_name(name):
+        for number, row in stream_hub(*hub, name):
             yield name, "columns", number, row
     elif files := data_files(path) if _is(path, Path.is_dir) else []:
         for file in files:

@@ -144,8 +144,8 @@ def run_judge(
 
     Raises:
         GoldError: the source cannot be read, or no row of it can be used, or one cannot and ends the run.
-        UsageError: the output cannot be used. CheckpointError: it is of another run, unfinished, or being written by
-            another process.
+        UsageError: the output cannot be used, or no row has a column that is to be kept.
+        CheckpointError: the output is of another run, unfinished, or being written by another process.
         StoppedError: a second signal. ModelError: the model cannot be used at all. What was judged is kept.
     """
     settings, stamp = settings or RunSettings(), judge.stamp()
@@ -229,6 +229,7 @@ def _planned(survey: Survey, state: RunState, job: PaidJob, settings: RunSetting
     again = survey.source.can_be_read_again
     if again:
         survey.all(state)
+        survey.check_kept(settings.keep or ())
     to_ask = state.to_ask(failed_only=settings.retry_failed) if again else None
     return Plan(
         rows=survey.rows if again else None,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ..cases import Case
-from ..errors import GoldError
+from ..errors import GoldError, UsageError, choices
 from ..gold.columns import Rejects
 from ..gold.expanding import nothing_for
 from ..gold.new_rows import BadRow, NewRow, OtherRow, Source, no_rows
@@ -72,21 +72,35 @@ class Survey:
         for row in self.source.rows():
             if isinstance(row, BadRow):
                 self._reject(row)
-            elif isinstance(row, OtherRow):
+                continue
+            if isinstance(row, OtherRow):
                 self.beside += 1
-            elif not self.shard.has(row.case.id):
+                continue
+            self.columns.update(dict.fromkeys(row.columns))
+            if not self.shard.has(row.case.id):
                 self.elsewhere += 1
-            else:
-                noted.append((row.row, row.part, row.case.id))
-                self._count(row)
-                if len(noted) >= _AT_ONCE:
-                    state.see(noted)
-                    noted = []
-                yield row
+                continue
+            noted.append((row.row, row.part, row.case.id))
+            self._count(row)
+            if len(noted) >= _AT_ONCE:
+                state.see(noted)
+                noted = []
+            yield row
         state.see(noted)
         self.whole = True
         if not self.rows and not self.elsewhere:
             raise self._nothing()
+
+    def check_kept(self, names: Iterable[str]) -> None:
+        """Refuse columns that no row has; all rows were read.
+
+        Raises:
+            UsageError: there is one.
+        """
+        for name in names:
+            if name not in self.columns:
+                said = f"no row has a column {name!r} besides what is judged"
+                raise UsageError(said, hint=choices(name, self.columns))
 
     def again(self) -> Iterator[NewRow]:
         """Return the rows once more."""
@@ -102,7 +116,6 @@ class Survey:
         self.rows += 1
         if len(self.shown) < _SHOWN:
             self.shown.append(row.case)
-        self.columns.update(dict.fromkeys(row.columns))
 
     def _reject(self, row: BadRow) -> None:
         if self.on_bad_row == "stop":

@@ -215,6 +215,22 @@ def cli_shipped() -> list[dict[str, Any]]:
     return shown
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize(
+    "argv", [("judges",), ("run", "fect:basic", "--input", "fect-mini", "--output", "-")]
+)
+def test_standard_output_on_a_full_disk_is_one_line(argv: tuple[str, ...], tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "jurist", *argv],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, b"error: standard output: No space left on device\n")
+
+
 @pytest.mark.parametrize(
     ("when", "code"), [("threading.Timer(0.2, interrupt).start()", 130), ("atexit.register(interrupt)", 0)]
 )
