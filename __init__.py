@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import compare, compile, evaluate, gate, harden, judge, load
+    from .api import compare, compile, evaluate, gate, harden, judge, load, share
     from .cases import Case
     from .engines.meter import Budget
     from .engines.models import Model
@@ -54,6 +54,7 @@ _HOMES = {
     "harden": "api",
     "judge": "api",
     "load": "api",
+    "share": "api",
     "Artifact": "api",
     "Store": "api",
     "Case": "cases",
@@ -116,6 +117,7 @@ __all__ = [
     "harden",
     "judge",
     "load",
+    "share",
     "verifier",
 ]
 

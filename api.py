@@ -1,9 +1,8 @@
-"""The public functions: ``judge``, ``load``, ``compile``, ``evaluate``, ``harden``, ``compare``, ``gate``."""
+"""The public functions: to get a judge, compile it, measure it, and correct what it found."""
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from types import MappingProxyType
@@ -11,16 +10,27 @@ from typing import Any, get_args
 
 from .engines.meter import Budget
 from .engines.models import Model
-from .errors import UsageError, in_python
+from .errors import UsageError
 from .jobs.comparing import Comparison, Pairs
 from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment, scoring_judge
 from .jobs.gating import Criteria, Gate, Gating, Limit, gate_of
-from .jobs.given import GoldLike, JudgeLike, checked, gold_of, judges_of, model_of, settings_of, store_of
+from .jobs.given import (
+    GoldLike,
+    JudgeLike,
+    checked,
+    gold_of,
+    judges_of,
+    model_of,
+    settings_of,
+    store_of,
+    warn,
+)
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import Plan
+from .jobs.sharing import share
 from .keeping.artifacts import Artifact, Store
 from .keeping.loading import LoadedJudge, load_judge
 from .keeping.locating import find_judge, locate
@@ -45,6 +55,7 @@ __all__ = [
     "harden",
     "judge",
     "load",
+    "share",
 ]
 
 
@@ -107,7 +118,7 @@ def load(
         strictness=strictness,
         verifier=None if verifier is None else model_of(verifier),
     )
-    _warn(loaded.note)
+    warn(loaded.note)
     return loaded
 
 
@@ -165,7 +176,7 @@ def compile(
     place = store_of(store)
     found, reference = (judge, "") if isinstance(judge, Judge) else locate(judge, place)
     fit = resolve_sampling(model_of(model), settings_of(sampling, Sampling))
-    _warn(fit.note)
+    warn(fit.note)
     plan = Plan(
         judge=found,
         gold=gold_of(gold, found),
@@ -211,11 +222,11 @@ def evaluate(
     """
     place = store_of(store)
     (loaded,) = judges_of(judge, [model], place, options)
-    _warn(loaded.note)
+    warn(loaded.note)
     work = Evaluating(
         contenders=(loaded,), gold=gold_of(gold, loaded.judge), budget=settings_of(budget, Budget)
     )
-    _warn(_caution(work))
+    warn(work.left_out_words, work.look.words)
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(work, start) as job, counted(loaded.name, work.rows) as step:
         (answers,) = work.ask(job, step)
@@ -253,7 +264,7 @@ def harden(
     """
     place = store_of(store)
     (loaded,) = judges_of(judge, [model], place, options)
-    _warn(loaded.note)
+    warn(loaded.note)
     work = Hardening(
         contenders=(loaded,),
         gold=gold_of(gold, loaded.judge),
@@ -313,12 +324,12 @@ def compare(
         one for judge in judges for one in judges_of(judge, models, place, options, draws=repeats)
     )
     for note in dict.fromkeys(one.note for one in contenders):
-        _warn(note)
+        warn(note)
     given = gold_of(gold, scoring_judge(contenders))
     experiment = Experiment(
         contenders=contenders, gold=given, repeats=repeats, budget=settings_of(budget, Budget)
     )
-    _warn(_caution(experiment))
+    warn(experiment.left_out_words, experiment.look.words)
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(experiment, start) as job, counted("comparing", experiment.rows) as step:
         answers = experiment.ask(job, step)
@@ -385,13 +396,3 @@ def gate(
         answers = work.ask(job)
         robustness = work.attack(answers)
     return gate_of(work, answers, robustness, seed=seed)
-
-
-def _caution(work: Experiment) -> str:
-    left = f"{work.left_out} rows are left out: an artifact was compiled on them or on near copies of them"
-    return "; ".join(said for said in (left if work.left_out else "", work.look.words) if said)
-
-
-def _warn(note: str) -> None:
-    if note:
-        warnings.warn(in_python(note), stacklevel=3)

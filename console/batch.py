@@ -45,7 +45,7 @@ def submit(options: SubmitOptions) -> Result:
             notes = [f"asked in batches, at {share:.0%} of that price"] if share < 1 else []
             seen = foreseen(run.judge, plan, settings.budget, yes=options.yes, notes=notes)
             store.tell({"price": share * max(part.prices[1] for part in seen.parts) if seen else 0.0})
-            bar.begin(f"writing requests of {run.judge.name}", plan.rows, 0)
+            bar.begin(f"writing requests of {run.judge.name}", plan.rows)
 
         run = _run(store, options, bar)
         _check(run.judge, store)
@@ -95,7 +95,7 @@ def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
     def begin(plan: Plan) -> None:
         for line in plan.changes.words:
             remark(line)
-        bar.begin(f"reading what has come for {loaded.name}", plan.rows, 0)
+        bar.begin(f"reading what has come for {loaded.name}", plan.rows)
 
     return BatchRun(
         store=store,

@@ -16,7 +16,6 @@ from rich.progress import (
     TaskID,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 
 from ..arguments.generate import AssessOptions, LabellerOptions
@@ -48,6 +47,7 @@ from ..keeping.trust import Trust
 from ..programs.asking import Sampling
 from ..programs.frozen import VerifierPrompt
 from ..programs.judge import Judge
+from .pacing import TimeLeft
 from .printing import remark
 
 __all__ = [
@@ -311,7 +311,7 @@ def progress(total: int | None, text: str) -> Iterator[Progress]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TimeLeft(),
     )
     console = human()
     # In a file or a pipe a bar would leave nothing but an empty line.
@@ -334,13 +334,12 @@ class Bar:
     def __exit__(self, *raised: object) -> None:
         self._stack.close()
 
-    def begin(self, text: str, total: int | None, done: int = 0) -> None:
+    def begin(self, text: str, total: int | None) -> None:
         """Draw the bar, or one more below."""
         if self._shown is None:
             self._shown = self._stack.enter_context(progress(total, text))
         else:
             self._task = self._shown.add_task(text, total=total)
-        self._shown.update(self._task, completed=done)
 
     def step(self) -> None:
         """Advance the bar that was drawn last."""

@@ -55,9 +55,8 @@ def run(options: RunOptions) -> Result:
             for line in plan.changes.words:
                 remark(line)
             foreseen(loaded, plan, settings.budget, yes=options.yes)
-            done = max(0, (plan.rows or 0) - (plan.to_ask or 0)) if going_on else 0
             total = None if plan.rows is None else plan.rows + len(plan.canary)
-            bar.begin(f"judging with {loaded.name}", total, done)
+            bar.begin(f"judging with {loaded.name}", total)
 
         if options.engine == "ray":
             summary = run_on_ray(options, loaded.judge, judge_shard, begin, bar.step)

@@ -27,10 +27,11 @@ from ..errors import printable
 from ..optimizers.base import Event, Job
 from ..optimizers.board import Board
 from ..optimizers.naming import candidate_names, source_words
-from ..optimizers.progress import CandidateStatus, Pace, Part, Snapshot, Standings
+from ..optimizers.progress import CandidateStatus, Part, Snapshot, Standings
 from ..optimizers.standing import Standing
 from ..report.render import as_text
 from ..report.table import table
+from .pacing import Pace, clock
 
 __all__ = ["Watch", "one_line"]
 
@@ -196,7 +197,8 @@ class _View:
 
     def pace(self) -> None:
         if self.job is not None:
-            self._pace.see(self._clock(), self.job.context.meter)
+            meter = self.job.context.meter
+            self._pace.see(self._clock(), _answered(meter), meter.cost, meter.tokens)
 
     def drawn(self, width: int) -> RenderableType:
         """Return the table with the lines below it."""
@@ -241,13 +243,18 @@ class _View:
         )
 
     def _time(self, meter: Meter) -> str:
-        expected = None
-        if self._expected is not None:
-            expected = max(0, sum(self._expected) - meter.calls)
-        left = self._pace.left(meter, expected)
-        until = "" if expected is not None else " if the whole budget is used"
-        said = "?" if left is None else f"about {_clock(left)}{until}"
-        return f"elapsed {_clock(self._clock() - self._begun)}, left {said}"
+        budget, passed = meter.budget, self._clock() - self._begun
+        calls = budget.calls if self._expected is None else sum(self._expected)
+        rest = (
+            None if calls is None else calls - _answered(meter),
+            None if budget.cost is None else budget.cost - meter.cost,
+            None if budget.tokens is None else budget.tokens - meter.tokens,
+        )
+        ends = [self._pace.left(rest), None if budget.seconds is None else max(0.0, budget.seconds - passed)]
+        left = min((end for end in ends if end is not None), default=None)
+        until = "" if self._expected is not None else " if the whole budget is used"
+        said = "?" if left is None else f"about {clock(left)}{until}"
+        return f"elapsed {clock(passed)}, left {said}"
 
 
 def _table(snapshot: Snapshot, metric: str, width: int) -> Text:
@@ -302,9 +309,9 @@ def _trouble(context: CallContext) -> str:
     )
 
 
-def _clock(seconds: float) -> str:
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+def _answered(meter: Meter) -> int:
+    """Return the calls that have come back; many are sent at once."""
+    return meter.calls - meter.in_flight
 
 
 def one_line(text: str) -> str:

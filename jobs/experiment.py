@@ -124,6 +124,12 @@ class Experiment:
         return len(self.gold.cases) - len(self.cases)
 
     @property
+    def left_out_words(self) -> str:
+        """Rows left out, and why; empty if none is."""
+        why = "an artifact was compiled on them or on near copies of them"
+        return f"{self.left_out} rows are left out: {why}" if self.left_out else ""
+
+    @property
     def size(self) -> str:
         """What is asked about, in words."""
         sizes = {"contender": len(self.contenders), "case": len(self.cases), "repeat": self.repeats}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import UsageError
+from ..errors import UsageError, in_python
 from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
@@ -20,7 +21,17 @@ from ..programs.asking import Sampling
 from ..programs.judge import Judge
 from .compiling import Compiled
 
-__all__ = ["GoldLike", "JudgeLike", "checked", "gold_of", "judges_of", "model_of", "settings_of", "store_of"]
+__all__ = [
+    "GoldLike",
+    "JudgeLike",
+    "checked",
+    "gold_of",
+    "judges_of",
+    "model_of",
+    "settings_of",
+    "store_of",
+    "warn",
+]
 
 JudgeLike: TypeAlias = "str | Judge | LoadedJudge | Compiled"
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -99,3 +110,9 @@ def settings_of(value: _Settings | None, kind: type[_Settings]) -> _Settings:
     if value is not None and not isinstance(value, kind):
         raise UsageError(f"{value!r} is no jurist.{kind.__name__}", hint=f"write jurist.{kind.__name__}(...)")
     return kind() if value is None else value
+
+
+def warn(*notes: str) -> None:
+    """Warn of what is not empty, where a :func:`checked` function was called."""
+    if said := "; ".join(note for note in notes if note):
+        warnings.warn(in_python(said), stacklevel=4)

@@ -7,6 +7,7 @@ Two corrections, each for every label. By the proof: what the judge's version to
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,12 +19,17 @@ from ..evaluation.label_mix import label_mix
 from ..evaluation.powered import Powered, powered
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..gold.goldset import Gold
-from ..keeping.loading import LoadedJudge
+from ..keeping.artifacts import Store
+from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.proofs import other_conditions, proven_rows
+from ..programs.judge import Judge
+from ..report.notebook import html_of
+from ..report.table import Table, table
 from ..runs.found import Found, found_in, stamp_of
 from .assessing import unseen
+from .given import GoldLike, checked, gold_of, store_of
 
-__all__ = ["RunShares", "Shared", "run_shares"]
+__all__ = ["RunShares", "Shared", "run_shares", "share", "who_judged"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +48,24 @@ class Shared:
     powered: Powered | None = None
     alone: Powered | None = None
 
+    @property
+    def unlike(self) -> str:
+        """In which way the labelled rows are no random draw, in words; empty if they may be one."""
+        if self.powered is None or self.powered.unlike is None:
+            return ""
+        ours, theirs = self.powered.unlike
+        return (
+            f"{self.name}: the judge found {ours:.3f} among the labelled rows and {theirs:.3f} among the others: they "
+            "are no random draw, so what they correct holds for rows like them only"
+        )
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RunShares:
     """The shares of a run.
 
     Attributes:
+        output: what the run has written.
         judge: who judged.
         units: units with an answer.
         unanswered: units without one; they are in no share.
@@ -57,6 +75,7 @@ class RunShares:
         elsewhere: rows with labels that the run did not answer, or that the judge was compiled on.
     """
 
+    output: str
     judge: str
     units: int
     unanswered: int
@@ -65,9 +84,90 @@ class RunShares:
     labelled: int = 0
     elsewhere: int = 0
 
+    def __repr__(self) -> str:
+        """Name the shares as they are corrected by the proof."""
+        said = ", ".join(f"{one.name} {one.proof}" for one in self.shares)
+        return f"<RunShares of {self.output}, {self.units} units: {said}>"
+
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         return asdict(self)
+
+    @property
+    def table(self) -> Table:
+        """Each share as judged, and as corrected."""
+        columns = ["share of", "as judged", f"corrected by the proof of {self.judge} [95 % interval]"]
+        if self.labelled:
+            columns += [f"corrected by {self.labelled} labelled rows", "by these rows alone"]
+        rows = [
+            [
+                *(one.name, "-" if one.proof.raw is None else f"{one.proof.raw:.3f}", one.proof),
+                *([one.powered, one.alone] if self.labelled else []),
+            ]
+            for one in self.shares
+        ]
+        missing = f", {self.unanswered} without an answer left out" if self.unanswered else ""
+        return table(f"{self.output}: {self.units} units{missing}", columns, rows)
+
+    @property
+    def notes(self) -> list[str]:
+        """Why something is not corrected, or not used."""
+        why: dict[str, list[str]] = {}
+        for one in self.shares:
+            if one.proof.problem:
+                why.setdefault(one.proof.problem, []).append(one.name)
+        notes = [
+            f"not corrected by the proof ({'; '.join(names)}): {problem}" for problem, names in why.items()
+        ]
+        if self.elsewhere:
+            notes.append(
+                f"{self.elsewhere} labelled rows are not used: not answered by the run, or compiled on"
+            )
+        return notes + [one.unlike for one in self.shares if one.unlike]
+
+    def _repr_html_(self) -> str:
+        return html_of([self.table, *self.notes])
+
+
+def who_judged(output: Path, store: Store, judge: str | Judge = "") -> LoadedJudge:
+    """Return the judge of a run.
+
+    Args:
+        output: what ``jurist run`` has written.
+        store: where its artifact is.
+        judge: itself or a reference, where the output's own name of it is not enough.
+
+    Raises:
+        UsageError: the file is no output of a run. JudgeError, ArtifactError: the judge cannot be loaded.
+    """
+    stamp = stamp_of(output)
+    return load_judge(judge or str(stamp["judge"]), store=store, strictness=stamp["strictness"])
+
+
+@checked
+def share(
+    output: str | os.PathLike[str],
+    *,
+    gold: GoldLike | None = None,
+    judge: str | Judge = "",
+    store: str | os.PathLike[str] | None = None,
+    trust: bool = False,
+) -> RunShares:
+    """Say how often a run found what: each label's share as judged, and without the judge's measured errors.
+
+    Args:
+        output: what ``jurist run`` has written.
+        gold: rows of the run's input, drawn at random, with labels of people; see :data:`GoldLike`.
+        judge: who judged, where the output's own name of it is not enough, as ``path/to/file.py:judge``, or itself.
+        store, trust: as for :func:`jurist.load`.
+
+    Raises:
+        UsageError: it is no output of this judge, or the judge gives no labels. GoldError: the labelled rows cannot
+        be used. JudgeError, ArtifactError: as :func:`jurist.load`.
+    """
+    path = Path(output)
+    loaded = who_judged(path, store_of(store, trust=trust), judge)
+    return run_shares(path, loaded, None if gold is None else gold_of(gold, loaded.judge))
 
 
 def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> RunShares:
@@ -79,8 +179,8 @@ def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> Ru
         gold: rows of the run's input with labels of people, drawn at random.
 
     Raises:
-        UsageError: the file is no output of this judge, the judge gives no labels, or none of the labelled rows was
-            answered by the run.
+        UsageError: the file is no output of this judge, or the judge gives no labels.
+        GoldError: none of the labelled rows was answered by the run.
     """
     domain = judge.judge.answer.comparison.domain
     if not domain:
@@ -98,6 +198,7 @@ def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> Ru
         )
     problem = _unproven(judge, stamp_of(output))
     return RunShares(
+        output=str(output),
         judge=judge.name,
         units=found.units,
         unanswered=found.unanswered,

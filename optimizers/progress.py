@@ -1,4 +1,4 @@
-"""Where a running search stands: its best candidates, and how long it may still take.
+"""Where a running search stands: its best candidates.
 
 Reads a board that other threads are writing to, one pair at a time, and keeps
 what it computed: a candidate's value and its interval are computed again only
@@ -7,12 +7,10 @@ when it was scored on more cases. Draws nothing.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..cases import Case
-from ..engines.meter import Meter
 from ..evaluation.comparisons import resolve
 from ..evaluation.intervals import metric_interval
 from ..evaluation.units import encode
@@ -22,12 +20,7 @@ from .naming import candidate_names
 from .objective import Outcome
 from .standing import Standing
 
-__all__ = ["CandidateStatus", "Pace", "Part", "Snapshot", "Standings"]
-
-_WINDOW = 120.0
-"""Seconds that are remembered; the pace is that of the later half, as calls take longer while prompts grow."""
-_LEAST = 2.0
-"""Seconds of work before a pace is said."""
+__all__ = ["CandidateStatus", "Part", "Snapshot", "Standings"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,51 +142,3 @@ class Standings:
         """Return by what it is ranked: the more, the better."""
         values = (one.dev.value, one.train.value) if one.dev.whole else (one.train.value, one.dev.value)
         return next((self.metric.oriented(value) for value in values if value is not None), float("-inf"))
-
-
-class Pace:
-    """How fast a job spends, over the last minute or half of a shorter time, and how long it may still take."""
-
-    def __init__(self) -> None:
-        self._seen: deque[tuple[float, float, float, float]] = deque()
-        self._begun: float | None = None
-
-    def see(self, now: float, meter: Meter) -> None:
-        """Take note of what was spent at a time in seconds."""
-        self._begun = now if self._begun is None else self._begun
-        self._seen.append((now, float(meter.calls), meter.cost, float(meter.tokens)))
-        while now - self._seen[0][0] > _WINDOW:
-            self._seen.popleft()
-
-    def left(self, meter: Meter, expected: float | None = None) -> float | None:
-        """Return the seconds until the budget is spent or the known work is done, ``None`` if not known.
-
-        Args:
-            meter: what was spent of which budget.
-            expected: calls that are left, where that is known.
-        """
-        if not self._seen or self._begun is None:
-            return None
-        last = self._seen[-1]
-        middle = (self._seen[0][0] + last[0]) / 2
-        first = next(one for one in reversed(self._seen) if one[0] <= middle)
-        ends = []
-        if meter.budget.seconds is not None:
-            ends.append(max(0.0, meter.budget.seconds - (last[0] - self._begun)))
-        passed = last[0] - first[0]
-        if passed >= _LEAST:
-            calls = None if meter.budget.calls is None else meter.budget.calls - last[1]
-            rest = (calls if expected is None else expected, *self._money(meter, last))
-            for place, amount in enumerate(rest, 1):
-                spent = last[place] - first[place]
-                if amount is not None and spent > 0:
-                    ends.append(max(0.0, amount) * passed / spent)
-        return min(ends, default=None)
-
-    @staticmethod
-    def _money(meter: Meter, last: tuple[float, float, float, float]) -> tuple[float | None, float | None]:
-        budget = meter.budget
-        return (
-            None if budget.cost is None else budget.cost - last[2],
-            None if budget.tokens is None else budget.tokens - last[3],
-        )

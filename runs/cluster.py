@@ -8,6 +8,8 @@ paid for outlives a worker, the driver and the cluster.
 from __future__ import annotations
 
 import os
+import re
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,13 +20,13 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from ..engines.meter import Meter, PriorSpend
-from ..errors import JuristError, StoppedError, StopRequested, as_command, signal_name
+from ..errors import JuristError, StoppedError, StopRequested, as_command, signal_name, why
 from ..keeping.stopping import GRACE, stopping
 from .changes import Changes
 from .runner import Plan
 from .summary import Summary
 
-__all__ = ["Found", "Work", "cluster", "judged_on_ray"]
+__all__ = ["Found", "Work", "check_address", "cluster", "judged_on_ray"]
 
 Work: TypeAlias = Callable[[Callable[[Plan], None], Callable[[], None]], Summary]
 """Judges one shard; takes what :func:`~jurist.runs.runner.run_judge` calls with its plan, and after each row."""
@@ -32,6 +34,9 @@ Found: TypeAlias = Summary | JuristError
 """How a shard ended, or why it could not be judged."""
 _STARTS = 4
 """How often a shard is begun whose worker dies."""
+_ADDRESS = re.compile(r"\[?([^/\]]+?)\]?:(\d+)")
+"""A host and a port; what else Ray takes for an address, it checks itself."""
+_KNOCK = 5.0  # seconds in which a cluster answers
 _LOOK = 0.5  # seconds between two looks at how far the workers are
 _THREADS = 4  # of a worker: one judges, the others answer what it is asked meanwhile
 
@@ -51,6 +56,7 @@ def cluster() -> Iterator[int]:
         raise JuristError("Ray is not installed", hint="pip install 'jurist[ray]'") from error
     begun = not ray.is_initialized()
     if begun:
+        check_address(os.environ.get("RAY_ADDRESS", ""))
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
@@ -62,6 +68,21 @@ def cluster() -> Iterator[int]:
     finally:
         if begun:
             ray.shutdown()
+
+
+def check_address(address: str) -> None:
+    """Refuse a host and port at which nobody answers: Ray itself would try for minutes.
+
+    Raises:
+        JuristError: nobody does.
+    """
+    if (place := _ADDRESS.fullmatch(address)) is None:
+        return
+    try:
+        socket.create_connection((place[1], int(place[2])), timeout=_KNOCK).close()
+    except (OSError, OverflowError) as error:
+        hint = "start a cluster there, or correct or unset RAY_ADDRESS"
+        raise JuristError(f"nobody answers at RAY_ADDRESS {address}: {why(error)}", hint=hint) from error
 
 
 def judged_on_ray(

@@ -10,6 +10,7 @@ import pytest
 from proven import FECT, proven_fect
 from small import claims, cli, read_jsonl, write_jsonl
 
+import jurist
 from jurist.evaluation.powered import powered
 from jurist.evaluation.prevalence import prevalence, tallies
 from jurist.gold.goldset import Gold
@@ -63,13 +64,19 @@ def test_shares_are_corrected_by_the_proof_and_by_labelled_rows(lines: list[dict
     assert done.json["labelled"] == len(labelled) == 24
     assert f"{expected}" in done.people
     assert f"{powered(labelled, others)}" in done.people
+    found = jurist.share("o.jsonl", gold=claims(20)[:24])
+    assert json.loads(json.dumps(found.to_json())) == done.json
+    assert all(f"{expected}" in said for said in (repr(found), found._repr_html_()))
+    assert jurist.share("o.jsonl", judge=FECT).judge == "fect@1"
+    with pytest.raises(jurist.JuristError, match="gold"):
+        jurist.share("gold.jsonl")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_tables_are_read_as_lines_are(lines: list[dict[str, Any]], suffix: str) -> None:
     assert cli("run", "fect", "--input", "rows.jsonl", "--output", f"o.{suffix}").code == 0
     one, two = (cli("share", f"o.{name}", "--json").json for name in ("jsonl", suffix))
-    assert one == two
+    assert one | {"output": ""} == two | {"output": ""}
 
 
 def test_errors_measured_under_other_conditions_correct_nothing(lines: list[dict[str, Any]]) -> None:

@@ -19,12 +19,13 @@ from rich.console import Console
 from small import claims, cli, write_jsonl
 
 from jurist.console import watching
+from jurist.console.pacing import Pace
 from jurist.console.watching import Watch, one_line
 from jurist.engines.channel import CallContext
-from jurist.engines.meter import Budget, Meter
+from jurist.engines.meter import Budget
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Event
-from jurist.optimizers.progress import Pace, Standings
+from jurist.optimizers.progress import Standings
 from jurist.programs.catalogue import find
 
 FECT = find("fect")
@@ -124,26 +125,64 @@ def test_nothing_is_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert standings.look() == first
 
 
-def test_the_time_left_is_that_of_the_scarcest_limit() -> None:
-    meter, pace = Meter(Budget(calls=100, cost=3.0, seconds=1000)), Pace()
-    assert pace.left(meter) is None
-    pace.see(0.0, meter)
-    assert pace.left(meter) == 1000
-    meter.calls, meter.cost = 20, 1.0
-    pace.see(10.0, meter)
-    assert pace.left(meter) == pytest.approx(20)  # 2 dollars at 0.1 a second; 80 calls would take 40
-    assert pace.left(meter, expected=4) == pytest.approx(2)
+def test_the_time_left_is_that_of_the_scarcest_amount() -> None:
+    pace = Pace()
+    assert pace.left([80]) is None
+    pace.see(0.0, 0, 0.0)
+    pace.see(10.0, 20, 1.0)
+    assert pace.left([80, 2.0]) == pytest.approx(20)  # 2 dollars at 0.1 a second; 80 calls would take 40
+    assert pace.left([4, 2.0]) == pytest.approx(2)
+    assert pace.left([None, None]) is None
     for second in range(11, 150):  # nothing moves for longer than the window
-        pace.see(float(second), meter)
-    assert pace.left(Meter(Budget(calls=100))) is None
+        pace.see(float(second), 20, 1.0)
+    assert pace.left([80, 2.0]) is None
+
+
+@pytest.mark.parametrize(
+    ("known", "wave", "takes"),
+    [(0, 8, 3.0), (500, 8, 3.0), (0, 64, 20.0), (5000, 4, 0.5)],
+    ids=["waves", "many known before", "slow", "quick after many known before"],
+)
+def test_the_time_left_is_not_too_little_as_soon_as_it_is_said(known: int, wave: int, takes: float) -> None:
+    pace, waves, half = Pace(), 30, 0.5
+    for look in range(int(waves * takes / half)):
+        now = look * half
+        pace.see(now, min(known, 1000 * look) + wave * int(now / takes))
+        left = pace.left([wave * (waves - int(now / takes))])
+        if left is not None and now > 12:  # what was known has come, and is in the earlier half
+            assert 0.6 * (waves * takes - now) <= left <= 2.2 * (waves * takes - now) + takes, now
 
 
 def test_the_time_left_is_told_by_what_calls_take_now() -> None:
-    meter, pace = Meter(Budget(calls=100)), Pace()
+    pace = Pace()
     for second, calls in enumerate([0, 20, 40, 42, 44, 46]):  # ten times slower after two steps
-        meter.calls = calls
-        pace.see(2.0 * second, meter)
-    assert pace.left(meter) == pytest.approx(54)  # a call a second over the later half
+        pace.see(2.0 * second, calls)
+    assert pace.left([54]) == pytest.approx(54)  # a call a second over the later half
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected", "said"),
+    [
+        (Budget(calls=100), None, "left about 0:00:40 if the whole budget is used"),
+        (Budget(calls=100), (0, 24), "left about 0:00:02"),
+        (Budget(calls=100, seconds=30), None, "left about 0:00:20 if"),
+        (Budget(), None, "left ?"),
+    ],
+)
+def test_calls_in_flight_are_still_to_come(
+    budget: Budget, expected: tuple[int, int] | None, said: str
+) -> None:
+    now = 0.0
+    view = Watch(Console(file=io.StringIO()), "fect", clock=lambda: now)._view
+    job, _ = finished()
+    view.job, view._expected = replace(job, context=CallContext.fresh(budget)), expected
+    meter = view.job.context.meter
+    meter.calls = meter._in_flight = 64  # all were sent at once
+    view.pace()
+    now = 10.0
+    meter.calls, meter._in_flight = 84, 64
+    view.pace()
+    assert said in view._time(meter)
 
 
 def test_plain_lines_are_few_and_hold_no_control_characters() -> None:
@@ -180,14 +219,14 @@ def test_calls_that_fail_are_said() -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-@pytest.mark.parametrize("where", ["Standings.look", "Pace.see"])
+@pytest.mark.parametrize("where", ["optimizers.progress.Standings.look", "console.pacing.Pace.see"])
 def test_a_fault_in_the_display_does_not_touch_the_work(
     where: str, terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("no\x1b luck")
 
-    monkeypatch.setattr(f"jurist.optimizers.progress.{where}", broken)
+    monkeypatch.setattr(f"jurist.{where}", broken)
     monkeypatch.setattr("jurist.console.watching._REFRESH", 0.001)
     out = io.StringIO()
     monkeypatch.setattr(
@@ -196,7 +235,7 @@ def test_a_fault_in_the_display_does_not_touch_the_work(
     done = cli(*OPRO, "--json")
     assert done.code == 0
     assert done.json["decision"]
-    if terminal or where == "Pace.see":
+    if terminal or where.endswith("see"):
         assert "the display stopped (ZeroDivisionError('no\\x1b luck')); the work did not" in out.getvalue()
 
 

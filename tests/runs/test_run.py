@@ -18,6 +18,7 @@ from judges import changed
 from loopback import field_of, truth_of
 from small import claims, cli, read_jsonl, start, write_jsonl
 
+from jurist.console.common import Bar
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
 
@@ -180,8 +181,10 @@ def test_csv_gives_the_same_ids_as_jsonl() -> None:
     assert one == two
 
 
-def test_equal_rows_each_have_their_line_and_resume_counts_them() -> None:
-    rows = new_rows(3)
+def test_equal_rows_each_have_their_line_and_resume_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    bars, rows = list[int](), new_rows(3)  # rows of each, less those that were counted
+    monkeypatch.setattr(Bar, "begin", lambda bar, text, total: bars.append(total))
+    monkeypatch.setattr(Bar, "step", lambda bar: bars.append(bars.pop() - 1))
     write_jsonl(Path("twice.jsonl"), [rows[0], rows[1], rows[0], rows[0], rows[2]])
     argv = ("run", "fect:basic", "--input", "twice.jsonl", "--output", "o.jsonl")
     assert cli(*argv).code == 0
@@ -191,6 +194,7 @@ def test_equal_rows_each_have_their_line_and_resume_counts_them() -> None:
     write_jsonl(Path("o.jsonl"), lines[:1] + lines[3:4])
     again = cli(*argv, "--resume", "--json")
     assert (again.json["resumed"], again.json["verdict"]) == (3, 2)
+    assert bars == [0, 0]
     found = read_jsonl(Path("o.jsonl"))
     assert [line["id"] for line in found] == [line["id"] for line in lines]
     assert (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from small import cli, read_jsonl, start, write_jsonl
 
 from jurist.cases import case_id
+from jurist.errors import JuristError
+from jurist.runs.cluster import check_address
 from jurist.runs.shards import Shard
 
 TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
@@ -33,6 +36,16 @@ def new_rows(numbers: list[int]) -> list[dict[str, Any]]:
 @given(st.dictionaries(st.text(max_size=3), st.text(max_size=5)), st.integers(1, 9))
 def test_every_case_is_judged_by_exactly_one_shard(inputs: dict[str, str], of: int) -> None:
     assert sum(Shard(number, of).has(case_id(inputs)) for number in range(1, of + 1)) == 1
+
+
+def test_an_address_at_which_nobody_answers_is_said_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        for fine in (address, "", "auto", "local", "ray://127.0.0.1:1"):
+            check_address(fine)
+    for wrong in (address, address.replace("127.0.0.1", "[::1]")):
+        with pytest.raises(JuristError, match=r"^nobody answers at RAY_ADDRESS .*; start a cluster there"):
+            check_address(wrong)
 
 
 @pytest.mark.parametrize(("of", "output"), [(16, "o.jsonl"), (3, "o.csv"), (1, "o.parquet")])
