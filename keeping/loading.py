@@ -302,9 +302,9 @@ def _own(own: Named | None, model: Model) -> Model:
         return model
     if own.local:
         return Model(name=f"{own.kind}:{own.model}", temperature=0.0)
-    if own.model == OFFLINE and own.kind != "selfcheck":
+    if own.model == OFFLINE:
         raise UsageError(
-            f"the offline engine marks no spans, which {own.kind}:{own.model} asks for",
+            f"the offline engine writes no text, which {own.kind}:{own.model} asks for",
             hint=f"name a language model: {own.kind}:provider/model",
         )
     return replace(model, name=own.model)

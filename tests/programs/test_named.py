@@ -247,8 +247,10 @@ def test_selfcheck_writes_a_response_for_every_sample(rows: Path) -> None:
 @pytest.mark.parametrize(
     ("reference", "words"),
     [
-        ("fava:offline", "marks no spans"),
-        ("ragtruth:offline", "marks no spans"),
+        ("fava:offline", "writes no text"),
+        ("ragtruth:offline", "writes no text"),
+        ("selfcheck:offline", "writes no text"),
+        ("selfcheck:offline+nli:org/m", "writes no text"),
         ("fava:gpt", "provider/model"),
     ],
 )
