@@ -1,10 +1,14 @@
-"""Fine-tune a language model as CogniBench's detector, from a file that ``jurist training`` wrote.
+"""Fine-tune a detector: a language model on what ``jurist training`` wrote, or a classifier on pairs of texts.
 
-Needs ``pip install 'jurist[finetune]'``; see finetune.md beside this file. Epochs, batch size and learning rate are
-those of the paper (appendix A.8.2: 3, 2, 5e-5, Llama 3 8B Instruct). The paper does not say whether all weights
-were trained; the default here is LoRA on all linear layers, which needs far less memory; ``--lora-rank 0`` trains all
-weights. The loss is that of the reply alone. ``--model tiny`` makes a small random model on the spot: it learns
-nothing of use, and shows in a minute, on a CPU, that everything runs.
+Needs ``pip install 'jurist[finetune]'``; see finetune.md beside this file. The lines of ``--train`` say which it is:
+
+- ``messages``: CogniBench's detector. Epochs, batch size and learning rate are those of the paper (appendix A.8.2: 3,
+  2, 5e-5, Llama 3 8B Instruct). The loss is that of the reply alone.
+- ``premise``, ``hypothesis``, ``label``: a model for ``nli:DIR``. Its classes are the labels, one of them
+  ``entailment``.
+
+The paper does not say whether all weights were trained; the default here is LoRA on all linear layers, which needs far
+less memory; ``--lora-rank 0`` trains all weights.
 """
 
 from __future__ import annotations
@@ -18,55 +22,84 @@ from typing import Any
 
 import datasets
 import peft
-import tokenizers
 import torch
 import transformers
 import trl
-
-TINY = "tiny"
-# The roles in plain words, for the tiny model only: real chat models bring their own template.
-TEMPLATE = (
-    "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}<|end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
-)
-SPECIAL = ["<|pad|>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
 
 
 def main(argv: list[str] | None = None) -> int:
     """Train, save, and print one JSON object: sizes, and the mean loss of the first and the last tenth of the steps."""
     asked = _arguments(argv)
     transformers.set_seed(asked.seed)
-    texts = datasets.load_dataset("json", data_files={"train": asked.train, "dev": asked.dev or asked.train})
-    network, tokenizer = _tiny(texts["train"]) if asked.model == TINY else _loaded(asked.model, asked.dtype)
-    train, dropped = _fitting(texts["train"], tokenizer, asked.max_length)
-    dev, _ = _fitting(texts["dev"], tokenizer, asked.max_length) if asked.dev else (None, 0)
-    trainer = trl.SFTTrainer(
-        model=network,
-        args=_config(asked, evaluate=dev is not None),
-        train_dataset=train,
-        eval_dataset=dev,
-        processing_class=tokenizer,
-        peft_config=_lora(asked.lora_rank),
-        callbacks=[_Clock(asked.max_minutes)],
-    )
+    files = {"train": asked.train, **({"dev": asked.dev} if asked.dev else {})}
+    rows = datasets.load_dataset("json", data_files=files)
+    make = _classifier if "premise" in rows["train"].column_names else _language_model
+    trainer, dropped = make(asked, rows)
+    trainer.add_callback(_Clock(asked.max_minutes))
     trainer.train()
     trainer.save_model(asked.output)
-    tokenizer.save_pretrained(asked.output)
     if asked.merge:
         merged = trainer.model.merge_and_unload() if asked.lora_rank else trainer.model
         merged.save_pretrained(Path(asked.output) / "merged")
-        tokenizer.save_pretrained(Path(asked.output) / "merged")
-    sys.stdout.write(json.dumps(_report(trainer, train, dropped, asked)) + "\n")
+        trainer.processing_class.save_pretrained(Path(asked.output) / "merged")
+    sys.stdout.write(json.dumps(_report(trainer, dropped, asked)) + "\n")
     return 0
+
+
+def _language_model(asked: argparse.Namespace, rows: Any) -> tuple[Any, int]:
+    """Return a trainer of replies, and how many examples are too long."""
+    network, tokenizer = _loaded(asked, transformers.AutoModelForCausalLM)
+    kept = {part: _fitting(rows[part], tokenizer, asked.max_length) for part in rows}
+    trainer = trl.SFTTrainer(
+        model=network,
+        args=trl.SFTConfig(max_length=asked.max_length, completion_only_loss=True, **_settings(asked)),
+        train_dataset=kept["train"],
+        eval_dataset=kept.get("dev"),
+        processing_class=tokenizer,
+        peft_config=_lora(asked.lora_rank, "CAUSAL_LM"),
+    )
+    return trainer, len(rows["train"]) - len(kept["train"])
+
+
+def _classifier(asked: argparse.Namespace, rows: Any) -> tuple[Any, int]:
+    """Return a trainer of pairs; a premise that is too long is cut off at its end."""
+    names = sorted(set(rows["train"]["label"]))
+    network, tokenizer = _loaded(
+        asked,
+        transformers.AutoModelForSequenceClassification,
+        id2label=dict(enumerate(names)),
+        label2id={name: place for place, name in enumerate(names)},
+    )
+    network.config.pad_token_id = tokenizer.pad_token_id
+    tokenizer.model_max_length = asked.max_length  # longer premises are read in pieces of this length
+
+    def encoded(row: dict[str, Any]) -> dict[str, Any]:
+        pair = tokenizer(
+            row["premise"], row["hypothesis"], truncation="only_first", max_length=asked.max_length
+        )
+        return {**pair, "labels": names.index(row["label"])}
+
+    lora = _lora(asked.lora_rank, "SEQ_CLS")
+    kept = rows.map(encoded, remove_columns=rows["train"].column_names)
+    trainer = transformers.Trainer(
+        model=peft.get_peft_model(network, lora) if lora else network,
+        args=transformers.TrainingArguments(**_settings(asked)),
+        train_dataset=kept["train"],
+        eval_dataset=kept.get("dev"),
+        processing_class=tokenizer,
+    )
+    return trainer, 0
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--train", required=True, metavar="F.jsonl", help="what jurist training wrote")
     parser.add_argument(
-        "--dev", metavar="F.jsonl", help="the same with --part dev: its loss is printed each epoch"
+        "--train", required=True, metavar="F.jsonl", help="what jurist training wrote, or pairs"
+    )
+    parser.add_argument(
+        "--dev", metavar="F.jsonl", help="more of the same, from another part: its loss is printed each epoch"
     )
     parser.add_argument(
         "--output", required=True, metavar="DIR", help="where the adapter (or the model) goes"
@@ -74,7 +107,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--model",
         default="meta-llama/Meta-Llama-3-8B-Instruct",
-        help=f"a model of the hub, a folder, a GGUF file, or {TINY}",
+        help="a model of the hub, a folder, or a GGUF file",
     )
     parser.add_argument("--epochs", type=float, default=3)
     parser.add_argument(
@@ -99,26 +132,24 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _config(asked: argparse.Namespace, *, evaluate: bool) -> Any:
+def _settings(asked: argparse.Namespace) -> dict[str, Any]:
     gpu = torch.cuda.is_available()
-    return trl.SFTConfig(
-        output_dir=asked.output,
-        num_train_epochs=asked.epochs,
-        max_steps=asked.max_steps,
-        per_device_train_batch_size=asked.batch_size,
-        per_device_eval_batch_size=asked.batch_size,
-        learning_rate=asked.learning_rate,
-        max_length=asked.max_length,
-        completion_only_loss=True,
-        bf16=asked.dtype == "bfloat16",
-        use_cpu=not gpu,
-        gradient_checkpointing=gpu,
-        eval_strategy="epoch" if evaluate else "no",
-        save_strategy="no",
-        logging_steps=1,
-        report_to="none",
-        seed=asked.seed,
-    )
+    return {
+        "output_dir": asked.output,
+        "num_train_epochs": asked.epochs,
+        "max_steps": asked.max_steps,
+        "per_device_train_batch_size": asked.batch_size,
+        "per_device_eval_batch_size": asked.batch_size,
+        "learning_rate": asked.learning_rate,
+        "bf16": asked.dtype == "bfloat16",
+        "use_cpu": not gpu,
+        "gradient_checkpointing": gpu,
+        "eval_strategy": "epoch" if asked.dev else "no",
+        "save_strategy": "no",
+        "logging_steps": 1,
+        "report_to": "none",
+        "seed": asked.seed,
+    }
 
 
 class _Clock(transformers.TrainerCallback):
@@ -132,22 +163,22 @@ class _Clock(transformers.TrainerCallback):
             control.should_training_stop = True
 
 
-def _lora(rank: int) -> Any:
+def _lora(rank: int, task: str) -> Any:
     if not rank:
         return None
-    return peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+    return peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type=task)
 
 
-def _loaded(model: str, dtype: str) -> tuple[Any, Any]:
-    file = Path(model)
+def _loaded(asked: argparse.Namespace, kind: Any, **more: Any) -> tuple[Any, Any]:
+    file = Path(asked.model)
     gguf = file.suffix == ".gguf"
-    where = (str(file.parent), {"gguf_file": file.name}) if gguf else (model, {})
+    where = (str(file.parent), {"gguf_file": file.name}) if gguf else (asked.model, {})
     tokenizer = transformers.AutoTokenizer.from_pretrained(where[0], **where[1])
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    network = transformers.AutoModelForCausalLM.from_pretrained(
-        where[0], dtype=getattr(torch, dtype), **where[1]
-    )
+    # All weights are kept in full: steps of this size vanish in bfloat16's 8 bits.
+    dtype = getattr(torch, asked.dtype) if asked.lora_rank else torch.float32
+    network = kind.from_pretrained(where[0], dtype=dtype, **where[1], **more)
     return (_plain(network) if gguf else network), tokenizer
 
 
@@ -160,8 +191,8 @@ def _plain(network: Any) -> Any:
     return plain
 
 
-def _fitting(rows: Any, tokenizer: Any, longest: int) -> tuple[Any, int]:
-    """Return the rows as prompt and completion, without those that would be cut off, and how many those are."""
+def _fitting(rows: Any, tokenizer: Any, longest: int) -> Any:
+    """Return the rows as prompt and completion, without those that would be cut off."""
     parted = rows.map(
         lambda row: {"prompt": row["messages"][:-1], "completion": row["messages"][-1:]},
         remove_columns=rows.column_names,
@@ -176,45 +207,15 @@ def _fitting(rows: Any, tokenizer: Any, longest: int) -> tuple[Any, int]:
         raise SystemExit(
             f"error: all {len(rows)} examples have more than {longest} tokens; raise --max-length"
         )
-    return kept, len(rows) - len(kept)
+    return kept
 
 
-def _tiny(rows: Any) -> tuple[Any, Any]:
-    """Return a small Llama with random weights, and a tokenizer trained on the file."""
-    inner = tokenizers.Tokenizer(tokenizers.models.BPE())
-    inner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    inner.decoder = tokenizers.decoders.ByteLevel()
-    trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=1000,
-        special_tokens=SPECIAL,
-        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    inner.train_from_iterator((m["content"] for row in rows for m in row["messages"]), trainer)
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inner, pad_token=SPECIAL[0], eos_token=SPECIAL[1], chat_template=TEMPLATE
-    )
-    config = transformers.LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=8192,
-        pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        bos_token_id=None,
-    )
-    return transformers.LlamaForCausalLM(config), tokenizer
-
-
-def _report(trainer: Any, train: Any, dropped: int, asked: argparse.Namespace) -> dict[str, Any]:
+def _report(trainer: Any, dropped: int, asked: argparse.Namespace) -> dict[str, Any]:
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     tenth = max(1, len(losses) // 10)
     return {
         "model": asked.model,
-        "examples": len(train),
+        "examples": len(trainer.train_dataset),
         "too_long": dropped,
         "steps": trainer.state.global_step,
         "first_loss": round(sum(losses[:tenth]) / tenth, 4),

@@ -14,8 +14,10 @@ import pydantic
 import pytest
 from fakes import Scripted, context_with, lm_of, system_of
 from openai.types.chat import ChatCompletionMessageParam
+from tiny_models import tiny
 
 from jurist.cli import main
+from jurist.engines.nli import load_classifier
 from jurist.errors import UsageError
 from jurist.exports.training import LEAST_EXAMPLES, Selection, Training, make_training
 from jurist.gold.goldset import Gold
@@ -241,21 +243,27 @@ def short(tmp_path: Path) -> Path:
 def test_trl_takes_the_file_as_it_is(short: Path, tmp_path: Path) -> None:
     import trl
 
-    script = runpy.run_path(str(SCRIPT))
     rows = datasets.load_dataset(
         "json", data_files=str(short), split="train", cache_dir=str(tmp_path / "cache")
     )
     assert trl.data_utils.is_conversational(rows[0])
-    network, tokenizer = script["_tiny"](rows)
     config = trl.SFTConfig(
         output_dir=str(tmp_path / "out"), use_cpu=True, bf16=False, report_to="none", max_length=4096
     )
-    trainer = trl.SFTTrainer(model=network, args=config, train_dataset=rows, processing_class=tokenizer)
+    model = tiny(tmp_path / "m", kind="ForCausalLM", room=4096)
+    trainer = trl.SFTTrainer(model=str(model), args=config, train_dataset=rows)
     prepared = trainer.train_dataset
     assert len(prepared) == 12
-    text = tokenizer.decode(prepared[0]["input_ids"])
+    text = trainer.processing_class.decode(prepared[0]["input_ids"])
     for message in rows[0]["messages"]:
         assert message["content"].strip() in text
+
+
+def trained(capsys: pytest.CaptureFixture[str], *asked: object) -> dict[str, Any]:
+    script = runpy.run_path(str(SCRIPT))
+    script["main"]([*map(str, asked), "--dtype", "float32", "--merge", "--learning-rate", "1e-2"])
+    said: dict[str, Any] = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+    return said
 
 
 @pytest.mark.slow
@@ -264,21 +272,9 @@ def test_trl_takes_the_file_as_it_is(short: Path, tmp_path: Path) -> None:
 def test_the_script_trains_and_the_loss_falls(
     rank: int, short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    output = tmp_path / "tuned"
-    script = runpy.run_path(str(SCRIPT))
-    asked = [
-        "--train",
-        str(short),
-        "--dev",
-        str(short),
-        "--output",
-        str(output),
-        "--model",
-        "tiny",
-        "--merge",
-    ]
-    script["main"]([*asked, "--max-steps", "8", "--learning-rate", "1e-2", "--lora-rank", str(rank)])
-    said = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+    output, model = tmp_path / "tuned", tiny(tmp_path / "m", kind="ForCausalLM", room=4096)
+    asked = ["--train", short, "--dev", short, "--output", output, "--model", model]
+    said = trained(capsys, *asked, "--max-steps", 8, "--lora-rank", rank)
     assert (said["examples"], said["too_long"], said["steps"]) == (12, 0, 8)
     assert said["last_loss"] < said["first_loss"] - 0.05
 
@@ -295,8 +291,31 @@ def test_the_script_trains_and_the_loss_falls(
 
 @pytest.mark.slow
 @needs_trl
+@pytest.mark.parametrize("rank", [0, 8])
+def test_pairs_make_a_classifier_that_nli_loads(
+    rank: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {"entailment": "it fell", "not_entailment": "carters built"}
+    rows = [
+        {"premise": "the bridge was built by carters and it fell" * 9, "hypothesis": text, "label": label}
+        for label, text in said.items()
+    ]
+    path, output = tmp_path / "pairs.jsonl", tmp_path / "nli"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows * 6))
+    asked = ["--train", path, "--output", output, "--model", tiny(tmp_path / "m", kind="Model")]
+    trained(capsys, *asked, "--max-steps", 24, "--max-length", 24, "--lora-rank", rank)
+    classifier = load_classifier(str(output / "merged"))
+    for label, text in said.items():
+        (pieces,) = classifier.classify(rows[0]["premise"], [text])
+        assert len(pieces) > 1  # no longer than those of the training
+        assert {max(piece, key=lambda name: piece[name]) for piece in pieces} == {label}
+
+
+@pytest.mark.slow
+@needs_trl
 def test_the_script_leaves_out_what_would_be_cut(short: Path, tmp_path: Path) -> None:
     script = runpy.run_path(str(SCRIPT))
-    asked = ["--train", str(short), "--output", str(tmp_path / "o"), "--model", "tiny", "--max-length", "20"]
+    model = tiny(tmp_path / "m", kind="ForCausalLM")
+    asked = ["--train", str(short), "--output", str(tmp_path / "o"), "--model", str(model)]
     with pytest.raises(SystemExit, match="all 12 examples have more than 20 tokens"):
-        script["main"](asked)
+        script["main"]([*asked, "--max-length", "20"])

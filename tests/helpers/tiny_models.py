@@ -1,53 +1,77 @@
-"""Classifiers of random weights, made on the spot: they know nothing, and show that everything runs."""
+"""Models of random weights, made on the spot: they know nothing, and show that everything runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 __all__ = ["THREE", "tiny"]
 
 THREE = ("entailment", "neutral", "contradiction")
+_TEXTS = ("the bridge was built by carters and it fell",)
+_SPECIAL = ("<|pad|>", "<|end|>", "<|start|>", "<|system|>", "<|user|>", "<|assistant|>")
+_CHAT = (
+    "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}<|end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+)
 
 
 def tiny(
-    folder: Path, *, classes: Sequence[str] = THREE, kind: str = "ForSequenceClassification", room: int = 48
+    folder: Path,
+    *,
+    classes: Sequence[str] = THREE,
+    kind: str = "ForSequenceClassification",
+    room: int = 48,
+    texts: Iterable[str] = _TEXTS,
 ) -> Path:
-    """Save a BERT of random weights that takes ``room`` tokens; nothing is downloaded.
+    """Save a Llama of random weights that takes ``room`` tokens; nothing is downloaded.
 
     Args:
         classes: their names.
-        kind: what the name of its class ends in: ``Model`` has no head.
+        kind: what the name of its class ends in: ``Model`` has no head, ``ForCausalLM`` writes.
+        texts: what its tokens are made of.
     """
     import tokenizers as tk
     import torch
     import transformers
 
     torch.manual_seed(0)
-    inner = tk.Tokenizer(tk.models.WordPiece(unk_token="[UNK]"))
-    inner.pre_tokenizer = tk.pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    text = [chr(code) for code in range(97, 123)] + ["the bridge was built by carters and it fell"]
-    inner.train_from_iterator(text, tk.trainers.WordPieceTrainer(vocab_size=150, special_tokens=special))
+    inner = tk.Tokenizer(tk.models.BPE())
+    inner.pre_tokenizer = tk.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = tk.decoders.ByteLevel()
+    letters = tk.pre_tokenizers.ByteLevel.alphabet()
+    trainer = tk.trainers.BpeTrainer(
+        vocab_size=1000, special_tokens=list(_SPECIAL), initial_alphabet=letters, show_progress=False
+    )
+    inner.train_from_iterator(texts, trainer)
+    pad, end, start = _SPECIAL[:3]
     inner.post_processor = tk.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+        single=f"{start} $A {end}",
+        pair=f"{start} $A {end} $B:1 {end}:1",
+        special_tokens=[(start, 2), (end, 1)],
     )
     tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inner, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
+        tokenizer_object=inner,
+        pad_token=pad,
+        eos_token=end,
+        sep_token=end,
+        cls_token=start,
+        chat_template=_CHAT,
     )
-    config = transformers.BertConfig(
+    config = transformers.LlamaConfig(
         vocab_size=len(tokenizer),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
         max_position_embeddings=room,
+        pad_token_id=0,
+        eos_token_id=1,
+        bos_token_id=None,
         id2label=dict(enumerate(classes)),
         label2id={name: place for place, name in enumerate(classes)},
-        initializer_range=1.0,
     )
-    getattr(transformers, f"Bert{kind}")(config).save_pretrained(folder)
+    getattr(transformers, f"Llama{kind}")(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
