@@ -81,8 +81,7 @@ def _files() -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def desk(tmp_path: Path) -> Path:
     Path("may_send.py").write_text(JUDGE.read_text(encoding="utf-8"), encoding="utf-8")
     _files()
     return tmp_path

@@ -26,12 +26,6 @@ from jurist.programs.cognibench import COGNIBENCH
 START = Start(root=Path("checkpoints"))
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-
-
 def gold_rows(groups: int = 12) -> list[dict[str, Any]]:
     """Return gold in which a sentence says its own label, so that a scripted judge can read it."""
     return [

@@ -29,12 +29,6 @@ ABOUT = {"generator": "g", "judge": "j", "judge_model": "m", "samples": 1, "thre
 FIRST, SECOND = "The mill is old. It is old. The mill is old.", "Mills matter. So it goes. 1832 was dry. Yes!"
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-
-
 def dialogue(name: str, *texts: str, group: str = "") -> dict[str, Any]:
     turns = [
         {"role": role, "content": content}

@@ -22,12 +22,7 @@ from jurist.programs.dialogue import DIALOGUE, dialogue_generator
 from jurist.programs.dialogue_checks import CHECKS, Range
 from jurist.text.wording import count_words, is_chinese
 
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 # asking again

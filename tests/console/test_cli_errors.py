@@ -25,11 +25,8 @@ COMPARE = ("compare", "fect:basic", "fect@1", "--gold", "gold.jsonl", "--yes")
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _folder(no_waiting: None) -> None:
     """A folder with good and bad files, and a store with fect@1, and fect@2, which is damaged."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
     rows = claims()
     write_jsonl(Path("gold.jsonl"), rows)
     write_jsonl(Path("rows.jsonl"), rows[:3])

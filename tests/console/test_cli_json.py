@@ -14,9 +14,7 @@ from jurist.programs.catalogue import find
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def _folder() -> None:
     rows = claims()
     write_jsonl(Path("gold.jsonl"), [{**row, "ratings": {"a": row["factual"], "b": True}} for row in rows])
     write_jsonl(Path("rows.jsonl"), rows[:3])

@@ -38,9 +38,7 @@ judge = jurist.Judge(name="helpful", signature=Helpful)
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def _folder() -> None:
     write_jsonl(Path("gold.jsonl"), claims())
 
 

@@ -34,9 +34,7 @@ OPRO = ("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def _folder() -> None:
     write_jsonl(Path("gold.jsonl"), claims())
 
 

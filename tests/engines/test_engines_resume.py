@@ -24,14 +24,11 @@ from jurist.errors import BudgetExhausted, StopRequested
 from jurist.programs.asking import Asker, Sampling, Verdict
 from jurist.programs.catalogue import find
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
 FECT = find("fect")
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(10, 30)]
 YES = reply("chat", factual=True)
-
-
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
 
 
 class Failing(Scripted):

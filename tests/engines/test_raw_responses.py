@@ -22,10 +22,8 @@ ZH_LABELS = ["irrelevant", "faithful", "faithful", "irrelevant", "speculative"]
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JURIST_PUNKT", "own")
-    monkeypatch.delenv("JURIST_STORE", raising=False)
 
 
 @pytest.mark.parametrize("judge", ["cognibench:basic", "detector:basic"])

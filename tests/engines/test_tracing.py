@@ -19,11 +19,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 
 @pytest.fixture
-def spans(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
+def spans(monkeypatch: pytest.MonkeyPatch, no_waiting: None) -> Callable[[], list[Any]]:
     provider, kept = TracerProvider(), InMemorySpanExporter()
     provider.add_span_processor(exporting.SimpleSpanProcessor(kept))
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
     return lambda: list(kept.get_finished_spans())
 
 

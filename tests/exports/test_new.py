@@ -163,10 +163,7 @@ ASKED: dict[str, tuple[tuple[str, ...], str, list[Any]]] = {
 
 
 @pytest.mark.parametrize("kind", sorted(ASKED))
-def test_every_kind_of_answer_is_judged_from_its_file(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_every_kind_of_answer_is_judged_from_its_file(kind: str) -> None:
     asked, field, golds = ASKED[kind]
     Path("p.md").write_text(TEXT, "utf-8")
     assert cli("new", "polite-reply", "--from", "p.md", *asked).code == 0
@@ -236,20 +233,14 @@ def given_back(form: str, judge: str) -> None:
 
 
 @pytest.mark.parametrize("form", sorted(OWN))
-def test_a_prompt_goes_back_into_its_own_form(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_prompt_goes_back_into_its_own_form(form: str) -> None:
     given_back(form, f"{judge_of(form)}:basic")
 
 
 @pytest.mark.parametrize(
     "form", [pytest.param(one, marks=() if one == "markdown" else pytest.mark.slow) for one in sorted(OWN)]
 )
-def test_from_a_prompt_to_a_compiled_judge_and_back(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_from_a_prompt_to_a_compiled_judge_and_back(form: str) -> None:
     judge = judge_of(form)
     rows = [
         {
@@ -267,8 +258,7 @@ def test_from_a_prompt_to_a_compiled_judge_and_back(
     given_back(form, "polite-reply")
 
 
-def test_a_file_that_is_there_is_not_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_file_that_is_there_is_not_written_over() -> None:
     judge_of("markdown")
     again = cli("new", "polite-reply", "--from", "p.md", "--labels", "yes,no")
     assert again.code in (1, 2)

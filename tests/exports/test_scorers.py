@@ -114,7 +114,6 @@ FRAMEWORKS: dict[str, Callable[[Mapping[str, Any], str], tuple[float | None, Any
 def test_a_framework_scores_as_the_judge_does(
     target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     for name, value in EXPORTERS[target].quiet.items():  # type: ignore[attr-defined]
         monkeypatch.setenv(name, value)
     given = subject(FECT, tmp_path / "store")

@@ -144,9 +144,7 @@ def test_a_wrong_benchmark_is_refused(tmp_path: Path, change: dict[str, Any], wo
         read_questions(str(path))
 
 
-def test_the_command_from_building_to_assessing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def test_the_command_from_building_to_assessing() -> None:
     built = cli("generate", "faithqa", "--input", "faithqa-documents", "--output", "b.jsonl", "--size", "30")
     assert built.code == 0, built.err
     asked = ("assess", "offline", "--benchmark", "b.jsonl", "--samples", "1", "--answers", "a.jsonl")

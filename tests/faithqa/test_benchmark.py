@@ -158,9 +158,7 @@ def test_only_the_writers_are_tuned() -> None:
     assert (FAITHQA_QUERIES.calls, FAITHQA_QUERIES.verifier_calls) == (3, 2)
 
 
-def test_the_command_builds_counts_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def test_the_command_builds_counts_and_resumes() -> None:
     asked = ("generate", "faithqa", "--input", "faithqa-documents", "--output", "b.jsonl", "--size", "40")
     done = cli(*asked, "--json")
     assert done.code == 0, done.err

@@ -17,13 +17,6 @@ from jurist.gold.readers import read
 from jurist.papers.cognibench.plans import DialogueSpec, plans
 from jurist.programs.dialogue_checks import CHECKS, Range, coverage, faults, range_of
 
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-
-
 # documents
 
 

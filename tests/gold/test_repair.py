@@ -69,10 +69,7 @@ def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reas
 
 
 @pytest.mark.parametrize("aside", ["bad.csv", "./bad.csv", "mended.jsonl"])
-def test_rejects_overwrite_neither_the_gold_nor_the_output(
-    aside: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_rejects_overwrite_neither_the_gold_nor_the_output(aside: str) -> None:
     Path("bad.csv").write_text(CSV, encoding="utf-8")
     names = ("--column", "rule=policy", "--column", "answer=reply", "--map", "ok=send", "--map", "no=hold")
     done = cli("gold", "import", OWN, "bad.csv", *names, "--rejects", aside, "--output", "mended.jsonl")

@@ -195,8 +195,7 @@ def lines_of(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
 
 
-def test_from_a_run_to_ratings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_from_a_run_to_ratings(tmp_path: Path) -> None:
     write_jsonl(ROWS, tmp_path / "claims.jsonl")
     file = run_file(tmp_path)
     command = ("gold", "review", "fect", "--verdicts", file, "--rater", "ann")
@@ -229,8 +228,7 @@ def test_from_a_run_to_ratings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert gold.sha256 == Gold.load(tmp_path / "claims.jsonl", FECT).sha256
 
 
-def test_the_rows_are_found_where_the_run_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_rows_are_found_where_the_run_names_them(tmp_path: Path) -> None:
     command = ("gold", "review", "fect", "--verdicts", run_file(tmp_path))
     assert cli(*command, "--output", "a.csv", "--top", 2).code == 0
     assert [line["text"] for line in lines_of(tmp_path / "a.csv")] == ["open", "even"]
@@ -252,8 +250,7 @@ def test_nothing_to_review_writes_no_file(tmp_path: Path) -> None:
     assert not (tmp_path / "r.csv").exists()
 
 
-def test_a_real_run_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_real_run_is_read(tmp_path: Path) -> None:
     rows = [
         {"conversation": "Agent: Hi.\nCustomer: I want a refund.", "claim": f"claim {n}"} for n in range(4)
     ]
@@ -264,8 +261,7 @@ def test_a_real_run_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [(line.samples, line.threshold, sum(line.votes[0].values())) for line in judged] == [(3, 2, 3)] * 4
 
 
-def test_the_sheet_command_from_rows_to_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_sheet_command_from_rows_to_gold(tmp_path: Path) -> None:
     write_jsonl([row | {"factual": None} for row in ROWS[:2]] + ROWS[2:3], tmp_path / "rows.jsonl")
     done = cli("gold", "sheet", "fect", "rows.jsonl", "--output", "ann.csv", "--rater", "ann")
     assert done.code == 0, done.err

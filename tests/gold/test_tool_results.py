@@ -255,7 +255,6 @@ MADE = {
 def test_what_the_tool_itself_writes_is_read(
     tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DEEPEVAL_RESULTS_FOLDER", str(tmp_path))
     monkeypatch.setenv("DEEPEVAL_TELEMETRY_OPT_OUT", "1")
     make, names = MADE[tool]

@@ -16,12 +16,6 @@ from jurist.programs.haluagent.judges import ANSWER_CHECK
 from jurist.programs.haluagent.writing import HALUAGENT_ZH
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-
-
 def run(*argv):
     done = cli(*argv)
     return done.code, done.out, done.err

@@ -19,10 +19,7 @@ IN_FLIGHT = 4
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+def _folder(no_waiting: None):
     rows = [{"id": f"d{n}", "topic": "music", "text": f"{TEXT} Nr {n}."} for n in range(5)]
     Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 

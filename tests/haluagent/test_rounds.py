@@ -11,12 +11,6 @@ from jurist.gold.goldset import Gold
 from jurist.programs.haluagent.writing import HALUAGENT
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-
-
 def test_all_three_prompts_are_rewritten_and_the_command_prints_the_table_and_the_diff():
     few = ("--set", "rewrites=3", "--set", "rounds=2", "--max-calls", "3000", "--force", "--json")
     made = cli("compile", "haluagent", "--optimizer", "cfaith", *few)

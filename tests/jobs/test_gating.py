@@ -30,9 +30,7 @@ def hard() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def _folder() -> None:
     write_jsonl(Path("gold.jsonl"), hard())
 
 

@@ -29,10 +29,7 @@ SHORT = ("--words", "5-60")
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+def _folder(no_waiting: None) -> None:
     write_jsonl(Path("docs.jsonl"), docs(3))
     write_jsonl(Path("gold.jsonl"), responses("known", 8))
     write_jsonl(Path("prompts.jsonl"), responses("new", 5))

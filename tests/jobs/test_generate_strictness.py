@@ -20,9 +20,7 @@ ASSESS = ("assess", "offline", "--benchmark", "dialogues", "--limit", "6", "--sa
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def _folder() -> None:
     write_jsonl(Path("docs.jsonl"), docs(4))
 
 

@@ -31,10 +31,7 @@ FAMILIES = tuple(dict.fromkeys(one.family for one in suite()))
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+def _folder(no_waiting: None) -> None:
     write_jsonl(Path("gold.jsonl"), claims(6))
 
 

@@ -23,9 +23,7 @@ PROMPT = PromptState.of(FECT.basic()).with_instruction("self", "New words.\nKept
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def _folder() -> None:
     write_jsonl(Path("gold.jsonl"), claims())
 
 

@@ -26,9 +26,7 @@ PRICED = Model(name="openai/gpt-4.1-mini", temperature=0.0)
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def _folder() -> None:
     write_jsonl(Path("gold.jsonl"), claims())
 
 

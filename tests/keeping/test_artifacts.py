@@ -186,8 +186,6 @@ def test_the_shipped_store_is_a_read_only_fallback(tmp_path: Path) -> None:
 
 
 def test_root_comes_from_argument_then_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
     assert Store().root == Path("compiled")
     monkeypatch.setenv("JURIST_STORE", str(tmp_path / "env"))
     assert Store().root == tmp_path / "env"

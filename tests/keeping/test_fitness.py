@@ -34,11 +34,6 @@ judge = jurist.Judge(name="mine", signature=Mine, positive={"no"})
 '''
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def verify(code: int = 0) -> Any:
     done = cli("artifacts", "verify", "--json")
     assert done.code == code, done.err

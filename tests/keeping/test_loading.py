@@ -22,9 +22,8 @@ FECT = find("fect")
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def store() -> Store:
     """A store with fect@1, fect@2 (latest, with three samples) and may-go@1 (not latest), from a file."""
-    monkeypatch.chdir(tmp_path)
     Path("own.py").write_text(OWN)
     store = Store("compiled")
     store.save(FECT, changed(FECT, "First."), {}, [], make_latest=True)

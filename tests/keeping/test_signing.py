@@ -36,10 +36,8 @@ def key(path: Path, passphrase: bytes = b"") -> Path:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def desk(tmp_path: Path) -> Path:
     """A store with fect@1, signed by ``mine``, and another pair of keys."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
     for name in ("mine", "other"):
         key(tmp_path / name)
     save(Store("compiled"), FECT)

@@ -51,9 +51,8 @@ def executed() -> bool:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path) -> Path:
     """An artifact that somebody else compiled from a file with code that leaves a trace."""
-    monkeypatch.chdir(tmp_path)
     Path("evil.py").write_text(EVIL)
     judge = find("evil.py:judge")
     Store("compiled").save(
@@ -213,10 +212,7 @@ def test_where_nothing_can_be_remembered_it_is_said(folder: Path, monkeypatch: p
 @pytest.mark.parametrize(
     "command", [("artifacts", "show", "fect"), ("run", "fect", "--input", "new.jsonl", "--output", "o.jsonl")]
 )
-def test_no_card_breaks_a_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], command: tuple[str, ...]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_no_card_breaks_a_command(tmp_path: Path, changes: dict[str, Any], command: tuple[str, ...]) -> None:
     write_jsonl(Path("new.jsonl"), [{"conversation": "a", "claim": "b"}])
     Store("compiled").save(FECT, changed(FECT, "Mine."), {}, [], make_latest=True)
     resealed(tmp_path / "compiled" / "fect" / "1", **changes)
@@ -231,10 +227,7 @@ def test_no_card_breaks_a_command(
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, '{"a":' * 100_000, "1" * 10_000, '{"version": ' + "9" * 9999 + "}"]
 )
-def test_deep_and_huge_json_end_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_deep_and_huge_json_end_in_one_line(tmp_path: Path, text: str) -> None:
     Store("compiled").save(FECT, changed(FECT, "Mine."), {}, [], make_latest=True)
     (tmp_path / "compiled" / "fect" / "1" / CARD).write_text(text)
     done = cli("artifacts", "show", "fect")
@@ -272,8 +265,7 @@ def test_refused_by_name_in_python_too(folder: Path) -> None:
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\u202e"
 
 
-def test_escapes_do_not_reach_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_escapes_do_not_reach_the_terminal() -> None:
     shown = rendered(Result(data={}, body=[table("", [ESCAPE], [[ESCAPE]]), ESCAPE]), Form())
     assert "x1b" in shown
     assert not set("\x1b\x07\u202e") & set(shown)

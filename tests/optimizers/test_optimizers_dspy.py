@@ -183,17 +183,13 @@ def test_a_wrong_key_ends_the_work_at_that_call(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROPOSING)
 @pytest.mark.parametrize("error", [LMAuthError("gone for good"), LMServerError("gone for good")])
-def test_a_proposer_that_is_down_ends_the_work(
-    name: str, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+def test_a_proposer_that_is_down_ends_the_work(name: str, error: Exception, no_waiting: None) -> None:
     with pytest.raises(ModelError, match="gone for good"):
         Run(name, proposed=lambda request: error)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_failed_answer_is_no_outcome(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+def test_a_failed_answer_is_no_outcome(name: str, no_waiting: None) -> None:
     lost = {split().train[1].inputs["claim"], split().train[4].inputs["claim"]}
 
     def flaky(request: Request) -> Any:
@@ -206,8 +202,7 @@ def test_a_failed_answer_is_no_outcome(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("name", ["copro", "simba"])
-def test_a_judge_that_is_down_for_good_ends_the_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+def test_a_judge_that_is_down_for_good_ends_the_work(name: str, no_waiting: None) -> None:
     count = iter(range(10**6))
     with pytest.raises(ModelError, match="10 answers in a row failed"):
         Run(name, calls=400, judged=lambda r: LMServerError("busy") if next(count) > 20 else judged(r))

@@ -302,8 +302,7 @@ def _lost(request: Request) -> Any:
     return LMServerError("busy") if numbers[-1] == "2" else reply("chat", even=right(request))
 
 
-def test_a_failed_call_is_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+def test_a_failed_call_is_no_score(no_waiting: None) -> None:
     answers = proposals()
     result, _, _ = run(
         Copro(breadth=3, depth=1), lambda r: _lost(r) if is_judge(r) else answers(r), calls=400

@@ -56,9 +56,7 @@ def tokens(body: dict[str, Any]) -> dict[str, Any] | None:
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def _folder() -> None:
     write_jsonl(Path("gold.jsonl"), claims())
 
 

@@ -109,14 +109,12 @@ def test_hostile_training_text_does_not_forge_the_meta_prompt() -> None:
         assert headers == ["task", "scored_instructions", "errors"]
 
 
-def test_a_proposer_that_is_down_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+def test_a_proposer_that_is_down_ends_the_work(no_waiting: None) -> None:
     with pytest.raises(ModelError, match="down for good"):
         Run("opro", proposed=lambda request: LMServerError("down for good"))
 
 
-def test_one_proposal_that_fails_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+def test_one_proposal_that_fails_does_not(no_waiting: None) -> None:
     run = Run("opro", proposed=lambda r: LMServerError("busy") if r.config.seed == 1 else proposed(r))
     assert run.result.ending == "finished"
     assert len(run.history) > 3

@@ -143,8 +143,7 @@ def test_a_job_that_met_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", sorted(OWN))
-def test_a_judge_that_is_down_for_good_ends_the_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+def test_a_judge_that_is_down_for_good_ends_the_work(name: str, no_waiting: None) -> None:
     count = iter(range(10**6))
     with pytest.raises(ModelError, match="10 answers in a row failed"):
         Run(name, judged=lambda r: LMServerError("busy") if next(count) > 8 else judged(r))

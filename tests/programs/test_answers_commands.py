@@ -16,9 +16,7 @@ import jurist
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def _folder() -> None:
     Path("own.py").write_text(SOURCE)
     for kind in KINDS:
         write_jsonl(Path(f"{kind}.jsonl"), rows(kind))

@@ -265,11 +265,7 @@ def test_exports(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("optimizer", ["fewshot", "opro+fewshot"])
-def test_each_compiles_and_runs(
-    name: str, optimizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def test_each_compiles_and_runs(name: str, optimizer: str) -> None:
     gold = write_jsonl(Path("gold.jsonl"), claims())
     opro = ("--set", "steps=1", "--set", "candidates=2") if "opro" in optimizer else ()
     done = cli(

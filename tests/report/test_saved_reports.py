@@ -18,8 +18,7 @@ from jurist.report.saved import saved_report
 
 
 @pytest.fixture
-def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def gold(tmp_path: Path) -> Path:
     # an odd label is one that the engine disagrees with
     rows = [
         {**row, "factual": not row["factual"]} if place < 3 else row for place, row in enumerate(claims())

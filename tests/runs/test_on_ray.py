@@ -31,11 +31,6 @@ def ray() -> Iterator[Any]:
     ray.shutdown()
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def new_rows(count: int) -> list[dict[str, Any]]:
     return [{"id": n, "conversation": TALK, "claim": f"The number {n} was said."} for n in range(count)]
 

@@ -26,10 +26,8 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("lasting", ["first", "always"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_row_has_its_own_line(
-    fault: Fault, lasting: Lasting, serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fault: Fault, lasting: Lasting, serve: Callable[..., Any], no_waiting: None
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
     rows = [{"id": f"r{n}", "conversation": f"talk {n}", "claim": f"claim {n}"} for n in range(ROWS)]
     write_jsonl(Path("rows.jsonl"), rows)
     seen = Counter[int]()

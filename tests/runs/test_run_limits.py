@@ -27,10 +27,7 @@ ROWS = 24
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
+def _folder(no_waiting: None) -> None:
     write_jsonl(Path("rows.jsonl"), claims(8))
 
 

@@ -10,9 +10,7 @@ from small import FAST, OWN, cli, read_jsonl, replies, write_jsonl
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
+def _folder() -> None:
     Path("own.py").write_text(OWN)
     write_jsonl(Path("gold.jsonl"), replies())
     write_jsonl(

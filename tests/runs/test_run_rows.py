@@ -25,16 +25,11 @@ from jurist.runs.feeding import Feed
 from jurist.runs.lines import kept_name
 from jurist.runs.state import RunState
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
 TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
 FECT = ("run", "fect:basic")
 JUDGED = ("status", "label", "units", "case", "row")
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("JURIST_STORE", raising=False)
-    monkeypatch.setattr("jurist.engines.channel.backoff", lambda error, attempt: 0.0)
 
 
 def new_rows(count: int, first: int = 0) -> list[dict[str, Any]]:

@@ -24,11 +24,6 @@ TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is 
 FECT = ("run", "fect:basic", "--input", "rows.jsonl", "--output")
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def new_rows(numbers: list[int]) -> list[dict[str, Any]]:
     return [{"id": n, "conversation": TALK, "claim": f"The number {n} was said.", "note": n} for n in numbers]
 
