@@ -55,7 +55,7 @@ def list_(options: Printed) -> Result:
     rows = [
         [
             f"{one.judge}@{one.version}",
-            " ".join([*(["latest"] if one.latest else []), *one.tags, *(["shipped"] if one.shipped else [])]),
+            " ".join(one.names),
             (one.card.get("optimizer") or {}).get("name", "-"),
             (one.card.get("model") or {}).get("name", "-"),
             scored(one),

@@ -18,6 +18,7 @@ from ..papers.cognibench.assess import (
 from ..papers.cognibench.dataset import response_rows
 from ..papers.faithqa.assess import is_benchmark
 from ..programs.dialogue_checks import range_of
+from ..report.scores import number_cell
 from ..report.table import Table, table
 from . import faithqa, haluagent_assess
 from .assessed import assess_models, assessed
@@ -119,8 +120,7 @@ def _measures(title: str, names: Sequence[str], found: Sequence[Assessed]) -> Ta
 
 
 def _cell(measure: Measure) -> str:
-    raw = "-" if measure.raw.value is None else f"{measure.raw.value:.3f}"
-    return f"{raw}; {measure.corrected}"
+    return f"{number_cell(measure.raw.value)}; {measure.corrected}"
 
 
 def _calibration(one: Assessed) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -10,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from ..arguments.generate import AssessOptions
 from ..gold.writing import write_jsonl
 from ..jobs.assessing import AssessedModels, assess, foresee_assessment
-from .common import write_text
+from .common import write_json
 from .generate import total_line
 from .printing import Part, Result, remark
 from .started import Started
@@ -60,7 +59,7 @@ def assess_models(options: AssessOptions, work: AssessedModels[Found]) -> Assess
             steps, "answering, judging" if not work.held_out else "calibrating, answering, judging"
         )
         found, spend = assess(work, start, on_step=begun.step)
-    return Assessments(work, found, spend, begun.estimate.to_json() if begun.estimate else None)
+    return Assessments(work, found, spend, begun.forecast)
 
 
 def assessed(
@@ -88,8 +87,7 @@ def assessed(
     shown = {**data, "judge": judge.stamp(), "spend": done.spend, "forecast": done.forecast}
     if options.answers:
         write_jsonl(answers, options.answers)
-    if options.output:
-        write_text(json.dumps(shown, ensure_ascii=False, indent=2), options.output)
+    write_json(shown, options.output)
     notes = ["--resume asks again for what failed"] if any(one.failed for one in done.found) else []
     worst = max(done.found, key=lambda one: one.unusable)
     over = worst.unusable > options.max_unusable

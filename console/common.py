@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -73,6 +75,7 @@ __all__ = [
     "target_of",
     "verified",
     "verifier_model",
+    "write_json",
     "write_text",
 ]
 
@@ -301,6 +304,12 @@ def write_text(text: str, path: str | None) -> None:
         target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{target}: {error.strerror}", hint="name a file that can be written") from error
+
+
+def write_json(data: Mapping[str, Any], path: str | None) -> None:
+    """Write an object to the file of ``--output``, if one is named. Raises what :func:`write_text` raises."""
+    if path:
+        write_text(json.dumps(data, ensure_ascii=False, indent=2), path)
 
 
 @contextmanager

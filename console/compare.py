@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from ..arguments.compare import CompareOptions
@@ -14,7 +13,7 @@ from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, paying
 from ..report.scores import OFFLINE
 from .approving import agree
-from .common import budget_of, gold_of, judge_for, models_of, progress, start_of, store_of, write_text
+from .common import budget_of, gold_of, judge_for, models_of, progress, start_of, store_of, write_json
 from .compared import cost_line, sheets
 from .deviations import check_deviations, plot_deviations
 from .printing import Part, Result, remark
@@ -44,8 +43,7 @@ def run(options: CompareOptions) -> Result:
         )
         people = People.of(experiment, answers)
         found = {**comparison.to_json(), **people.to_json(), "forecast": forecast.to_json()}
-        if options.output:
-            write_text(json.dumps(found, ensure_ascii=False, indent=2), options.output)
+        write_json(found, options.output)
         if options.plot:
             plot_deviations(answers, options.plot)
             remark(f"drew {options.plot}")

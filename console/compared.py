@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from ..evaluation.contrasts import Contrast
 from ..evaluation.repeats import Spread
 from ..jobs.comparing import Comparison, Contender
-from ..report.scores import spend_line
+from ..report.scores import number_cell, spend_line
 from ..report.table import Table, table
 
-__all__ = ["cost_line", "difference_cell", "sheets"]
+__all__ = ["cost_line", "decision_row", "sheets"]
 
 
 def sheets(comparison: Comparison) -> list[Table]:
@@ -102,16 +102,8 @@ def _decisions(comparison: Comparison) -> Table:
     columns = ["first", "against", "decision", f"{comparison.metric}", "difference [interval]"]
     rows = []
     for one in comparison.tests:
-        row = [
-            one.first,
-            one.second,
-            one.verdict,
-            f"{one.values[0]:.3f}, {one.values[1]:.3f}",
-            difference_cell(one),
-        ]
-        if one.mcnemar:
-            row.append(f"{one.mcnemar.c} / {one.mcnemar.b}")
-        rows.append([*row, f"{one.p:.3g}", f"{one.p_holm:.3g}"])
+        counts = [f"{one.mcnemar.c} / {one.mcnemar.b}"] if one.mcnemar else []
+        rows.append(decision_row(one, *counts))
     test, count = comparison.tests[0].test, f"{len(rows)} test{'s' if len(rows) > 1 else ''}"
     return table(
         f"decisions: {test} on the same cases, {count}, Holm; unanswered units count as wrong",
@@ -120,10 +112,21 @@ def _decisions(comparison: Comparison) -> Table:
     )
 
 
-def difference_cell(one: Contrast) -> str:
-    """Return a difference with its interval, and the level of that."""
+def decision_row(one: Contrast, *counts: str) -> list[str]:
+    """Return who was held against whom, what is shown, both values and their difference, ``counts``, and p."""
     ends = _range(one.interval.low, one.interval.high, "+.3f")
-    return f"{one.difference:+.3f} {ends} at {100.0 * (1.0 - one.tested):.4g} %"
+    difference = f"{one.difference:+.3f} {ends} at {100.0 * (1.0 - one.tested):.4g} %"
+    values = f"{one.values[0]:.3f}, {one.values[1]:.3f}"
+    return [
+        one.first,
+        one.second,
+        one.verdict,
+        values,
+        difference,
+        *counts,
+        f"{one.p:.3g}",
+        f"{one.p_holm:.3g}",
+    ]
 
 
 def _smallest(comparison: Comparison) -> Table:
@@ -157,8 +160,8 @@ def _smallest_row(one: Contrast) -> list[str]:
         one.second,
         f"{small.discordant} of {small.units}",
         exact,
-        "-" if small.correct is None else f"{small.correct:.1%}",
-        "-" if small.metric is None else f"{small.metric:.3f}",
+        number_cell(small.correct, ".1%"),
+        number_cell(small.metric),
     ]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ..evaluation.measured import Score
 from ..papers.cognibench.detection import Detection, Kind, Statistic, Weighting
 from ..papers.cognibench.result import Line
 from ..papers.cognibench.result import Table as Detectors
 from ..report.table import Table, table
-from .compared import difference_cell
+from .compared import decision_row
 
 __all__ = ["sheets"]
 
@@ -93,21 +93,10 @@ def _tiers(line: Line) -> Table:
 
 
 def _tests(result: Detectors) -> Table:
-    rows: list[Sequence[str]] = []
-    for one in result.tests:
-        units = f"{one.mcnemar.c} / {one.mcnemar.b}" if one.mcnemar else "-"
-        rows.append(
-            [
-                one.first,
-                one.second,
-                one.verdict,
-                f"{one.values[0]:.3f}, {one.values[1]:.3f}",
-                difference_cell(one),
-                units,
-                f"{one.p:.3g}",
-                f"{one.p_holm:.3g}",
-            ]
-        )
+    rows = [
+        decision_row(one, f"{one.mcnemar.c} / {one.mcnemar.b}" if one.mcnemar else "-")
+        for one in result.tests
+    ]
     return table(
         f"decisions on the macro F1 of sentences: {result.tests[0].test} on the same sentences, Holm; "
         "unanswered ones count as wrong",

@@ -13,7 +13,7 @@ from ..jobs.foresee import foresee
 from ..keeping.paying import paying
 from ..report.scores import OFFLINE, confusion_table, counts_line, metric_cell, scores_table, spend_line
 from ..report.table import Table, table
-from .common import budget_of, gold_of, loaded_of, start_of, store_of, write_text
+from .common import budget_of, gold_of, loaded_of, start_of, store_of, write_json
 from .compare import asked
 from .printing import Part, Result, remark
 
@@ -36,8 +36,7 @@ def run(options: EvaluateOptions) -> Result:
         (answers,) = asked(work, job, forecast, yes=options.yes)
         found = evaluation_of(work, answers)
         data = {**found.to_json(), "forecast": forecast.to_json()}
-        if options.output:
-            write_text(json.dumps(data, ensure_ascii=False, indent=2), options.output)
+        write_json(data, options.output)
     return Result(data=data, body=_body(found, options.worst))
 
 

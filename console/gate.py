@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from ..arguments.gate import GateOptions
 from ..errors import UsageError
 from ..jobs.foresee import foresee
@@ -12,7 +10,7 @@ from ..keeping.paying import paying
 from ..report.junit import junit
 from ..report.scores import OFFLINE
 from ..report.table import table
-from .common import budget_of, gold_of, loaded_of, progress, start_of, store_of, write_text
+from .common import budget_of, gold_of, loaded_of, progress, start_of, store_of, write_json, write_text
 from .compare import asked
 from .printing import Part, Result
 
@@ -32,8 +30,7 @@ def run(options: GateOptions) -> Result:
         with progress(work.attacked_rows, "attacking") as bar:
             robustness = work.attack(answers, lambda: bar.advance(bar.task_ids[0]))
         found = gate_of(work, answers, robustness, seed=options.seed)
-        if options.output:
-            write_text(json.dumps(found.to_json(), ensure_ascii=False, indent=2), options.output)
+        write_json(found.to_json(), options.output)
         if options.junit:
             checks = [(one.name, one.passed, one.words) for one in found.checks]
             write_text(junit(f"{found.judge} on {found.gold}", checks), options.junit)

@@ -34,7 +34,7 @@ from ..programs.cognibench import COGNIBENCH
 from ..programs.dialogue_checks import range_of
 from ..programs.generator import generator_of
 from ..programs.strictness import BELOW, DEFAULT
-from ..report.scores import OFFLINE
+from ..report.scores import OFFLINE, number_cell
 from ..report.table import Table, table
 from .common import budget_of, gold_of, labelling, model_of, store_of, verified, verifier_model, write_text
 from .printing import Part, Result, remark
@@ -105,10 +105,9 @@ def written(
     with Started(options, loaded.models, lambda: foresee_items(job)) as begun:
         start = begun.begin(len(job.cases), f"writing with {loaded.name}")
         made = generate(job, output, start, on_document=lambda case, verdict: begun.step())
-    forecast = begun.estimate.to_json() if begun.estimate else None
     more, parts = describe(output)
     about = {"output": options.output, "generator": loaded.name, **more}
-    data = {**about, **made.to_json(), "forecast": forecast}
+    data = {**about, **made.to_json(), "forecast": begun.forecast}
     if made.before:
         return Result(data=data, body=[*parts, _before(options.output)])
     rejects = [f"the others are in {rejects_path(output)}, with reasons"] if made.unusable else []
@@ -217,8 +216,7 @@ def _dialogues(options: GenerateOptions) -> Dialogues:
 
 
 def _data(output: str, made: Made, begun: Started, **more: Any) -> dict[str, Any]:
-    forecast = begun.estimate.to_json() if begun.estimate else None
-    return {"output": output, **more, **made.to_json(), "forecast": forecast}
+    return {"output": output, **more, **made.to_json(), "forecast": begun.forecast}
 
 
 def _before(output: str) -> str:
@@ -297,7 +295,7 @@ def _shares_table(found: Mapping[str, Any]) -> Table:
         value, low, high = share["value"], share["low"], share["high"]
         between = "-" if low is None else f"[{low:.3f}, {high:.3f}]"
         counted = f"{share['count']:.0f} of {share['of']:.0f}"
-        rows.append([name.replace("_", " "), "-" if value is None else f"{value:.3f}", between, counted])
+        rows.append([name.replace("_", " "), number_cell(value), between, counted])
     return table("shares of sentences", ("share", "value", "95 % interval", "counted"), rows)
 
 

@@ -21,7 +21,7 @@ from ..papers.haluagent.making import Benchmark, distinct, make_benchmark
 from ..papers.haluagent.people import people_check
 from ..papers.haluagent.rounds import rounds_of
 from ..programs.haluagent.writing import HALUAGENT
-from ..report.scores import OFFLINE
+from ..report.scores import OFFLINE, number_cell
 from ..report.table import Table, table
 from .common import budget_of, latest_or_basic, store_of
 from .generate import ended, total_line, writer
@@ -56,8 +56,7 @@ def make(options: HaluAgentOptions) -> Result:
             sample=options.sample,
             on_document=begun.step,
         )
-    forecast = begun.estimate.to_json() if begun.estimate else None
-    data = {"output": options.output, **found.written.to_json(), **found.card, "forecast": forecast}
+    data = {"output": options.output, **found.written.to_json(), **found.card, "forecast": begun.forecast}
     code, notes = ended(found.written, options.max_rejected, what="items")
     return Result(data=data, body=_body(found, job, folder), notes=notes, code=code)
 
@@ -69,7 +68,7 @@ def people(options: PeopleOptions) -> Result:
         [
             name,
             *(str(share) for share in (one.verified, one.written, one.rejected)),
-            "-" if one.alpha is None else f"{one.alpha:.3f}",
+            number_cell(one.alpha),
             f"{one.verified.of:.0f} + {one.rejected.of:.0f}",
             str(one.unlabelled),
         ]

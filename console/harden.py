@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +15,7 @@ from ..report.robustness import robustness_about, robustness_table
 from ..report.scores import OFFLINE, spend_line
 from ..text.attacks import Attack, suite
 from .approving import agree
-from .common import budget_of, gold_of, loaded_of, progress, start_of, store_of, write_text
+from .common import budget_of, gold_of, loaded_of, progress, start_of, store_of, write_json
 from .printing import Part, Result, remark
 
 __all__ = ["run"]
@@ -33,8 +32,7 @@ def run(options: HardenOptions) -> Result:
         job.unfinished = any(one.flips.failed for one in found.found)
         spend = job.spend()
         data = {**found.to_json(), "spend": spend}
-        if options.output:
-            write_text(json.dumps(data, ensure_ascii=False, indent=2), options.output)
+        write_json(data, options.output)
         _keep(store, work, found)
     return Result(data=data, body=_body(work, found, spend))
 

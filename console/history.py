@@ -10,6 +10,7 @@ from ..optimizers.naming import candidate_names
 from ..report.differing import Side, prompt_difference
 from ..report.history import Curve, basic_state, chosen_candidate, curve, metric_of, sign_of
 from ..report.plotting import draw
+from ..report.scores import number_cell
 from ..report.table import Table, table
 from .printing import Part
 from .watching import one_line
@@ -33,7 +34,7 @@ def history_table(artifact: Artifact) -> Table:
             row["calls"],
             _value(row["train"], sign),
             _value(row["dev"], sign),
-            "-" if row.get("gain") is None else f"{row['gain']:+.3f}",
+            number_cell(row.get("gain"), "+.3f"),
             f"{sign * row['estimate']['value']:.3f} ± {row['estimate']['error']:.3f}"
             if row.get("estimate")
             else "-",

@@ -90,9 +90,7 @@ def lineage(options: LineageOptions) -> Result:
         raise ArtifactError(
             f"no artifact of {options.judge!r}", hint="compile it first, or name another store"
         )
-    rows = [
-        [f"{one.judge}@{one.version}", *_descent(one), scored(one), " ".join(_names(one))] for one in found
-    ]
+    rows = [[f"{one.judge}@{one.version}", *_descent(one), scored(one), " ".join(one.names)] for one in found]
     columns = ["artifact", "from", "made", "by", "decision", "metric on test", "names"]
     return Result(
         data={"judge": options.judge, "versions": [_line(one) for one in found]},
@@ -102,7 +100,7 @@ def lineage(options: LineageOptions) -> Result:
 
 def _line(one: Summary) -> dict[str, Any]:
     keys = ("parent", "origin", "created", "sha256")
-    return {"version": one.version, "names": _names(one), **{key: one.card.get(key) for key in keys}}
+    return {"version": one.version, "names": list(one.names), **{key: one.card.get(key) for key in keys}}
 
 
 def _descent(one: Summary) -> list[str]:
@@ -116,10 +114,6 @@ def _descent(one: Summary) -> list[str]:
         optimizer.get("name") or "-",
         decision.get("verdict") or "-",
     ]
-
-
-def _names(one: Summary) -> list[str]:
-    return [*(["latest"] if one.latest else []), *one.tags, *(["shipped"] if one.shipped else [])]
 
 
 def _arrived(received: Received, where: str) -> Result:

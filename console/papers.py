@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,7 +31,7 @@ from .common import (
     shares_of,
     start_of,
     store_of,
-    write_text,
+    write_json,
 )
 from .detected import sheets
 from .printing import Part, Result, remark
@@ -94,8 +93,7 @@ def _made(options: TableOptions, work: Detectors | Ablation) -> Result:
         with progress(work.questions, "asking") as bar:
             table = work.table(job, lambda: bar.advance(bar.task_ids[0]))
         found = {**table.to_json(), "forecast": forecast.to_json(), "spent": _spent(job)}
-        if options.output:
-            write_text(json.dumps(found, ensure_ascii=False, indent=2), options.output)
+        write_json(found, options.output)
     return Result(data=found, body=_body(table, found["spent"]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
+from typing import Any
 
 from ..arguments.groups import PaidOptions
 from ..engines.models import Model
@@ -32,6 +33,11 @@ class Started:
         self._options, self._foresee = options, foresee
         self._real = [model for model in models if not free(model)]
         self._bar, self._wanted = Bar(), ("", 0)
+
+    @property
+    def forecast(self) -> dict[str, Any] | None:
+        """The estimate as JSON values."""
+        return self.estimate.to_json() if self.estimate else None
 
     def __enter__(self) -> Started:
         return self

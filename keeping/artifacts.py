@@ -75,6 +75,11 @@ class Summary:
     card: Mapping[str, Any]
     problem: str = ""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is called besides its number: ``latest``, its tags, ``shipped``."""
+        return (*["latest"] * self.latest, *self.tags, *["shipped"] * self.shipped)
+
 
 def shipped_root() -> Path:
     """Return the folder of the artifacts that came with the package."""

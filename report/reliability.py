@@ -7,6 +7,7 @@ from typing import Any
 
 from .document import Part, Plot
 from .plotting import Series, element
+from .scores import number_cell
 from .table import table
 
 __all__ = ["reliability_parts"]
@@ -31,7 +32,7 @@ def reliability_parts(found: Mapping[str, Mapping[str, Any]]) -> Iterator[Part]:
         [
             system,
             about["units"],
-            *(_number(about[name]) for name in ("ece", "brier", "auc", "average_precision")),
+            *(number_cell(about[name]) for name in ("ece", "brier", "auc", "average_precision")),
         ]
         for system, about in found.items()
     ]
@@ -45,7 +46,3 @@ def reliability_parts(found: Mapping[str, Mapping[str, Any]]) -> Iterator[Part]:
         for one in about["bins"]
     ]
     yield table("", ["program", "probability", "units", "said, mean", "positive"], bins)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

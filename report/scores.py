@@ -12,12 +12,18 @@ __all__ = [
     "confusion_table",
     "counts_line",
     "metric_cell",
+    "number_cell",
     "scores_table",
     "spend_line",
     "taken_words",
 ]
 
 OFFLINE = "engine: offline, an evidence reader and not a language model; --model names a real one"
+
+
+def number_cell(value: float | None, form: str = ".3f") -> str:
+    """Return a number as a cell of a table has it; a dash for none."""
+    return "-" if value is None else f"{value:{form}}"
 
 
 def metric_cell(score: Mapping[str, float] | None) -> str:
