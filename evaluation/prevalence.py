@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -94,41 +94,30 @@ def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) ->
         units=found.size,
     )
     if found.value is None:
-        return _without(measured, "there is no unit")
+        return replace(measured, problem="there is no unit")
     if right.value is None or spared.value is None:
         which = "positive" if right.value is None else "negative"
-        return _without(measured, f"the calibration has no {which} unit")
+        return replace(measured, problem=f"the calibration has no {which} unit")
     if right.value + spared.value <= 1:
-        return _without(
+        return replace(
             measured,
-            f"sensitivity {right.value:.3f} and specificity {spared.value:.3f} are no better than chance",
+            problem=f"sensitivity {right.value:.3f} and specificity {spared.value:.3f} are no better than chance",
         )
     value = (found.value + spared.value - 1) / (right.value + spared.value - 1)
     low, high = _interval(found, right, spared, _moment(sensitivity, specificity))
     if high < 0 or low > 1:
         # Not a share of nothing: no share at all explains what the judge found here.
         side = "fewer" if high < 0 else "more"
-        return _without(
+        return replace(
             measured,
-            f"the judge finds {side} here than its errors on the calibration allow ({found.value:.3f}, where it would "
-            f"find {1 - spared.value:.3f} without a positive unit and {right.value:.3f} with nothing else): "
+            problem=f"the judge finds {side} here than its errors on the calibration allow ({found.value:.3f}, where "
+            f"it would find {1 - spared.value:.3f} without a positive unit and {right.value:.3f} with nothing else): "
             "the calibration is of another kind",
         )
     ends = (min(low, value), max(high, value))
     inside = [min(1.0, max(0.0, end)) for end in (value, *ends)]
-    return Prevalence(
-        **{
-            **asdict(measured),
-            "value": inside[0],
-            "low": inside[1],
-            "high": inside[2],
-            "clipped": value != inside[0] or ends != (inside[1], inside[2]),
-        }
-    )
-
-
-def _without(measured: Prevalence, problem: str) -> Prevalence:
-    return Prevalence(**{**asdict(measured), "problem": problem})
+    clipped = [value, *ends] != inside
+    return replace(measured, value=inside[0], low=inside[1], high=inside[2], clipped=clipped)
 
 
 @dataclass(frozen=True, kw_only=True)
