@@ -149,11 +149,7 @@ class BudgetExhausted(BaseException):
 
 
 class StopRequested(BudgetExhausted):
-    """A signal has asked the work to stop: no further call is made, as if a limit were reached.
-
-    Args:
-        signal: its number.
-    """
+    """A signal has asked the work to stop: no further call is made, as if a limit were reached."""
 
     def __init__(self, signal: int) -> None:
         self.signal = signal
@@ -172,12 +168,7 @@ def why(error: Exception) -> str:
 
 
 def choices(name: str, names: Iterable[str]) -> str:
-    """Return the hint for a name that does not exist: what it may have meant, and what there is.
-
-    Args:
-        name: as it was given.
-        names: those that exist.
-    """
+    """Return the hint for a name that does not exist: what it may have meant, and what there is."""
     known = list(names)
     close = difflib.get_close_matches(name, known, n=1)
     return (f"did you mean {close[0]}? " if close else "") + f"use one of {', '.join(known)}"

@@ -99,11 +99,6 @@ def _pattern(labels: Sequence[str], key: str, several: bool) -> re.Pattern[str]:
 def label_probabilities(signature: Any, field: str, tokens: Sequence[TokenLogprob]) -> list[dict[str, float]]:
     """Return label -> probability for each label that a reply gives in a field, in its order.
 
-    Args:
-        signature: of the request.
-        field: the output field.
-        tokens: all of the reply, with alternatives.
-
     Returns:
         Nothing where that cannot be read: a field without a closed set, or tokens without alternatives.
     """

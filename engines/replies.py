@@ -25,10 +25,6 @@ _reader: Final[Kept[pydantic.TypeAdapter[Any]]] = Kept(pydantic.TypeAdapter)
 def value_of(given: Any, annotation: Any) -> Any:
     """Return a field's value as its type.
 
-    Args:
-        given: text, or what JSON held.
-        annotation: the type.
-
     Raises:
         ValueError: it is not of that type. Only True and False are booleans, and they are no numbers.
     """

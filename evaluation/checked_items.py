@@ -32,11 +32,7 @@ Items: TypeAlias = tuple[HasVerdicts, ...]
 
 @dataclass(frozen=True)
 class CheckedItems:
-    """The items of one document; gold is as many items as are wanted, on which all checks say yes.
-
-    Args:
-        checks: the names of the checks.
-    """
+    """The items of one document; gold is as many items as are wanted, on which all checks say yes."""
 
     checks: tuple[str, ...]
 

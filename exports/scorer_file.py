@@ -61,11 +61,7 @@ class ScorerFile(PortableFile):
 
 
 class RecordingClient:
-    """An OpenAI-compatible client that keeps the messages of the last request, and answers nothing usable.
-
-    Attributes:
-        messages: of the last request.
-    """
+    """An OpenAI-compatible client that keeps the messages of the last request, and answers nothing usable."""
 
     def __init__(self) -> None:
         self.messages: Messages = ()

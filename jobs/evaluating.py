@@ -146,10 +146,6 @@ class Evaluation:
 def evaluation_of(work: Evaluating, answers: Answers) -> Evaluation:
     """Score what the judge of an evaluation said.
 
-    Args:
-        work: what was asked.
-        answers: what its one judge said.
-
     Raises:
         JuristError: nothing is labelled.
     """

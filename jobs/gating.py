@@ -105,9 +105,6 @@ class Check:
 class Gating(Experiment):
     """The judge that is to pass, and the one that it must not be worse than, if there is one.
 
-    Attributes:
-        criteria: what it must meet.
-
     Raises:
         UsageError: a limit is of a metric that there is not; what :class:`~.hardening.Hardening` raises.
     """

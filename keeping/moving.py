@@ -74,11 +74,6 @@ def pack(artifact: Artifact) -> bytes:
 def unpack(data: bytes, store: Store, by: PublicKey | None = None) -> Received:
     """Put a packed artifact into a store.
 
-    Args:
-        data: the file.
-        store: where to.
-        by: who must have signed it, if anybody.
-
     Raises:
         ArtifactError: it is no packed artifact, it is damaged, not signed so, or the store cannot be written.
     """

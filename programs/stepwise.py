@@ -46,12 +46,7 @@ class Stepwise(dspy.Module):
 
 @dataclass(frozen=True)
 class Making:
-    """Makes a program of some arguments; equal where they are, so that equal judges are equal.
-
-    Attributes:
-        program: its class.
-        given: what it takes.
-    """
+    """Makes a program of some arguments; equal where they are, so that equal judges are equal."""
 
     program: type[dspy.Module]
     given: tuple[Any, ...]

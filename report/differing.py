@@ -67,10 +67,6 @@ class Side:
     def of(cls, artifact: Artifact, basic: PromptState | None = None) -> Side:
         """Return an artifact, or the basic prompt as it was asked beside it.
 
-        Args:
-            artifact: whose proof it is.
-            basic: the basic prompt, if that is meant.
-
         Raises:
             ArtifactError: the proof was changed since the artifact was read.
         """

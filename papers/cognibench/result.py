@@ -113,15 +113,6 @@ def line_of(
 ) -> Line:
     """Score the answers of one detector.
 
-    Args:
-        name: of the line.
-        model: who answered.
-        rows: one row a response.
-        cases: the responses, for their words.
-        positive: the hallucinated labels.
-        tiers: whether the detector says tiers.
-        spend: what the answers took.
-
     Raises:
         JuristError: nothing is labelled.
     """

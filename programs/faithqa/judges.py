@@ -47,9 +47,6 @@ class MapAndScore(Stepwise):
 
     Its prediction has ``score`` (``None`` if a step could not be read) and ``reasoning``: what is missing, then a
     line for each constraint with its priority, mark and evidence, then the band.
-
-    Args:
-        weights: of the priorities.
     """
 
     def __init__(self, weights: Weights = DEFAULT_WEIGHTS) -> None:
