@@ -23,17 +23,14 @@ class _OneModel(Protocol):
     @property
     def model(self) -> str:
         """Its name."""
-        ...
 
     @property
     def unusable(self) -> float:
         """The share of questions without a usable answer, 0 to 1."""
-        ...
 
     @property
     def failed(self) -> int:
         """On how many questions the machinery failed."""
-        ...
 
 
 Found = TypeVar("Found", bound=_OneModel)

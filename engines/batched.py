@@ -80,7 +80,6 @@ class Replies(Protocol):
 
     def wants(self, request: Written) -> bool:
         """Take note that a request is asked for; return whether it still waits for its reply."""
-        ...
 
     def reply(self, request: Written) -> Reply:
         """Return the reply to a request that does not wait any more.
@@ -88,19 +87,15 @@ class Replies(Protocol):
         Raises:
             LMError: several batches have brought none.
         """
-        ...
 
     def forget(self, request: Written) -> None:
         """Drop a reply that was of no use: if its request is asked for again, it waits for another one."""
-        ...
 
     def terms(self, model: str) -> str:
         """Return what is known of an endpoint's model; empty if nothing is."""
-        ...
 
     def learned(self, model: str, terms: str) -> None:
         """Keep what is known of it, for what is written from now on, also by another process."""
-        ...
 
 
 class BatchEndpoint(Endpoint):

@@ -26,7 +26,6 @@ class SpanFinder(Protocol):
 
     def find(self, context: Sequence[str], question: str, answer: str) -> list[tuple[int, int]] | None:
         """Return (start, end) of each span in the answer, or ``None`` if it is too long to be read."""
-        ...
 
 
 def question(model: str, reference: str, dialogue: str, response: str) -> str:

@@ -43,7 +43,6 @@ class Classifier(Protocol):
 
     def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
         """Return for each hypothesis the class probabilities of each piece of the premise, at least one piece."""
-        ...
 
 
 def question(model: str, premise: str, hypotheses: Sequence[str], decides: Relation = "entailment") -> str:

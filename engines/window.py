@@ -32,7 +32,6 @@ class Bounded(Protocol):
             ContextWindowExceededError: it is.
             AnswerPending: it is asked in a batch, and the reply is not there yet.
         """
-        ...
 
 
 class Window:

@@ -24,7 +24,6 @@ class HasVerdicts(Protocol):
     @property
     def verdicts(self) -> tuple[str, ...]:
         """One word for each check, in their order."""
-        ...
 
 
 Items: TypeAlias = tuple[HasVerdicts, ...]

@@ -111,12 +111,10 @@ class Exporter(Protocol):
     @property
     def name(self) -> str:
         """The word after ``--to``."""
-        ...
 
     @property
     def suffix(self) -> str:
         """The usual end of the file's name, with its dot."""
-        ...
 
     def render(self, subject: Subject) -> str:
         """Return the text of the file.
@@ -124,7 +122,6 @@ class Exporter(Protocol):
         Raises:
             UsageError: this target cannot reproduce this judge.
         """
-        ...
 
 
 class Target(ABC):

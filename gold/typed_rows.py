@@ -19,7 +19,6 @@ class HasId(Protocol):
     @property
     def id(self) -> str:
         """Its name among the others."""
-        ...
 
 
 R = TypeVar("R", bound=HasId)

@@ -43,7 +43,6 @@ class _HasFailures(Protocol):
     @property
     def failed(self) -> int:
         """On how many questions the machinery failed."""
-        ...
 
 
 Found = TypeVar("Found", bound=_HasFailures)

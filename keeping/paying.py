@@ -53,16 +53,13 @@ class Work(Protocol):
     @property
     def budget(self) -> Budget:
         """Hard limits for everything together."""
-        ...
 
     @property
     def roles(self) -> tuple[str, ...]:
         """Who is called: each has a ledger and a journal of its own. All different."""
-        ...
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same work when it is started again, as JSON values."""
-        ...
 
 
 class PaidJob:

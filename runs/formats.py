@@ -51,16 +51,13 @@ class Lines(Protocol):
 
     def write(self, line: str) -> None:
         """Take a line, as JSON; whoever reads the file sees it at once, if its format allows."""
-        ...
 
     def close(self) -> None:
         """Write what is left."""
-        ...
 
     @property
     def left_out(self) -> Collection[str]:
         """The columns that came too late for a file whose columns were known by then."""
-        ...
 
 
 def lines_to(place: Path | TextIO, name: str = "", columns: Sequence[str] = ()) -> Lines:

@@ -20,11 +20,9 @@ class Order(Protocol):
             number: of the row among those that are judged, from 0, each once.
             line: the line, as JSON.
         """
-        ...
 
     def flush(self) -> None:
         """Write what waits for rows that never came."""
-        ...
 
 
 class AsTheyCome:

@@ -53,7 +53,6 @@ class Check(Protocol):
 
     def verify(self, text: str) -> Finding:
         """Return whether ``text`` meets the condition."""
-        ...
 
 
 @dataclass(frozen=True)
