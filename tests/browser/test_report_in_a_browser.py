@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from hostile import HOSTILE
-from small import FAST, claims, cli, write_jsonl
+from small import FAST, claims, ok, write_jsonl
 
 from jurist.report.document import Cases, Document, Section
 from jurist.report.judged import KINDS
@@ -29,9 +29,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         row["conversation"] += f"\n{text[:5000]}"
     write_jsonl(place / "gold.jsonl", rows)
     argv = ("--gold", place / "gold.jsonl", "--store", place / "compiled", "--split", "30/20/50", *FAST)
-    assert cli("compile", "fect", *argv, "--force").code == 0
-    done = cli("report", "fect@1", "--store", place / "compiled", "-o", place / "page.html")
-    assert done.code == 0, done.err
+    ok("compile", "fect", *argv, "--force")
+    ok("report", "fect@1", "--store", place / "compiled", "-o", place / "page.html")
     return place / "page.html"
 
 

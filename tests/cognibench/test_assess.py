@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fakes import Scripted, lm_of, reply, user_of
 from judges import changed
-from small import cli, read_jsonl, write_jsonl
+from small import cli, ok, read_jsonl, write_jsonl
 from talks import docs
 
 from jurist.engines.models import Model
@@ -169,12 +169,9 @@ def test_prompts_from_dialogues_and_from_gold_and_the_bundled_ones() -> None:
 
 def test_the_command_prints_a_row_a_model_and_resumes() -> None:
     write_jsonl(Path("docs.jsonl"), docs(2))
-    assert (
-        cli("generate", "dialogue", "--input", "docs.jsonl", "--turns", "2", "--output", "d.jsonl").code == 0
-    )
+    ok("generate", "dialogue", "--input", "docs.jsonl", "--turns", "2", "--output", "d.jsonl")
     argv = ("assess", "offline", "--benchmark", "d.jsonl", "--samples", "1", "--json")
-    whole = cli(*argv, "--answers", "a.jsonl", "--output", "r.json")
-    assert whole.code == 0, whole.err
+    whole = ok(*argv, "--answers", "a.jsonl", "--output", "r.json")
     found = whole.json
     (model,) = found["models"]
     assert (model["prompts"], model["answers"], model["empty"]) == (4, 4, 0)
@@ -226,10 +223,8 @@ def test_several_models_share_judge_and_calibration(monkeypatch: pytest.MonkeyPa
 
 def test_a_version_that_is_not_the_latest_is_not_meant_by_default() -> None:
     Store("compiled").save(COGNIBENCH, changed(COGNIBENCH), {}, [], make_latest=False)
-    done = cli("assess", "offline", "--benchmark", "dialogues", "--limit", "2", "--samples", "1")
-    assert done.code == 0, done.err
+    done = ok("assess", "offline", "--benchmark", "dialogues", "--limit", "2", "--samples", "1")
     assert "judge: cognibench:basic with offline" in done.people
-    named = cli("assess", "offline", "--benchmark", "dialogues", "--limit", "2", "--judge", "cognibench")
-    assert named.code == 0, named.err
+    named = ok("assess", "offline", "--benchmark", "dialogues", "--limit", "2", "--judge", "cognibench")
     assert "judge: cognibench:basic with offline" in named.people
     assert "cognibench@1 names a version" in named.err

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small import cli, read_jsonl, tree, write_jsonl
+from small import cli, ok, read_jsonl, tree, write_jsonl
 from talks import docs
 
 from jurist.errors import GoldError
@@ -89,7 +89,7 @@ TEXT = st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(TEXT, min_size=1, max_size=3),
     st.lists(st.sampled_from([*LABELS, None]), min_size=2, max_size=7),
@@ -235,7 +235,7 @@ def test_dynamics_by_turn_and_by_position() -> None:
         max_size=20,
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_shares_are_ratios_of_sums(items: list[tuple[str, int, int]]) -> None:
     found = shares({"x": items, "y": [(group, 1, 1) for group, _, _ in items]})["x"]
     whole = sum(of for _, _, of in items)
@@ -251,8 +251,7 @@ def test_shares_are_ratios_of_sums(items: list[tuple[str, int, int]]) -> None:
 def test_the_command_labels_every_turn_and_resumes() -> None:
     write_jsonl(Path("docs.jsonl"), docs(3))
     argv = ("generate", "cognibench-l", "--input", "docs.jsonl", "--turns", "2", "--samples", "3")
-    whole = cli(*argv, "--output", "whole", "--json")
-    assert whole.code == 0, whole.err
+    whole = ok(*argv, "--output", "whole", "--json")
     total = whole.json["spend"]["total"]["calls"]
     for limit in (3, 9):  # while writing, and while labelling
         stopped = cli(*argv, "--output", "d", "--max-calls", limit, "--resume")
@@ -274,7 +273,7 @@ def test_the_command_labels_every_turn_and_resumes() -> None:
         **dict.fromkeys(LABELS, 0),
         **Counter(x for row in rows.values() for x in row["labels"] if x),
     }
-    assert cli("gold", "dynamics", "--gold", "d").code == 0
+    ok("gold", "dynamics", "--gold", "d")
 
 
 def test_a_folder_of_other_dialogues_is_left_alone() -> None:
@@ -305,7 +304,7 @@ def test_gold_dynamics_of_the_bundled_set() -> None:
 
 def test_plots_are_drawn() -> None:
     pytest.importorskip("matplotlib")
-    assert cli("gold", "dynamics", "--gold", "cognibench-mini", "--plots", "p").code == 0
+    ok("gold", "dynamics", "--gold", "cognibench-mini", "--plots", "p")
     assert {path.name for path in Path("p").iterdir()} == {
         "statements-by-turn.svg",
         "cognitive-share-by-turn.svg",
@@ -318,7 +317,7 @@ def test_plots_of_a_finished_folder_are_drawn_without_asking() -> None:
     pytest.importorskip("matplotlib")
     write_jsonl(Path("docs.jsonl"), docs(2))
     argv = ("generate", "cognibench-l", "--input", "docs.jsonl", "--output", "d", "--samples", "1")
-    assert cli(*argv, "--plots").code == 0
+    ok(*argv, "--plots")
     drawn = tree(Path("d/plots"))
     assert "statements-by-turn.svg" in drawn
     for path in Path("d/plots").iterdir():

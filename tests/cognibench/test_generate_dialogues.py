@@ -10,7 +10,7 @@ from typing import Any
 import dspy
 import pytest
 from fakes import Scripted, context_with, lm_of, user_of
-from small import cli, read_jsonl, write_jsonl
+from small import cli, ok, read_jsonl, write_jsonl
 from talks import GOOD, MILL, SECOND, TEA, docs, plan_of, spoken, turn
 
 from jurist.engines.channel import CallContext
@@ -143,8 +143,7 @@ def test_offline_invents_above_temperature_0_only() -> None:
 def test_the_command_writes_dialogues_with_provenance() -> None:
     write_jsonl(Path("docs.jsonl"), docs())
     argv = ("generate", "dialogue", "--input", "docs.jsonl", "--turns", "2-4", "--seed", "3")
-    done = cli(*argv, "--output", "new/d.jsonl", "--topics", "wheels,visitors", "--json")
-    assert done.code == 0, done.err
+    done = ok(*argv, "--output", "new/d.jsonl", "--topics", "wheels,visitors", "--json")
     rows = read_jsonl(Path("new/d.jsonl"))
     assert [row["id"] for row in rows] == ["d0-1", "d0-2", "d1-1", "d1-2", "d2-1", "d2-2"]
     assert {row["group"] for row in rows} == {"d0", "d1", "d2"}
@@ -164,7 +163,7 @@ def test_the_command_writes_dialogues_with_provenance() -> None:
 def test_a_stopped_job_goes_on_without_paying_twice() -> None:
     write_jsonl(Path("docs.jsonl"), docs(4))
     argv = ("generate", "dialogue", "--input", "docs.jsonl")
-    assert cli(*argv, "--output", "whole.jsonl").code == 0
+    ok(*argv, "--output", "whole.jsonl")
     stopped = cli(*argv, "--output", "d.jsonl", "--max-calls", 5)
     assert (stopped.code, "5 paid answers are kept" in stopped.err) == (1, True)
     assert not Path("d.jsonl").exists()
@@ -179,7 +178,7 @@ def test_a_stopped_job_goes_on_without_paying_twice() -> None:
 def test_other_work_is_never_overwritten() -> None:
     write_jsonl(Path("docs.jsonl"), docs(1))
     argv = ("generate", "dialogue", "--input", "docs.jsonl", "--output", "d.jsonl")
-    assert cli(*argv).code == 0
+    ok(*argv)
     before = Path("d.jsonl").read_bytes()
     assert cli(*argv).code == 2
     other = cli(*argv, "--turns", "5", "--resume")
@@ -188,7 +187,7 @@ def test_other_work_is_never_overwritten() -> None:
     for option in ("--resume", "--fresh"):
         mine = cli(*argv[:-1], "mine.jsonl", option)
         assert (mine.code, "another job" in mine.err) == (1, True)
-    assert cli(*argv, "--fresh").code == 0
+    ok(*argv, "--fresh")
     assert Path("d.jsonl").read_bytes() == before
 
 
@@ -202,7 +201,7 @@ def test_rejected_dialogues_are_kept_apart_and_set_the_exit_code() -> None:
     assert [len(row["reasons"]) for row in rejects] == [2, 2]
     assert "write a longer one" in rejects[0]["reasons"][0]
     assert cli(*argv, "--output", "d.jsonl", "--resume", "--json").json["done_before"] is True
-    assert cli(*argv, "--output", "e.jsonl", "--max-rejected", "1").code == 0
+    ok(*argv, "--output", "e.jsonl", "--max-rejected", "1")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import FAST, cli, read_jsonl, write_jsonl
+from small import FAST, cli, ok, read_jsonl, write_jsonl
 
 import jurist.papers.cognibench.ablation
 from jurist.engines.models import Model
@@ -54,8 +54,7 @@ def shown(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_table_5_scores_all_lines_on_the_same_sealed_test() -> None:
-    done = cli("table", "cognibench-5", "--gold", "gold.jsonl", *SHARES, *SETTINGS, "--json")
-    assert done.code == 0, done.err
+    done = ok("table", "cognibench-5", "--gold", "gold.jsonl", *SHARES, *SETTINGS, "--json")
     found, test = done.json, Gold.load("gold.jsonl", COGNIBENCH).split(0, (0.4, 0.2, 0.4)).test
     assert [line["name"] for line in found["lines"]] == [
         "Auto-labelling (threshold = 2)",
@@ -91,8 +90,7 @@ def test_table_5_goes_on_where_a_limit_stopped_it() -> None:
         assert "paid answers are kept in" in stopped.err
         assert "--max-calls" in stopped.err
     assert cli(*command).code == 1  # an unfinished run is not forgotten
-    again = cli(*command, "--resume")
-    assert again.code == 0, again.err
+    again = ok(*command, "--resume")
     assert shown(again.json) == shown(whole)
     assert again.json["spent"]["calls"] + again.json["spent"]["replayed"] == whole["spent"]["calls"]
     assert again.json["spent"]["replayed"] > 40
@@ -102,8 +100,7 @@ def test_table_5_goes_on_where_a_limit_stopped_it() -> None:
 def test_table_3_has_a_line_for_each_judge_that_can_be_loaded() -> None:
     detectors = ("cognibench:basic", "detector:basic", "factual:basic", "cognibench-staged:basic")
     options = [part for name in detectors for part in ("--detector", name)]
-    done = cli("table", "cognibench-3", "--gold", "gold.jsonl", *options, "--json", "--output", "out.json")
-    assert done.code == 0, done.err
+    done = ok("table", "cognibench-3", "--gold", "gold.jsonl", *options, "--json", "--output", "out.json")
     found = done.json
     assert [line["name"] for line in found["lines"]] == list(detectors)
     gold = Gold.load("gold.jsonl", COGNIBENCH)
@@ -153,8 +150,7 @@ def test_strictness_is_the_same_for_gold_and_judge() -> None:
 
 
 def test_for_people_and_as_markdown() -> None:
-    done = cli("table", "cognibench-3", "--gold", "gold.jsonl", "--markdown")
-    assert done.code == 0
+    done = ok("table", "cognibench-3", "--gold", "gold.jsonl", "--markdown")
     assert "| method | overall P | overall R | overall F1 | factual P |" in done.out
     assert "| cognibench:basic | macro |" in done.out
     assert done.out.count("**") % 2 == 0
@@ -213,8 +209,7 @@ def test_errors_are_one_line(argv: tuple[str, ...], code: int, words: str) -> No
     ],
 )
 def test_what_is_spent_lies_within_the_estimate(argv: tuple[str, ...]) -> None:
-    done = cli("table", *argv, "--gold", "gold.jsonl", "--json")
-    assert done.code == 0, done.err
+    done = ok("table", *argv, "--gold", "gold.jsonl", "--json")
     seen, spent = done.json["forecast"], done.json["spent"]
     for name in ("calls", "tokens"):
         least, most = seen[name]
@@ -232,8 +227,7 @@ def test_a_kind_without_anything_to_find_is_said() -> None:
     write_jsonl(Path("gold.jsonl"), rows)
     said = "gold has no hallucinated cognitive sentence under the strictness rational"
     for strictness, there in (("rational", True), ("grounded", False)):
-        done = cli("table", "cognibench-3", "--gold", "gold.jsonl", "--strictness", strictness, "--json")
-        assert done.code == 0, done.err
+        done = ok("table", "cognibench-3", "--gold", "gold.jsonl", "--strictness", strictness, "--json")
         assert any(note.startswith(said) for note in done.json["notes"]) == there
         value = done.json["lines"][0]["sentence"]["cognitive"]["recall"]["value"]
         assert (value == 0.0) == there
@@ -323,8 +317,7 @@ def test_an_nli_model_is_a_line_like_any_other(monkeypatch: pytest.MonkeyPatch) 
     ]
     write_jsonl(Path("nli.jsonl"), rows)
     options = ("--detector", "cognibench:basic", "--detector", "nli:org/model", "--model", "offline")
-    done = cli("table", "cognibench-3", "--gold", "nli.jsonl", *options, "--json")
-    assert done.code == 0, done.err
+    done = ok("table", "cognibench-3", "--gold", "nli.jsonl", *options, "--json")
     line = done.json["lines"][1]
     assert line["name"] == "nli:org/model"
     assert line["sentence"]["factual"]["f1"]["value"] == 1.0

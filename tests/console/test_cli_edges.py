@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from loopback import field_of, truth_of
-from small import claims, cli, read_jsonl, start, write_jsonl
+from small import claims, cli, ok, read_jsonl, start, write_jsonl
 
 from jurist.engines.models import Model
 from jurist.errors import UsageError
@@ -57,7 +57,7 @@ class TestOneOutput:
         first.send_signal(end)
         first.communicate(timeout=30)
         rest = serve()
-        assert cli(*argv(rest, "--resume")).code == 0
+        ok(*argv(rest, "--resume"))
         lines = read_jsonl(Path("o.jsonl"))
         assert len(lines) == len({line["id"] for line in lines}) == ROWS
         assert 0 < rest.count < ROWS
@@ -67,7 +67,7 @@ class TestOneOutput:
         with alone(Path("o.jsonl")) as first, alone(Path("p.jsonl")) as other:
             assert first
             assert other
-            assert cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "q.jsonl").code == 0
+            ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "q.jsonl")
         assert not list(tmp_path.glob(".*"))
 
     def test_a_link_to_the_file_is_the_file(self) -> None:
@@ -105,7 +105,7 @@ class TestOneOutput:
         assert done.lines[0].startswith("error: /proc/self/o.jsonl: No such file or directory; ")
 
     def test_a_device_needs_no_lock(self) -> None:
-        assert cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "/dev/null").code == 0
+        ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "/dev/null")
 
 
 class TestUnusable:
@@ -126,7 +126,7 @@ class TestUnusable:
             "100.0% of the rows have no usable verdict; 5.0% are allowed (--max-unusable)"
         )
         assert server.count == sent
-        assert cli(*argv(server, "--resume", "--max-unusable", 1)).code == 0
+        ok(*argv(server, "--resume", "--max-unusable", 1))
 
     def test_good_rows_of_before_count_as_well(self, serve: Callable[..., Any]) -> None:
         assert cli(*argv(serve(), "--max-calls", ROWS - 1, "--concurrency", 1)).code == 1
@@ -162,8 +162,7 @@ def test_names_that_are_whole_are_taken(name: str) -> None:
 @pytest.mark.parametrize("seed", [0, 2**32 - 1])
 def test_every_seed_that_is_taken_works(seed: int) -> None:
     gold = write_jsonl(Path("gold.jsonl"), claims())
-    done = cli("compare", "fect:basic", "fect-3d:basic", "--gold", gold, "--repeats", 2, "--seed", seed)
-    assert done.code == 0, done.err
+    ok("compare", "fect:basic", "fect-3d:basic", "--gold", gold, "--repeats", 2, "--seed", seed)
 
 
 LONG = "9" * 5000
@@ -199,9 +198,9 @@ class TestStoreThatIsNotThere:
     def test_the_default_one_may_be_missing_and_a_named_one_empty(self) -> None:
         done = cli("artifacts", "list", "--json")
         assert (done.code, json.loads(done.out)) == (0, {"artifacts": cli_shipped()})
-        assert cli("artifacts", "verify").code == 0
+        ok("artifacts", "verify")
         Path("new").mkdir()
-        assert cli("artifacts", "list", "--store", "new").code == 0
+        ok("artifacts", "list", "--store", "new")
 
 
 def cli_shipped() -> list[dict[str, Any]]:

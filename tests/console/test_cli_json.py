@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from judges import changed
-from small import FAST, claims, cli, write_jsonl
+from small import FAST, claims, cli, ok, write_jsonl
 
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
@@ -62,8 +62,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("argv", "key"), COMMANDS, ids=[" ".join(argv[:2]) for argv, _ in COMMANDS])
 def test_one_object(argv: tuple[str, ...], key: str) -> None:
-    done = cli(*argv, "--json")
-    assert done.code == 0, done.err
+    done = ok(*argv, "--json")
 
     def never(text: str) -> None:
         raise AssertionError(f"{text} is not JSON")
@@ -75,8 +74,7 @@ def test_one_object(argv: tuple[str, ...], key: str) -> None:
 
 @pytest.mark.parametrize(("argv", "key"), COMMANDS, ids=[" ".join(argv[:2]) for argv, _ in COMMANDS])
 def test_without_it_people_read_the_result_on_standard_output(argv: tuple[str, ...], key: str) -> None:
-    done = cli(*argv)
-    assert done.code == 0
+    done = ok(*argv)
     assert done.out.strip()
     with pytest.raises(json.JSONDecodeError):
         json.loads(done.out)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from judges import changed
 from loopback import field_of
-from small import FAST, OWN, claims, cli, write_jsonl
+from small import FAST, OWN, claims, cli, ok, write_jsonl
 
 from jurist.evaluation.power import smallest_net
 from jurist.gold.goldset import Gold
@@ -26,9 +26,8 @@ def _folder() -> None:
 
 
 def test_rows_that_a_judge_was_compiled_on_are_left_out() -> None:
-    assert cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--force").code == 0
-    done = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--json")
-    assert done.code == 0, done.err
+    ok("compile", "fect", "--gold", "gold.jsonl", *FAST, "--force")
+    done = ok("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--json")
     test = Gold.load("gold.jsonl", FECT).split(0).test
     found = done.json
     assert (found["cases"], found["left_out"]) == (len(test), 42 - len(test))
@@ -90,8 +89,7 @@ def test_a_better_judge_is_said_to_be_better_and_holm_corrects(serve: Callable[.
     server = _server(serve)
     model = ("--model", "openai/x", "--api-base", server.url)
     argv = ("compare", "fect@1", "fect:basic", "fect@2", "--gold", "gold.jsonl", "--repeats", "2", *model)
-    done = cli(*argv, "--json")
-    assert done.code == 0, done.err
+    done = ok(*argv, "--json")
     exact, basic, other = done.json["judges"]
     assert exact["scores"]["accuracy"]["value"] == 1.0
     assert exact["repeats"]["f1"] == {"values": [1.0, 1.0], "mean": 1.0, "sd": 0.0, "low": 1.0, "high": 1.0}
@@ -171,8 +169,7 @@ def test_samples_of_an_artifact_are_drawn_at_a_temperature() -> None:
     # Three draws of a claim, fewer where one already settles it: one vote is enough here to be positive.
     assert 2 * 42 < several <= 3 * 42
     assert one == 42
-    cold = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--temperature", "0", "--json")
-    assert cold.code == 0
+    cold = ok("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--temperature", "0", "--json")
     assert "1 is asked and 1 vote counted" in cold.err
     assert [judge["spend"]["calls"] for judge in cold.json["judges"]] == [42, 42]
 
@@ -180,8 +177,7 @@ def test_samples_of_an_artifact_are_drawn_at_a_temperature() -> None:
 def test_scores_are_compared_by_their_deviation_and_drawn() -> None:
     write_jsonl(Path("scored.jsonl"), [row for _, row in read("faithqa-mini").rows[:3]])
     asked = ("compare", "constraint-score:basic", "intent-baseline:basic", "--gold", "scored.jsonl")
-    done = cli(*asked, "--plot", "deviations.svg")
-    assert done.code == 0, done.err
+    done = ok(*asked, "--plot", "deviations.svg")
     for name in ("mse;", "mean_deviation;", "within_one;"):
         assert name in done.out
     assert "intent-baseline:basic" in Path("deviations.svg").read_text()

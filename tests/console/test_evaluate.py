@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from judges import changed
-from small import FAST, claims, cli, write_jsonl
+from small import FAST, claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.gold.goldset import Gold
@@ -47,8 +47,7 @@ def asking(server: Any) -> tuple[object, ...]:
 
 
 def evaluated(*argv: object) -> Any:
-    done = cli("evaluate", *argv, "--json")
-    assert done.code == 0, done.err
+    done = ok("evaluate", *argv, "--json")
     return done.json
 
 
@@ -77,8 +76,7 @@ def test_python_and_the_command_take_one_path() -> None:
 
 def test_people_read_tables_and_the_worst_first(serve: Callable[..., Any]) -> None:
     model = asking(serve())
-    done = cli("evaluate", "fect:basic", "--gold", "gold.jsonl", "--worst", 2, *model)
-    assert done.code == 0, done.err
+    done = ok("evaluate", "fect:basic", "--gold", "gold.jsonl", "--worst", 2, *model)
     assert done.out.startswith("fect:basic on gold: 42 cases\n")
     for said in ("each class against the rest", "what people said (rows)", "according to people", "accuracy"):
         assert said in done.out
@@ -87,7 +85,7 @@ def test_people_read_tables_and_the_worst_first(serve: Callable[..., Any]) -> No
 
 
 def test_rows_that_it_was_compiled_on_are_left_out() -> None:
-    assert cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--force").code == 0
+    ok("compile", "fect", "--gold", "gold.jsonl", *FAST, "--force")
     test = Gold.load("gold.jsonl", FECT).split(0).test
     found = evaluated("fect", "--gold", "gold.jsonl")
     assert (found["cases"], found["left_out"]) == (len(test), 42 - len(test))
@@ -131,7 +129,7 @@ def test_a_judge_of_scores_has_the_metrics_of_scores() -> None:
     assert sum(sum(judged.values()) for judged in found["confusion"].values()) == 30
     scores = [one["score"] for one in found["disagreements"]]
     assert scores == sorted(scores)
-    assert cli("evaluate", "helpful.py:judge:basic", "--gold", "scores.jsonl").code == 0
+    ok("evaluate", "helpful.py:judge:basic", "--gold", "scores.jsonl")
 
 
 @pytest.mark.parametrize(

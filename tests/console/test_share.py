@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from proven import FECT, proven_fect
-from small import claims, cli, read_jsonl, write_jsonl
+from small import claims, cli, ok, read_jsonl, write_jsonl
 
 import jurist
 from jurist.evaluation.powered import powered
@@ -32,8 +32,7 @@ def lines() -> list[dict[str, Any]]:
         Path("gold.jsonl"),
         lambda row: other[gold[row["claim"]]] if row["claim"] in wrong else gold[row["claim"]],
     )
-    done = cli("run", "fect", "--input", "rows.jsonl", "--output", "o.jsonl", "--json")
-    assert done.code == 0, done.err
+    done = ok("run", "fect", "--input", "rows.jsonl", "--output", "o.jsonl", "--json")
     assert "share of positive: non_factual: " in done.people
     Path("run.json").write_text(done.out)
     return read_jsonl(Path("o.jsonl"))
@@ -74,18 +73,18 @@ def test_shares_are_corrected_by_the_proof_and_by_labelled_rows(lines: list[dict
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_tables_are_read_as_lines_are(lines: list[dict[str, Any]], suffix: str) -> None:
-    assert cli("run", "fect", "--input", "rows.jsonl", "--output", f"o.{suffix}").code == 0
+    ok("run", "fect", "--input", "rows.jsonl", "--output", f"o.{suffix}")
     one, two = (cli("share", f"o.{name}", "--json").json for name in ("jsonl", suffix))
     assert one | {"output": ""} == two | {"output": ""}
 
 
 def test_errors_measured_under_other_conditions_correct_nothing(lines: list[dict[str, Any]]) -> None:
     run = ("run", "fect", "--input", "rows.jsonl", "--output")
-    assert cli(*run, "warm.jsonl", "--temperature", "0.5").code == 0
+    ok(*run, "warm.jsonl", "--temperature", "0.5")
     done = cli("share", "warm.jsonl", "--json")
     assert "temperature 0.5 and not 0.0" in done.json["problem"]
     assert done.json["shares"][0]["proof"]["raw"] is not None
-    assert cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "basic.jsonl").code == 0
+    ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "basic.jsonl")
     assert "no proof" in cli("share", "basic.jsonl", "--json").json["problem"]
 
 

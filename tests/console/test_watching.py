@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from small import claims, cli, write_jsonl
+from small import claims, cli, ok, write_jsonl
 
 from jurist.console import watching
 from jurist.console.pacing import Pace
@@ -230,8 +230,7 @@ def test_a_fault_in_the_display_does_not_touch_the_work(
     monkeypatch.setattr(
         "jurist.console.compile.human", lambda: Console(file=out, width=200, force_terminal=terminal)
     )
-    done = cli(*OPRO, "--json")
-    assert done.code == 0
+    done = ok(*OPRO, "--json")
     assert done.json["decision"]
     if terminal or where.endswith("see"):
         assert "the display stopped (ZeroDivisionError('no\\x1b luck')); the work did not" in out.getvalue()
@@ -244,7 +243,7 @@ def test_the_table_shows_candidates_best_spend_and_time(monkeypatch: pytest.Monk
     monkeypatch.setattr(
         "jurist.console.compile.human", lambda: Console(file=out, width=150, force_terminal=True)
     )
-    assert cli(*OPRO, "--max-cost", "5").code == 0
+    ok(*OPRO, "--max-cost", "5")
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue())
     assert "fect on gold, opro: optimizing" in shown
     assert re.search(r"candidate +source +parent +train f1 +dev f1 +gain \[95 %\]", shown)
@@ -294,7 +293,7 @@ def test_ctrl_c_on_a_terminal_keeps_everything(serve: Callable[..., Any]) -> Non
     said = " ".join(shown.split())
     assert "stopped by Ctrl-C; best so far: " in said
     assert " paid answers are kept in " in said
-    assert cli(*argv, "--resume").code == 0
+    ok(*argv, "--resume")
 
 
 def test_nobody_who_reads_the_display_is_no_reason_to_end_the_work() -> None:

@@ -12,7 +12,7 @@ import dspy
 import pytest
 from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import LMError
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import FAULTS, Fault, Loopback
 from sent import PREDICTORS, dspy_sends
@@ -71,7 +71,7 @@ def simple(**config: Any) -> Request:
     return Request(model="openai/m", system="s", messages=(Message.user("u"),), config=Config(**config))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(data=st.data())
 def test_every_judge_adapter_and_structure_sends_the_same_bytes(data: st.DataObject) -> None:
     signature = data.draw(st.sampled_from(PREDICTORS)).signature

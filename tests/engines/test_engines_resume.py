@@ -103,7 +103,7 @@ def said(found: dict[int, Verdict]) -> dict[int, tuple[object, ...]]:
     return {index: verdict.samples for index, verdict in found.items()}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     limit=st.integers(3, 60),
     stops=st.lists(st.integers(1, 40), max_size=2),
@@ -129,7 +129,7 @@ def test_the_limit_holds_over_all_processes(
         assert context.meter.calls == booked(context)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     limit=st.integers(3, 60),
     kills=st.lists(st.integers(1, 20), min_size=1, max_size=5),
@@ -155,7 +155,7 @@ def test_not_one_request_more_leaves_however_often_it_is_killed(
             path.write_bytes(inner.left)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(limit=st.integers(3, 60), stop=st.integers(1, 40), samples=st.sampled_from([1, 3]), torn=st.booleans())
 def test_a_killed_job_ends_where_it_would_have(
     tmp_path_factory: pytest.TempPathFactory, limit: int, stop: int, samples: int, torn: bool
@@ -179,7 +179,7 @@ def test_a_killed_job_ends_where_it_would_have(
     assert after == sent
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     budget=st.builds(Budget, calls=st.integers(3, 50))
     | st.builds(Budget, tokens=st.integers(20, 500))

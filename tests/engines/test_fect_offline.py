@@ -99,7 +99,7 @@ def test_sampled_answers_agree_with_themselves_too() -> None:
     assert len(set(verdict.samples)) == 2
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(words, st.sampled_from((TALK, CHINESE, "")), st.booleans())
 def test_pieces_follow_the_verdict(said: list[str], talk: str, holds: bool) -> None:
     claim = " ".join(said)

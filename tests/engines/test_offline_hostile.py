@@ -99,7 +99,7 @@ def test_a_megabyte_is_read(text: str) -> None:
     assert judge("chat", reference=EVIDENCE, claim=text).verdict == "unsupported"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=400), st.text(max_size=400), st.sampled_from(ADAPTERS))
 def test_any_text_gets_a_verdict(reference: str, claim: str, adapter: str) -> None:
     assert judge(adapter, reference=reference, claim=claim).verdict in ("supported", "unsupported")

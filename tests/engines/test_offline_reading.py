@@ -196,7 +196,7 @@ def test_without_demonstrations_the_fit_is_the_prior() -> None:
     assert fit(none, np.zeros(0, dtype=np.int64), np.zeros(0), prior, ("a", "b")) is prior
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(2, 4), st.integers(4, 40))
 def test_learning_lowers_the_loss_on_its_examples(seed: int, labels: int, count: int) -> None:
     rng = np.random.default_rng(seed)
@@ -268,7 +268,7 @@ def test_stems_meet(word: str, other: str) -> None:
     assert stem(word) == stem(other)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=300))
 def test_text_functions_take_any_text(text: str) -> None:
     assert all(terms(text))
@@ -279,7 +279,7 @@ def test_text_functions_take_any_text(text: str) -> None:
     assert hits("hedge", text.lower()) >= 0
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.text(max_size=200), st.lists(st.text(max_size=80), min_size=1, max_size=4))
 def test_features_are_finite_and_bounded(evidence: str, units: list[str]) -> None:
     matrix = read_units(Scene(evidence=evidence, units=tuple(units))).matrix

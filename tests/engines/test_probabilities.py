@@ -16,7 +16,7 @@ from dspy.lm15 import TokenLogprob, TopLogprob
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Loopback
-from small import cli
+from small import ok
 
 from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.engines.channel import CallContext
@@ -190,8 +190,7 @@ def test_a_run_writes_them_where_it_is_asked_to(tmp_path: Path) -> None:
     units = {}
     for source in ("votes", "tokens"):
         output = tmp_path / f"{source}.jsonl"
-        done = cli("run", "fect:basic", "--input", rows, "--output", output, "--probabilities", source)
-        assert done.code == 0
+        ok("run", "fect:basic", "--input", rows, "--output", output, "--probabilities", source)
         (units[source],) = json.loads(output.read_text())["units"]
     told = units["tokens"].pop("probabilities")
     assert units["tokens"] == units["votes"]

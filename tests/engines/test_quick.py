@@ -10,7 +10,7 @@ import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 from dspy.utils.exceptions import AdapterParseError, LMError
 from fakes import Scripted, context_with, lm_of, reply
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sent import PREDICTORS, dspy_sends
 
@@ -34,7 +34,7 @@ VALUES = TEXTS | st.lists(TEXTS, max_size=2) | st.none() | st.integers()
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(data=st.data())
 def test_every_judge_sends_what_dspy_sends(name: str, data: st.DataObject) -> None:
     signature = data.draw(st.sampled_from(PREDICTORS)).signature

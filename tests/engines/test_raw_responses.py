@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import cli, read_jsonl, write_jsonl
+from small import cli, ok, read_jsonl, write_jsonl
 
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold, import_gold
@@ -29,7 +29,7 @@ def _folder(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("judge", ["cognibench:basic", "detector:basic"])
 def test_run_gives_each_sentence_its_place(judge: str) -> None:
     write_jsonl(Path("rows.jsonl"), [{"reference": REFERENCE, "response": RESPONSE}])
-    assert cli("run", judge, "--input", "rows.jsonl", "--output", "out.jsonl").code == 0
+    ok("run", judge, "--input", "rows.jsonl", "--output", "out.jsonl")
     (line,) = read_jsonl(Path("out.jsonl"))
     texts = [unit["text"] for unit in line["units"]]
     assert texts == [
@@ -43,7 +43,7 @@ def test_run_gives_each_sentence_its_place(judge: str) -> None:
 @pytest.mark.parametrize("judge", ["statement-type", "factual", "tier"])
 def test_judges_of_one_sentence_keep_its_place_too(judge: str, tmp_path: Path) -> None:
     write_jsonl(Path("rows.jsonl"), [{"reference": REFERENCE, "response": RESPONSE}])
-    assert cli("run", f"{judge}:basic", "--input", "rows.jsonl", "--output", "out.jsonl").code == 0
+    ok("run", f"{judge}:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
     units = [line["units"][0] for line in read_jsonl(Path("out.jsonl"))]
     assert len(units) == 5
     assert all(RESPONSE[unit["start"] : unit["end"]] == unit["text"] for unit in units)
@@ -93,8 +93,7 @@ def test_gold_with_responses_is_written_and_read_back(tmp_path: Path) -> None:
         }
     ]
     write_jsonl(Path("gold.jsonl"), rows)
-    done = cli("gold", "import", "cognibench", "gold.jsonl", "--output", "again.jsonl")
-    assert done.code == 0, done.err
+    ok("gold", "import", "cognibench", "gold.jsonl", "--output", "again.jsonl")
     first, again = (Gold.load(name, COGNIBENCH) for name in ("gold.jsonl", "again.jsonl"))
     assert first.sha256 == again.sha256
     assert first.cases[0].spans == again.cases[0].spans != ()
@@ -104,7 +103,7 @@ def test_a_csv_may_hold_responses() -> None:
     Path("rows.csv").write_text(
         f'reference,response,question\n"{REFERENCE}","One. Two.",Why?\n', encoding="utf-8"
     )
-    assert cli("run", "cognibench:basic", "--input", "rows.csv", "--output", "out.jsonl").code == 0
+    ok("run", "cognibench:basic", "--input", "rows.csv", "--output", "out.jsonl")
     assert [unit["text"] for unit in read_jsonl(Path("out.jsonl"))[0]["units"]] == ["One.", "Two."]
 
 
@@ -125,7 +124,7 @@ def test_a_chinese_response_is_split_tagged_and_scored() -> None:
         for number in range(4)
     ]
     write_jsonl(Path("gold.jsonl"), rows)
-    assert cli("run", "cognibench:basic", "--input", "gold.jsonl", "--output", "out.jsonl").code == 0
+    ok("run", "cognibench:basic", "--input", "gold.jsonl", "--output", "out.jsonl")
     line = read_jsonl(Path("out.jsonl"))[0]
     assert [unit["text"] for unit in line["units"]] == [
         "好的。", "磨坊建于1802年。", "“它烧毁了！”", "好的。", "磨坊可能很漂亮……"
@@ -135,8 +134,7 @@ def test_a_chinese_response_is_split_tagged_and_scored() -> None:
     ]
     assert line["status"] == "verdict"
     assert all(unit["label"] and unit["votes"] for unit in line["units"])
-    done = cli("table", "cognibench-3", "--gold", "gold.jsonl", "--json")
-    assert done.code == 0, done.err
+    done = ok("table", "cognibench-3", "--gold", "gold.jsonl", "--json")
     table = json.loads(done.out)
     assert (table["cases"], table["sentences"]) == (4, 20)
     for one in table["lines"]:

@@ -58,7 +58,7 @@ def test_raters_who_disagree_have_no_ceiling_of_one() -> None:
     assert found.mean["accuracy"].value < 0.8
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     units=st.lists(st.tuples(*[st.sampled_from([*LABELS, None])] * 2), min_size=2, max_size=20),
 )

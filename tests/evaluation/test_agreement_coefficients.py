@@ -99,7 +99,7 @@ def test_the_example_of_cohen() -> None:
     assert pair.kappa.value == pytest.approx(0.492, abs=5e-4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=ratings(3, gaps=True))
 def test_each_pair_equals_scikit_learn_on_the_units_both_labelled(data: Given) -> None:
     assume(encodable(data))
@@ -121,7 +121,7 @@ def test_each_pair_equals_scikit_learn_on_the_units_both_labelled(data: Given) -
                 assert kappa.value == pytest.approx(sk.cohen_kappa_score(one, two), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.integers(2, 5).flatmap(lambda raters: ratings(raters, gaps=False)))
 def test_fleiss_equals_statsmodels(data: Given) -> None:
     found = rater_agreement(data, comparison=ClosedLabels(LABELS))
@@ -134,7 +134,7 @@ def test_fleiss_equals_statsmodels(data: Given) -> None:
         assert found.table[code].fleiss.value == pytest.approx(wanted, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=ratings(4, gaps=True))
 def test_fleiss_is_over_the_commonest_number_of_ratings(data: Given) -> None:
     assume(encodable(data))
@@ -148,7 +148,7 @@ def test_fleiss_is_over_the_commonest_number_of_ratings(data: Given) -> None:
         assert found.kappa.value == pytest.approx(inter_rater.fleiss_kappa(chosen), abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.integers(2, 5).flatmap(lambda raters: ratings(raters, gaps=True)))
 def test_alpha_equals_the_package_krippendorff(data: Given) -> None:
     assume(encodable(data))
@@ -180,7 +180,7 @@ def test_leaving_out_a_group_is_the_alpha_of_the_others() -> None:
         assert of(sums.left).tolist() == pytest.approx(wanted)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=ratings(2, gaps=True))
 def test_specific_agreement_of_two_raters_is_their_f1(data: Given) -> None:
     assume(encodable(data))
@@ -208,7 +208,7 @@ def encodable(data: Given) -> bool:
     return any(sum(x is not None for x in unit) > 1 for unit in zip(*data.values(), strict=True))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.integers(2, 4).flatmap(lambda raters: ratings(raters, gaps=True, labels=(1, 2, 3, 4, 5))))
 def test_alpha_of_scores_is_the_interval_alpha_of_the_package(data: dict[str, list[int | None]]) -> None:
     columns = list(zip(*data.values(), strict=True))
@@ -231,7 +231,7 @@ def test_alpha_of_scores_is_the_interval_alpha_of_the_package(data: dict[str, li
         assert pair.raw.value == pytest.approx(np.mean(both))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(data=st.integers(2, 4).flatmap(lambda raters: ratings(raters, gaps=True)))
 def test_alpha_of_closed_labels_is_the_one_of_the_distance_0_or_1(data: Given) -> None:
     assume(encodable(data))

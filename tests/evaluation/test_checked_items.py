@@ -7,7 +7,7 @@ from typing import Any
 
 import dspy
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.errors import JudgeError, JuristError
@@ -113,7 +113,6 @@ def items_of(rows: list[tuple[str, str]]) -> tuple[CheckedItem, ...]:
     )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.none() | st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=3), min_size=1, max_size=8)
 )

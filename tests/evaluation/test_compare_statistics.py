@@ -78,7 +78,7 @@ GOLD = "xyxyyxxyxyxxyyxyxxyx"
 
 
 @given(marks=st.lists(st.text("xy-", min_size=6, max_size=6), min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_metric_of_repeats_is_the_mean_over_them(marks: list[str]) -> None:
     repeats = [rows_of("xyxyyx", said, 2) for said in marks]
     units = encode(KIND, *repeats)

@@ -39,7 +39,7 @@ def comparable(rows: list[Unit]) -> bool:
     return any(sum(label is not None for label in row) > 1 for row in rows)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(labels=st.lists(st.sampled_from("abc"), min_size=2, max_size=20), raters=st.integers(2, 5))
 def test_raters_who_never_differ_agree_fully(labels: list[str], raters: int) -> None:
     assume(len(set(labels)) > 1)
@@ -49,7 +49,7 @@ def test_raters_who_never_differ_agree_fully(labels: list[str], raters: int) -> 
     assert [pair.kappa.value for pair in found.pairs] == pytest.approx([1.0] * len(found.pairs))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=st.integers(2, 4).flatmap(lambda raters: units(raters, gaps=True)), seed=st.integers(0, 9))
 def test_the_order_of_raters_and_units_does_not_matter(rows: list[Unit], seed: int) -> None:
     assume(comparable(rows))
@@ -75,7 +75,7 @@ def test_the_order_of_raters_and_units_does_not_matter(rows: list[Unit], seed: i
     assert kappas[0] == pytest.approx(kappas[1], abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=units(3, gaps=True))
 def test_every_value_is_in_its_range_and_every_interval_has_its_ends_in_order(rows: list[Unit]) -> None:
     assume(comparable(rows))
@@ -89,7 +89,7 @@ def test_every_value_is_in_its_range_and_every_interval_has_its_ends_in_order(ro
             assert low - 1e-9 <= estimate.interval.low <= estimate.interval.high <= 1.0 + 1e-9
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=units(2, gaps=False))
 def test_fleiss_of_two_raters_is_scotts_pi(rows: list[Unit]) -> None:
     found = rater_agreement(columns(rows))
@@ -100,7 +100,7 @@ def test_fleiss_of_two_raters_is_scotts_pi(rows: list[Unit]) -> None:
     assert found.fleiss.kappa.value == pytest.approx((observed - chance) / (1 - chance), abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=st.integers(2, 4).flatmap(lambda raters: units(raters, gaps=False)))
 def test_alpha_is_fleiss_corrected_for_the_size_of_the_sample(rows: list[Unit]) -> None:
     # without gaps 1 - alpha = (1 - Fleiss' kappa) (n - 1) / n, n being the number of ratings
@@ -112,7 +112,7 @@ def test_alpha_is_fleiss_corrected_for_the_size_of_the_sample(rows: list[Unit]) 
     assert found.alpha.value >= found.fleiss.kappa.value - 1e-12
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=units(3, gaps=True), alone=st.lists(st.sampled_from("abc"), max_size=5))
 def test_units_that_one_rater_or_nobody_labelled_change_nothing(rows: list[Unit], alone: list[str]) -> None:
     assume(comparable(rows))
@@ -123,7 +123,7 @@ def test_units_that_one_rater_or_nobody_labelled_change_nothing(rows: list[Unit]
     assert (after.units, after.skipped) == (before.units, before.skipped + len(alone) + 1)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(rows=units(2, gaps=False))
 def test_two_labels_have_no_order(rows: list[Unit]) -> None:
     binary: list[Unit] = [tuple("b" if label == "c" else label for label in row) for row in rows]

@@ -23,7 +23,7 @@ def pairs(values: st.SearchStrategy[Any], most: int) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("kind", [ClosedLabels("abc"), LABELS])
 @given(data=st.data())
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_scores_of_classes_are_scikit_learns(kind: Any, data: st.DataObject) -> None:
     closed = isinstance(kind, ClosedLabels)
     drawn = data.draw(pairs(st.sampled_from("abc") if closed else some_labels, most=10))
@@ -39,7 +39,7 @@ def test_scores_of_classes_are_scikit_learns(kind: Any, data: st.DataObject) -> 
 
 
 @given(data=pairs(st.sampled_from("abc"), most=12))
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_the_confusion_matrix_is_scikit_learns(data: list[tuple[str, str]]) -> None:
     found = confusion(rows_of([*data, ("a", None)]), ClosedLabels("abc"))
     expected = sk.confusion_matrix(*zip(*data, strict=True), labels=list("abc"))

@@ -101,7 +101,7 @@ def sides(rows: Sequence[Row], kind: str) -> tuple[list[bool], list[bool], list[
     return gold, said, words
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(responses())
 def test_scikit_learn_says_the_same(rows: list[Row]) -> None:
     found = detection(rows, texts_of(rows), KIND, KIND_OF)
@@ -122,7 +122,7 @@ def test_scikit_learn_says_the_same(rows: list[Row]) -> None:
         assert ours == pytest.approx([(one + two) / 2 for one, two in zip(*macro, strict=True)])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(labels, answers), min_size=1, max_size=4))
 def test_bounds_hold_whatever_the_unanswered_would_have_been(pairs: list[tuple[str, str | None]]) -> None:
     rows = [row("a", [gold for gold, _ in pairs], [said for _, said in pairs])]
@@ -142,7 +142,7 @@ def test_bounds_hold_whatever_the_unanswered_would_have_been(pairs: list[tuple[s
         assert (score.worst, score.best) == pytest.approx((min(values), max(values))), (kind, name)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(responses())
 def test_the_overall_interval_is_the_one_of_f1(rows: list[Row]) -> None:
     found = detection(rows, texts_of(rows), KIND, KIND_OF)
@@ -154,7 +154,7 @@ def test_the_overall_interval_is_the_one_of_f1(rows: list[Row]) -> None:
     assert interval(rows, metric, KIND) == found.cell("overall", "f1").interval
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(responses())
 def test_confusion_of_tiers_is_scikit_learns(rows: list[Row]) -> None:
     tiers = [label for label in LABELS if KIND_OF[label] == "cognitive"]

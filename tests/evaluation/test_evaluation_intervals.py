@@ -167,7 +167,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 1000))
 def test_differences_are_antisymmetric_and_zero_for_equals(name: str, seed: int) -> None:
     one, two = (simulated(seed + n, groups=9, right=0.6, missing=0.2) for n in (0, 1))

@@ -74,7 +74,6 @@ def counterpart(name: str, gold: Sequence[float], said: Sequence[float]) -> floa
 
 @pytest.mark.parametrize("name", FIVE.metrics)
 @given(data=pairs(some_scores, least=2, most=40))
-@settings(deadline=None)
 def test_metrics_of_whole_scores_are_those_of_scikit_learn_and_scipy(name: str, data: Any) -> None:
     gold, said = zip(*data, strict=True)
     found = value_of(FIVE.metrics[name], gold, said, FIVE)
@@ -84,7 +83,6 @@ def test_metrics_of_whole_scores_are_those_of_scikit_learn_and_scipy(name: str, 
 
 @pytest.mark.parametrize("name", ["mae", "mse", "neg_mse", "spearman", "kendall"])
 @given(data=pairs(some_numbers, least=2, most=30))
-@settings(deadline=None)
 def test_metrics_of_numbers_are_those_of_scikit_learn_and_scipy(name: str, data: Any) -> None:
     gold, said = zip(*data, strict=True)
     assert value_of(name, gold, said, UNIT) == pytest.approx(counterpart(name, gold, said), abs=1e-9)
@@ -156,7 +154,6 @@ def test_large_tables_are_sparse_and_say_the_same(name: str, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", LABELS.metrics)
 @given(data=pairs(some_labels))
-@settings(deadline=None)
 def test_metrics_of_label_sets_are_those_of_scikit_learn(name: str, data: Any) -> None:
     gold, said = ([[label in one for label in "abcd"] for one in side] for side in zip(*data, strict=True))
     used = [place for place in range(4) if any(row[place] for row in [*gold, *said])]
@@ -177,7 +174,6 @@ def close(gold: float, said: float) -> float:
 
 
 @given(gold=some_objects, said=some_objects, soft=st.booleans())
-@settings(deadline=None)
 def test_the_assignment_is_the_best_of_all(gold: tuple[int, ...], said: tuple[int, ...], soft: bool) -> None:
     kind = ObjectSets(lambda g, v: close(g / 3, v / 3)) if soft else OBJECTS
     short, long_ = sorted((gold, said), key=len)
@@ -206,7 +202,7 @@ def test_sets_are_micro_averaged_and_a_similarity_out_of_range_is_refused() -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_the_laws_of_every_kind(kind: str, data: st.DataObject) -> None:
     comparison, values = KINDS[kind]
     drawn = data.draw(st.lists(st.tuples(values, st.none() | values), min_size=2, max_size=12))
@@ -240,7 +236,7 @@ def test_the_laws_of_every_kind(kind: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("name", ["mae", "mse", "neg_mse", "accuracy", "within_one"])
 @given(data=st.lists(st.tuples(some_scores, st.none() | some_scores), min_size=1, max_size=5))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_bounds_of_errors_are_reached_and_contain_every_completion(name: str, data: Any) -> None:
     assume(sum(said is None for _, said in data) <= 3)
     check_bounds(FIVE, name, data, [1, 2, 3, 4, 5])
@@ -248,7 +244,7 @@ def test_bounds_of_errors_are_reached_and_contain_every_completion(name: str, da
 
 @pytest.mark.parametrize("name", LABELS.metrics)
 @given(data=st.lists(st.tuples(some_labels, st.none() | some_labels), min_size=1, max_size=4))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_bounds_of_label_sets_are_reached_and_contain_every_completion(name: str, data: Any) -> None:
     assume(sum(said is None for _, said in data) <= 2)
     every = [chosen for size in range(5) for chosen in itertools.combinations("abcd", size)]

@@ -48,7 +48,7 @@ def plain(rows: list[Row]) -> tuple[float, float]:
     return float(np.mean(passes)), -float(np.mean(errors))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(rows=row_lists())
 def test_both_are_what_they_are_defined_to_be(rows: list[Row]) -> None:
     rate, error = plain(rows)
@@ -61,7 +61,7 @@ def test_both_are_what_they_are_defined_to_be(rows: list[Row]) -> None:
         assert KIND.metrics[name].low <= found[name].value
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(rows=row_lists())
 def test_the_resampled_values_are_those_of_the_repeated_rows(rows: list[Row]) -> None:
     for name in NAMES:
@@ -78,7 +78,7 @@ def test_the_resampled_values_are_those_of_the_repeated_rows(rows: list[Row]) ->
         assert metric.resampled(metric.worst(units), weights) == pytest.approx(expected)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(rows=row_lists(), seed=st.integers(0, 9))
 def test_a_swap_of_all_groups_turns_the_difference_round(rows: list[Row], seed: int) -> None:
     random_ = np.random.default_rng(seed)

@@ -140,7 +140,7 @@ def few_holes(labels: str) -> st.SearchStrategy[list[Pair]]:
 
 
 @pytest.mark.parametrize("labels", ["ab", "abc", "abcd"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_bounds_are_reached_and_contain_every_completion(labels: str, data: st.DataObject) -> None:
     units = data.draw(few_holes(labels))
@@ -193,7 +193,7 @@ def test_kappa_of_three_labels_can_be_best_with_a_wrong_answer() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(units=few_holes("abc"), answer=st.sampled_from("abc"))
 def test_abstaining_never_pays(name: str, units: list[Pair], answer: str) -> None:
     hole = next(place for place, pair in enumerate(units) if pair[1] is None)
@@ -217,7 +217,7 @@ def test_the_objective_counts_a_missing_unit_as_the_other_side(name: str, value:
     assert objective_score(rows, name, ClosedLabels("ab", {"a"})) == pytest.approx(value)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=pairs("abc", missing=True, most=12), order=st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(data: list[Pair], order: object) -> None:
     rows = rows_of(data)

@@ -100,7 +100,7 @@ def test_permutation_equals_enumeration(name: str, seed: int) -> None:
     assert found.p == pytest.approx(enumerated(one, two, name, "abc"), abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000))
 def test_with_one_unit_per_group_and_accuracy_it_is_exact_mcnemar(seed: int) -> None:
     one, two = systems(seed, groups=12, most=1)

@@ -108,7 +108,7 @@ def test_in_simulated_experiments_mcnemar_finds_it_about_that_often() -> None:
 @given(
     groups=st.lists(st.lists(st.floats(-1, 1), min_size=1, max_size=5), min_size=2, max_size=12),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_clustered_error_is_that_of_a_regression_with_clusters(groups: list[list[float]]) -> None:
     values = np.array([value for group in groups for value in group])
     group = np.repeat(np.arange(len(groups)), [len(group) for group in groups])

@@ -30,7 +30,7 @@ def test_a_known_case() -> None:
 
 
 @given(COUNTS, COUNTS, COUNTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_it_is_a_share_with_its_interval_or_says_why_not(
     apparent: dict[str, tuple[int, int]], se: dict[str, tuple[int, int]], sp: dict[str, tuple[int, int]]
 ) -> None:
@@ -50,7 +50,7 @@ def test_it_is_a_share_with_its_interval_or_says_why_not(
 
 
 @given(COUNTS, COUNTS, COUNTS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_opposite_question_has_the_opposite_answer(
     apparent: dict[str, tuple[int, int]], se: dict[str, tuple[int, int]], sp: dict[str, tuple[int, int]]
 ) -> None:

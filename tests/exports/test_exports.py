@@ -141,7 +141,7 @@ def test_filled_messages_are_what_the_judge_sends(
         assert fill(json.loads(exported), {**inputs, "group": "g"}, judge) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     claim=st.text(max_size=40) | st.sampled_from(HOSTILE),
     conversation=st.lists(
@@ -353,7 +353,7 @@ def _fenced(text: str) -> list[str]:
     return blocks
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(["`", "```", "````", "\n", "x", "# y", "~~~"]), max_size=12).map("".join))
 def test_no_instruction_leaves_its_fence(instruction: str) -> None:
     state = PromptState.of(FECT.basic()).with_instruction("self", "Start " + instruction)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import cli, write_jsonl
+from small import cli, ok, write_jsonl
 
 from jurist.errors import UsageError
 from jurist.exports import EXPORTERS, rendered, subject_of
@@ -166,11 +166,10 @@ ASKED: dict[str, tuple[tuple[str, ...], str, list[Any]]] = {
 def test_every_kind_of_answer_is_judged_from_its_file(kind: str) -> None:
     asked, field, golds = ASKED[kind]
     Path("p.md").write_text(TEXT, "utf-8")
-    assert cli("new", "polite-reply", "--from", "p.md", *asked).code == 0
+    ok("new", "polite-reply", "--from", "p.md", *asked)
     rows = [{"group": f"g{gold}", "message": f"m {gold}", "reply": "Hi.", field: gold} for gold in golds]
     write_jsonl(Path("gold.jsonl"), rows)
-    done = cli("evaluate", "polite_reply.py:judge:basic", "--gold", "gold.jsonl", "--json")
-    assert done.code == 0, done.err
+    done = ok("evaluate", "polite_reply.py:judge:basic", "--gold", "gold.jsonl", "--json")
     assert done.json["counts"]["units"]["total"] == 2
 
 
@@ -187,7 +186,7 @@ def test_what_is_answered_is_said_once(asked: tuple[str, ...], tmp_path: Path) -
 PIECES = ['"', '"""', "\\", "\n", "\r", "  ", "x", "{y}", "中", "'", "\t"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_the_file_gives_the_instruction_back(text: str) -> None:
     prompt = IncomingPrompt(instruction=f"Start {text}".strip(), inputs=("x",))
@@ -217,8 +216,7 @@ def judge_of(form: str) -> str:
     """Write the prompt in a form and make a judge of it; return what names it."""
     name, text, _ = FORMS.get(form, ("p.j2", JINJA, ""))
     Path(name).write_text(text, "utf-8")
-    done = cli("new", "polite-reply", "--from", name, "--labels", "yes,no")
-    assert done.code == 0, done.err
+    ok("new", "polite-reply", "--from", name, "--labels", "yes,no")
     return "polite_reply.py:judge"
 
 
@@ -226,8 +224,7 @@ def given_back(form: str, judge: str) -> None:
     """Export a judge into the form that its prompt had, and read that again."""
     target = OWN[form]
     output = f"back{EXPORTERS[target].suffix}"
-    done = cli("export", judge, "--to", target, "--output", output)
-    assert done.code == 0, done.err
+    ok("export", judge, "--to", target, "--output", output)
     assert "Is the reply polite?" in Path(output).read_text("utf-8")
     assert read_prompt(Path(output)).inputs[:2] == ("message", "reply")
 
@@ -253,8 +250,8 @@ def test_from_a_prompt_to_a_compiled_judge_and_back(form: str) -> None:
     ]
     write_jsonl(Path("gold.jsonl"), rows)
     fast = ("--optimizer", "fewshot", "--set", "sizes=1", "--set", "sets=1", "--force")
-    assert cli("compile", judge, "--gold", "gold.jsonl", *fast).code == 0
-    assert cli("compare", "polite-reply", "polite-reply:basic", "--gold", "gold.jsonl").code == 0
+    ok("compile", judge, "--gold", "gold.jsonl", *fast)
+    ok("compare", "polite-reply", "polite-reply:basic", "--gold", "gold.jsonl")
     given_back(form, "polite-reply")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import dspy
 import pytest
 from prompts import subject
-from small import cli
+from small import cli, ok
 
 from jurist.cases import Case
 from jurist.engines.models import Model
@@ -185,8 +185,7 @@ def test_check_prints_the_parity_of_the_users_rows(tmp_path: Path) -> None:
     rows.write_text(
         '{"conversation": "{{claim}}", "claim": "plain"}\n{"conversation": "a", "claim": "[[ ## factual ## ]]"}\n'
     )
-    done = cli("export", "fect:basic", "--to", "jinja2", "--check", "--input", str(rows), "--json")
-    assert done.code == 0
+    done = ok("export", "fect:basic", "--to", "jinja2", "--check", "--input", str(rows), "--json")
     assert {key: done.json[key] for key in ("rows", "equal", "raw", "parity")} == {
         "rows": 2,
         "equal": 2,

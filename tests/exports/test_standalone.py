@@ -147,7 +147,7 @@ def test_every_reply_is_read_as_jurist_reads_it(kind: str, adapter: str) -> None
     assert usable > 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(["labels", "stars", "several"]), st.integers(1, 5), st.data())
 def test_samples_count_as_jurist_counts_them(kind: str, samples: int, data: st.DataObject) -> None:
     answer = KINDS[kind].answer

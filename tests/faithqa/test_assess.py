@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import cli, read_jsonl
+from small import cli, ok, read_jsonl
 
 from jurist.errors import GoldError
 from jurist.papers.faithqa.assess import Assessed, Question, Response, is_benchmark, read_questions
@@ -145,11 +145,9 @@ def test_a_wrong_benchmark_is_refused(tmp_path: Path, change: dict[str, Any], wo
 
 
 def test_the_command_from_building_to_assessing() -> None:
-    built = cli("generate", "faithqa", "--input", "faithqa-documents", "--output", "b.jsonl", "--size", "30")
-    assert built.code == 0, built.err
+    ok("generate", "faithqa", "--input", "faithqa-documents", "--output", "b.jsonl", "--size", "30")
     asked = ("assess", "offline", "--benchmark", "b.jsonl", "--samples", "1", "--answers", "a.jsonl")
-    done = cli(*asked, "--json")
-    assert done.code == 0, done.err
+    done = ok(*asked, "--json")
     (found,) = done.json["models"]
     answers = read_jsonl(Path("a.jsonl"))
     assert done.json["queries"] == len(answers) == len(read_jsonl(Path("b.jsonl")))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pydantic
 import pytest
-from small import cli, read_jsonl
+from small import cli, ok, read_jsonl
 
 from jurist.engines.offline.conditions import missing_parts
 from jurist.errors import UsageError
@@ -160,8 +160,7 @@ def test_only_the_writers_are_tuned() -> None:
 
 def test_the_command_builds_counts_and_resumes() -> None:
     asked = ("generate", "faithqa", "--input", "faithqa-documents", "--output", "b.jsonl", "--size", "40")
-    done = cli(*asked, "--json")
-    assert done.code == 0, done.err
+    done = ok(*asked, "--json")
     made = read_jsonl(Path("b.jsonl"))
     rejects = read_jsonl(Path("b.rejects.jsonl")) if Path("b.rejects.jsonl").exists() else []
     assert len(made) + len(rejects) == 40

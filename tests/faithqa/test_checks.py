@@ -209,7 +209,6 @@ def test_required_and_forbidden_are_opposites_for_one_word(words: list[str], wor
     assert set(found) == {True, False}
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200), st.text(max_size=60))
 def test_any_text_can_be_read_and_verified(text: str, words: str) -> None:
     read_check(words)

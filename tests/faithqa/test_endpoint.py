@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from loopback import Loopback, field_of
-from small import cli, read_jsonl, write_jsonl
+from small import cli, ok, read_jsonl, write_jsonl
 
 from jurist.engines.offline.conditions import missing_parts
 
@@ -83,8 +83,7 @@ def test_a_response_is_scored_by_what_the_model_marks_and_the_baseline_by_two_th
     row = {"query": QUERY, "response": "Amazon, Rimac and Thames."}
     write_jsonl(Path("r.jsonl"), [row])
     with Loopback(answers) as server:
-        done = cli("run", "constraint-score:basic", "--input", "r.jsonl", "--output", "s.jsonl", *at(server))
-        assert done.code == 0, done.err
+        ok("run", "constraint-score:basic", "--input", "r.jsonl", "--output", "s.jsonl", *at(server))
         assert server.count == 2
         rated = cli("run", "intent-baseline:basic", "--input", "r.jsonl", "--output", "b.jsonl", *at(server))
         assert (rated.code, server.count) == (0, 4)
@@ -102,8 +101,7 @@ def test_the_builder_resumes_after_faults_and_its_benchmark_assesses_a_model() -
         assert done.code == 1, done.err
         assert "--resume" in done.err
         assert server.count <= 6
-        done = cli(*build, *at(server), "--resume")
-        assert done.code == 0, done.err
+        done = ok(*build, *at(server), "--resume")
         made = read_jsonl(Path("b.jsonl"))
         rejects = read_jsonl(Path("b.rejects.jsonl")) if Path("b.rejects.jsonl").exists() else []
         assert len(made) + len(rejects) == 12

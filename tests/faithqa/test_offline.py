@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import jurist
@@ -105,7 +105,6 @@ def test_a_mark_rests_on_what_is_there(category: str, anchor: str, response: str
     assert found.evidence
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="abc XYZ 19,.;:?\n“”三不要用字写Writelist", max_size=120))
 def test_anchors_are_words_of_the_query_and_apart(query: str) -> None:
     found = conditions(query)

@@ -187,7 +187,7 @@ def test_coverage_tells_the_own_reference_from_another() -> None:
     assert coverage(TEA, GOOD) == 0.0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_checks_take_any_text(user: str, assistant: str) -> None:
     assert isinstance(faults(exchange_of(), [], user, assistant), tuple)

@@ -10,7 +10,7 @@ import pydantic
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small import cli
+from small import cli, ok
 
 from jurist.cases import Case
 from jurist.errors import GoldError
@@ -61,7 +61,7 @@ SETS = st.one_of(
 )
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SETS, st.sampled_from(RULES))
 def test_what_is_imported_by_a_rule_reads_back_with_the_same_ratings(
     tmp_path: Path, made: tuple[Judge, list[dict[str, Any]]], rule: Rule
@@ -252,8 +252,7 @@ def test_a_row_model_that_demands_a_label_cannot_hold_an_ambiguous_row(tmp_path:
 def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
     files = [columns(tmp_path, rater, labels, "sentiment") for rater, labels in SHEETS.items()]
     target = tmp_path / "g.jsonl"
-    done = cli("gold", "import", "fect", *files, "--output", target, "--merge", "unanimous")
-    assert done.code == 0, done.err
+    done = ok("gold", "import", "fect", *files, "--output", target, "--merge", "unanimous")
     assert "3 cases written" in done.out
     assert "1 of them without any label; 0 that nobody labelled" in done.out
     assert "1 ambiguous and in no score (sentiment 1)" in done.out

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import claims, cli, read_jsonl, write_jsonl
+from small import claims, ok, read_jsonl, write_jsonl
 
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
@@ -35,7 +35,7 @@ def added(journal: LabelJournal, place: int, rater: str, label: str, category: s
     journal.add(one, sheet_row(GOLD, case), case.group)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(STEPS, st.integers(0, 80))
 def test_the_last_label_counts_after_any_kill(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str, str, str]], torn: int
@@ -68,8 +68,7 @@ def test_gold_import_takes_it_up_beside_the_set_it_is_of(tmp_path: Path) -> None
         one = Label(case=case.id, unit=0, rater="ann", label="factual")
         journal.add(one, sheet_row(gold, case), case.group)
     sources = (tmp_path / "gold.jsonl", tmp_path / "labels.jsonl")
-    done = cli("gold", "import", "fect", *sources, "--merge", "unanimous", "--output", tmp_path / "new.jsonl")
-    assert done.code == 0, done.err
+    ok("gold", "import", "fect", *sources, "--merge", "unanimous", "--output", tmp_path / "new.jsonl")
     merged = read_jsonl(tmp_path / "new.jsonl")
     assert {row["ratings"]["ann"] for row in merged} == {"factual"}
     assert [row.get("factual") for row in merged] == [

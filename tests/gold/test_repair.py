@@ -10,7 +10,7 @@ import pandas
 import pyarrow
 import pytest
 from judges import CHECK, FLAG
-from small import cli
+from small import cli, ok
 
 from jurist import compile as compiled
 from jurist.errors import GoldError, JuristError, UsageError
@@ -85,8 +85,7 @@ def test_empty_cells_are_reported(tmp_path: Path) -> None:
     ]
     rows = [{**row, "reply": f"{row['reply']} {n}"} for n, row in enumerate(rows)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    done = cli("gold", "check", OWN, "--gold", file)
-    assert done.code == 0, done.err
+    done = ok("gold", "check", OWN, "--gold", file)
     assert "policy is empty in 2 cases" in done.out
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import cli
+from small import cli, ok
 
 from jurist.cases import Case
 from jurist.errors import GoldError
@@ -199,8 +199,7 @@ def test_from_a_run_to_ratings(tmp_path: Path) -> None:
     write_jsonl(ROWS, tmp_path / "claims.jsonl")
     file = run_file(tmp_path)
     command = ("gold", "review", "fect", "--verdicts", file, "--rater", "ann")
-    done = cli(*command, "--gold", "claims.jsonl", "--output", "review.csv")
-    assert done.code == 0, done.err
+    done = ok(*command, "--gold", "claims.jsonl", "--output", "review.csv")
     assert "4 units to review, 5 were judged; failed rows, which are passed over: 1" in done.out
     lines = lines_of(tmp_path / "review.csv")
     assert [(line["input:claim"], line["why"], line["worth"], line["votes"]) for line in lines] == [
@@ -218,7 +217,7 @@ def test_from_a_run_to_ratings(tmp_path: Path) -> None:
         writer.writeheader()
         writer.writerows(lines)
     merged = ("--merge", "adjudicated", "--output", "gold.jsonl")
-    assert cli("gold", "import", "fect", "claims.jsonl", "review.csv", *merged).code == 0
+    ok("gold", "import", "fect", "claims.jsonl", "review.csv", *merged)
     gold = Gold.load(tmp_path / "gold.jsonl", FECT)
     assert {case.inputs["claim"]: case.ratings for case in gold.cases if case.ratings} == {
         "open": {"ann": (TRUE,)},
@@ -230,22 +229,21 @@ def test_from_a_run_to_ratings(tmp_path: Path) -> None:
 
 def test_the_rows_are_found_where_the_run_names_them(tmp_path: Path) -> None:
     command = ("gold", "review", "fect", "--verdicts", run_file(tmp_path))
-    assert cli(*command, "--output", "a.csv", "--top", 2).code == 0
+    ok(*command, "--output", "a.csv", "--top", 2)
     assert [line["text"] for line in lines_of(tmp_path / "a.csv")] == ["open", "even"]
     (tmp_path / "rows.jsonl").rename(tmp_path / "moved.jsonl")
     gone = cli(*command, "--output", "b.csv")
     assert gone.code == 1
     assert "cannot be read again" in gone.err
     assert "--input" in gone.err
-    assert cli(*command, "--input", "moved.jsonl", "--output", "b.json").code == 0
+    ok(*command, "--input", "moved.jsonl", "--output", "b.json")
     assert {path.name for path in tmp_path.glob("b.*")} == {"b.json", "b.xml"}
     assert cli(*command, "--input", "moved.jsonl", "--output", "c.csv", "--top", 0).code == 2
 
 
 def test_nothing_to_review_writes_no_file(tmp_path: Path) -> None:
     file = run_file(tmp_path, [ROWS[2]], sampling={"samples": 1, "threshold": 1})
-    done = cli("gold", "review", "fect", "--verdicts", file, "--output", tmp_path / "r.csv")
-    assert done.code == 0
+    done = ok("gold", "review", "fect", "--verdicts", file, "--output", tmp_path / "r.csv")
     assert "nothing to review, and no file written; run with --samples 5" in done.out
     assert not (tmp_path / "r.csv").exists()
 
@@ -256,23 +254,22 @@ def test_a_real_run_is_read(tmp_path: Path) -> None:
     ]
     write_jsonl(rows, tmp_path / "rows.jsonl")
     argv = ("run", "fect:basic", "--input", "rows.jsonl", "--samples", 3, "--stopping", "all")
-    assert cli(*argv, "--output", "run.jsonl").code == 0
+    ok(*argv, "--output", "run.jsonl")
     judged = read_judged("run.jsonl", FECT)
     assert [(line.samples, line.threshold, sum(line.votes[0].values())) for line in judged] == [(3, 2, 3)] * 4
 
 
 def test_the_sheet_command_from_rows_to_gold(tmp_path: Path) -> None:
     write_jsonl([row | {"factual": None} for row in ROWS[:2]] + ROWS[2:3], tmp_path / "rows.jsonl")
-    done = cli("gold", "sheet", "fect", "rows.jsonl", "--output", "ann.csv", "--rater", "ann")
-    assert done.code == 0, done.err
+    done = ok("gold", "sheet", "fect", "rows.jsonl", "--output", "ann.csv", "--rater", "ann")
     assert "2 units of 2 cases written to ann.csv" in done.out
     assert "jurist gold import fect ann.csv --merge" in done.err
     again = cli("gold", "sheet", "fect", "rows.jsonl", "--output", "ann.csv")
     assert (again.code, "may hold labels" in again.err) == (2, True)
-    assert cli("gold", "sheet", "fect", "rows.jsonl", "--output", "all.csv", "--all").code == 0
+    ok("gold", "sheet", "fect", "rows.jsonl", "--output", "all.csv", "--all")
     assert len(lines_of(tmp_path / "all.csv")) == 3
     assert cli("gold", "sheet", "fect", "rows.jsonl", "--output", "tasks.txt").code == 2
-    assert cli("gold", "sheet", "fect", "rows.jsonl", "--output", "t", "--format", "labelstudio").code == 0
+    ok("gold", "sheet", "fect", "rows.jsonl", "--output", "t", "--format", "labelstudio")
     assert (tmp_path / "t.xml").is_file()
 
 

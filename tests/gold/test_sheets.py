@@ -115,7 +115,7 @@ def draw_answers(data: st.DataObject, gold: Gold) -> Filled:
     }
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), SETS, st.sampled_from(",;\t"))
 def test_a_filled_csv_gives_the_cases_and_the_labels_back(
     tmp_path: Path, data: st.DataObject, made: tuple[Judge, list[dict[str, Any]]], delimiter: str
@@ -133,7 +133,7 @@ def test_a_filled_csv_gives_the_cases_and_the_labels_back(
     assert said(again, "ann") == {key: label for key, (label, _) in answers.items() if label}
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), SETS)
 def test_answers_in_label_studio_come_back_by_annotator(
     tmp_path: Path, data: st.DataObject, made: tuple[Judge, list[dict[str, Any]]]

@@ -99,7 +99,7 @@ RATINGS = st.dictionaries(st.sampled_from(["ann", "bob", "cem"]), st.sampled_fro
 RATED = st.tuples(st.sampled_from([True, False, None]), RATINGS)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from([True, False, None]), RATINGS), min_size=1, max_size=6),
     st.sampled_from(RULES),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import cli
+from small import cli, ok
 
 from jurist.gold.readers import read
 
@@ -139,8 +139,7 @@ def test_results_are_gold_under_the_judges_names(tmp_path: Path) -> None:
     file = tmp_path / "log.json"
     file.write_text(json.dumps({"eval": {}, "samples": samples}, indent=1), "utf-8")
     names = ("--column", "expected=factual", "--map", "C=factual", "--map", "I=non_factual")
-    done = cli("gold", "import", "fect", str(file), *names, "--output", str(tmp_path / "gold.jsonl"))
-    assert done.code == 0, done.err
+    ok("gold", "import", "fect", str(file), *names, "--output", str(tmp_path / "gold.jsonl"))
     found = cli("evaluate", "fect:basic", "--gold", str(file), *names, "--json")
     assert (found.code, found.json["cases"]) == (0, 12)
 

@@ -53,7 +53,7 @@ def items_of(questions, seed=0):
 
 
 @given(asked(), st.integers(0, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_aggregation_keeps_every_question_once_or_says_why(questions, seed):
     made = made_of(questions, seed)
     assert [one.question for one in made] == questions
@@ -104,7 +104,7 @@ def test_memory_does_not_grow_with_the_questions():
 
 
 @given(asked())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_what_is_written_is_read_back(tmp_path_factory, questions):
     items = tuple(items_of(questions))
     path = tmp_path_factory.mktemp("bench") / "bench.jsonl"
@@ -188,7 +188,7 @@ def test_own_items_in_the_authors_format(tmp_path):
 
 
 @given(st.lists(st.tuples(words, words), max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_duplicates_are_those_that_comparing_every_pair_finds(texts):
     kept, expected = [], {}
     for place, (question, answer) in enumerate(texts):
@@ -302,7 +302,7 @@ def test_a_truth_value_is_read_or_not_there(reply, said):
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_reply_breaks_the_readers(reply):
     assert read_choice(reply, OPTIONS) in {"A", "B", "C", "D", None}
     assert read_truth(reply) in {True, False, None}

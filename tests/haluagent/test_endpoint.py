@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakes import reply
 from loopback import field_of
-from small import cli, read_jsonl, start
+from small import ok, read_jsonl, start
 
 TEXT = (
     "The saxophone was invented by Adolphe Sax. He was born in Dinant in 1814. The body is made of brass. "
@@ -73,8 +73,7 @@ def files(folder):
 
 def test_a_killed_generation_goes_on_and_pays_nothing_twice(serve, tmp_path):
     server = serve(say)
-    done = cli(*argv(server, "whole"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "whole"))
     kept = read_jsonl(Path("whole/verified.jsonl"))
     assert [row["question_id"].split("/")[0] for row in kept] == [f"d{n}" for n in range(5) for _ in "ab"]
     requests, server.hits[:], server.delay = server.count, [], 0.02
@@ -88,8 +87,7 @@ def test_a_killed_generation_goes_on_and_pays_nothing_twice(serve, tmp_path):
         _, err = process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL, err
         assert not Path("parts/benchmark.jsonl").exists()
-    done = cli(*argv(server, "parts", "--resume", "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "parts", "--resume", "--json"))
     assert requests <= server.count <= requests + 2 * IN_FLIGHT
     assert done.json["spend"]["total"]["replayed"] > 0
     assert files("parts") == files("whole")
@@ -101,8 +99,7 @@ def test_a_verifier_that_cannot_be_read_passes_nothing_and_is_counted(serve):
         return "Hm." if field_of(text, "type") else say(messages)
 
     server = serve(answers, faults=lambda index, body: "503" if index % 7 == 3 else None)
-    done = cli(*argv(server, "bench", "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "bench", "--json"))
     assert done.json["kept"] == 0
     reasons = [
         reason for row in read_jsonl(Path("bench/verified.rejects.jsonl")) for reason in row["reasons"]
@@ -113,7 +110,7 @@ def test_a_verifier_that_cannot_be_read_passes_nothing_and_is_counted(serve):
 
 def test_models_side_by_side(serve):
     server = serve(say)
-    assert cli(*argv(server, "bench")).code == 0
+    ok(*argv(server, "bench"))
 
     def answers(messages):
         model_knows = field_of(messages[-1]["content"], "response")
@@ -121,8 +118,7 @@ def test_models_side_by_side(serve):
 
     server = serve(answers)
     asked = ("assess", "offline", "openai/x", "openai/y", "--api-base", server.url, "--yes")
-    done = cli(*asked, "--benchmark", "bench/benchmark.jsonl", "--max-unusable", 1, "--json")
-    assert done.code == 0, done.err
+    done = ok(*asked, "--benchmark", "bench/benchmark.jsonl", "--max-unusable", 1, "--json")
     assert [one["model"] for one in done.json["models"]] == ["offline", "openai/x", "openai/y"]
     assert done.json["models"][1]["errors"]["false_negative"]["value"] == 1.0
     pairs = {(one["first"], one["second"]): one for one in done.json["paired"]}

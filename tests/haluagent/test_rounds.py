@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small import cli
+from small import ok
 
 from jurist.gold.goldset import Gold
 from jurist.programs.haluagent.writing import HALUAGENT
@@ -13,8 +13,7 @@ from jurist.programs.haluagent.writing import HALUAGENT
 
 def test_all_three_prompts_are_rewritten_and_the_command_prints_the_table_and_the_diff():
     few = ("--set", "rewrites=3", "--set", "rounds=2", "--max-calls", "3000", "--force", "--json")
-    made = cli("compile", "haluagent", "--optimizer", "cfaith", *few)
-    assert made.code == 0, made.err
+    made = ok("compile", "haluagent", "--optimizer", "cfaith", *few)
     rounds = made.json["rounds"]
     assert [one["number"] for one in rounds] == list(range(len(rounds)))
     names = ["validation_rate", *(f"{name}_rate" for name in ("answer", "hallucination", "label", "form"))]

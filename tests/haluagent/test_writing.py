@@ -48,7 +48,7 @@ def test_the_bundled_documents_are_half_chinese_half_english_and_of_the_promised
 
 
 @given(st.sampled_from(DOCUMENTS), st.integers(20, 400))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_passages_are_whole_sentences_within_the_limit(row, limit):
     found = list(passages(row["text"], limit))
     assert "".join("".join(found).split()) == "".join(row["text"].split())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from batch_server import BatchServer
-from small import Done, cli, read_jsonl, write_jsonl
+from small import Done, cli, ok, read_jsonl, write_jsonl
 
 ROWS = 10
 heavy = pytest.mark.batch
@@ -36,7 +36,7 @@ def collect(*told: object) -> Done:
 def run(server: BatchServer, *told: object, judge: str = "fect:basic") -> list[dict[str, Any]]:
     """Return the lines of a run that asks at once."""
     where = ("--input", "rows.jsonl", "--output", "o.jsonl", "--model", "openai/m", "--api-base", server.url)
-    assert cli("run", judge, *where, "--stopping", "all", *told).code == 0
+    ok("run", judge, *where, "--stopping", "all", *told)
     return read_jsonl(Path("o.jsonl"))
 
 

@@ -85,6 +85,13 @@ def cli(*argv: object) -> Done:
     return Done(code=code, out=out.getvalue(), err=err.getvalue(), people="".join([err.getvalue(), *kept]))
 
 
+def ok(*argv: object) -> Done:
+    """Run a command that has to succeed."""
+    done = cli(*argv)
+    assert done.code == 0, done.err
+    return done
+
+
 def start(*argv: object, cwd: Path, ignoring: signal.Signals | None = None) -> subprocess.Popen[str]:
     """Start the command in a process of its own, which may be told to ignore a signal, as ``nohup`` does."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("JURIST_")}

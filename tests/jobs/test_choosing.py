@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from judges import save
-from small import FAST, Done, claims, cli, tree, write_jsonl
+from small import FAST, Done, claims, cli, ok, tree, write_jsonl
 
 from jurist.console.history import pareto_parts
 from jurist.engines.ledger import Spend
@@ -115,7 +115,7 @@ def test_any_changed_byte_of_the_matrix_is_found(store: Path) -> None:
     path.unlink()
     assert "matrix.jsonl: is missing" in cli("artifacts", "verify", "--store", store).err
     path.write_bytes(good)
-    assert cli("artifacts", "verify", "--store", store).code == 0
+    ok("artifacts", "verify", "--store", store)
 
 
 def test_an_artifact_without_a_matrix_verifies_and_a_foreign_matrix_does_not(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_every_point_of_the_front_can_be_chosen(compiled: Path, store: Path) -> 
         assert card["test_openings"] == card["decision"]["openings"] == opened
         assert card["decision"]["tested"] == pytest.approx(0.05 / (opened * (opened + 1)))
         assert artifact.matrix() == first.matrix()
-    assert cli("artifacts", "verify", "--store", store).code == 0
+    ok("artifacts", "verify", "--store", store)
 
 
 def test_the_chosen_candidate_gives_the_proof_of_the_compilation(compiled: Path, store: Path) -> None:
@@ -207,10 +207,9 @@ def test_the_chosen_candidate_gives_the_proof_of_the_compilation(compiled: Path,
     done = choose(store, best[:7])
     assert done.json["scores"] == first.card["scores"]
     assert done.json["optimizer"]["chosen_from"] == "fect@1"
-    shown = cli("artifacts", "show", "fect@2", "--store", store)
-    assert shown.code == 0
-    assert cli("artifacts", "show", "fect@2", "--history", "--store", store).code == 0
-    assert cli("artifacts", "diff", "fect@1", "fect@2", "--store", store).code == 0
+    ok("artifacts", "show", "fect@2", "--store", store)
+    ok("artifacts", "show", "fect@2", "--history", "--store", store)
+    ok("artifacts", "diff", "fect@1", "fect@2", "--store", store)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from loopback import answer
-from small import claims, cli, start, write_jsonl
+from small import claims, cli, ok, start, write_jsonl
 
 import jurist
 from jurist.engines.models import Model
@@ -54,8 +54,7 @@ def results(found: dict[str, Any]) -> list[Any]:
 
 def test_models_times_repeats_at_a_temperature_at_which_draws_differ(serve: Callable[..., Any]) -> None:
     server = serve()
-    done = cli(*argv(server, "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "--json"))
     assert server.count == WHOLE
     assert {hit.body["temperature"] for hit in server.hits} == {0.7}
     assert Counter(hit.body["model"] for hit in server.hits) == {"x": WHOLE // 2, "y": WHOLE // 2}
@@ -72,8 +71,7 @@ def test_models_times_repeats_at_a_temperature_at_which_draws_differ(serve: Call
 
 def test_a_temperature_of_zero_is_kept_for_repeats_and_said(serve: Callable[..., Any]) -> None:
     server = serve()
-    done = cli(*argv(server, "--temperature", 0))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "--temperature", 0))
     assert {hit.body["temperature"] for hit in server.hits} == {0.0}
     assert "at temperature 0, repeats differ only by" in done.err
 
@@ -89,8 +87,7 @@ def test_a_killed_experiment_goes_on_and_pays_nothing_twice(
     assert refused.code == 1
     assert "add --resume" in refused.err
     server.delay = 0.0
-    done = cli(*argv(server, "--resume", "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "--resume", "--json"))
     assert WHOLE <= server.count <= WHOLE + 2 * IN_FLIGHT
     spend = [judge["spend"] for judge in done.json["judges"]]
     assert sum(one["calls"] + one["replayed"] for one in spend) == WHOLE
@@ -108,7 +105,7 @@ def test_ctrl_c_keeps_what_was_paid(serve: Callable[..., Any], tmp_path: Path) -
     assert err.splitlines()[-1].startswith("stopped by Ctrl-C; ")
     assert "add --resume to go on" in err
     server.delay = 0.0
-    assert cli(*argv(server, "--resume")).code == 0
+    ok(*argv(server, "--resume"))
     assert server.count == WHOLE  # what was in flight has arrived
 
 
@@ -122,14 +119,13 @@ def test_never_one_call_more_than_allowed_over_all_contenders(limit: int, serve:
     assert last.startswith(f"error: the budget of {limit} calls is spent; {limit} paid answers are kept in ")
     assert cli(*argv(server, "--max-calls", limit, "--resume")).code == 1
     assert server.count == limit  # what is replayed counts as it was paid
-    again = cli(*argv(server, "--max-calls", WHOLE, "--resume", "--json"))
-    assert again.code == 0, again.err
+    again = ok(*argv(server, "--max-calls", WHOLE, "--resume", "--json"))
     assert server.count == WHOLE
     assert sum(judge["spend"]["replayed"] for judge in again.json["judges"]) == limit
 
 
 def test_exactly_enough_is_enough_and_retries_count(serve: Callable[..., Any]) -> None:
-    assert cli(*argv(serve(), "--max-calls", WHOLE)).code == 0
+    ok(*argv(serve(), "--max-calls", WHOLE))
     server = serve(faults=lambda index, body: "503" if index % 5 == 0 else None)
     assert cli(*argv(server, "--max-calls", WHOLE)).code == 1
     assert server.count == WHOLE
@@ -142,8 +138,7 @@ def test_fresh_forgets_and_a_checkpoint_goes_where_it_is_told(serve: Callable[..
     assert [path.name for path in Path("elsewhere").glob("*/journal-*.jsonl")]
     assert not Path("compiled").exists()
     assert cli(*argv(server, *place)).code == 1
-    done = cli(*argv(server, "--fresh", "--json", *place))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "--fresh", "--json", *place))
     assert sum(judge["spend"]["replayed"] for judge in done.json["judges"]) == 0
     assert not Path("elsewhere").exists()
 
@@ -153,8 +148,7 @@ def test_a_result_that_cannot_be_written_is_not_paid_again(serve: Callable[..., 
     Path("file").write_text("")
     failed = cli(*argv(server, "--output", "file/result.json"))
     assert (failed.code, server.count) == (2, WHOLE)
-    done = cli(*argv(server, "--resume", "--output", "results/result.json", "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "--resume", "--output", "results/result.json", "--json"))
     assert server.count == WHOLE
     assert json.loads(Path("results/result.json").read_text()) == done.json
 
@@ -179,11 +173,11 @@ def test_many_calls_are_asked_about(serve: Callable[..., Any], monkeypatch: pyte
     assert not Path("compiled").exists()
     assert cli(*argv(server, "--max-calls", 5)).code == 1  # so few need no question
     monkeypatch.setattr("sys.stdin", _Terminal("y\n"))
-    assert cli(*argv(server, "--fresh")).code == 0
-    assert cli(*argv(server, "--yes")).code == 0
+    ok(*argv(server, "--fresh"))
+    ok(*argv(server, "--yes"))
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     offline = ("compare", "fect:basic", "--gold", "gold.jsonl", "--repeats", 7)
-    assert cli(*offline).code == 0  # the offline engine costs nothing
+    ok(*offline)
 
 
 def test_a_known_price_is_multiplied() -> None:
@@ -197,8 +191,7 @@ def test_a_known_price_is_multiplied() -> None:
 def test_what_is_not_answered_is_counted_and_bounded(serve: Callable[..., Any]) -> None:
     # One conversation of seven, whatever the order in which requests arrive: which answers are lost moves the bounds.
     server = serve(faults=lambda index, body: "garbage" if "this is desk 12" in str(body) else None)
-    done = cli(*argv(server, "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "--json"))
     for judge in done.json["judges"]:
         units, f1 = judge["counts"]["units"], judge["scores"]["f1"]
         assert units["answered"] + units["abstained"] == CASES * REPEATS
@@ -210,8 +203,7 @@ def test_what_is_not_answered_is_counted_and_bounded(serve: Callable[..., Any]) 
 
 def test_markdown_shows_models_by_variants(serve: Callable[..., Any]) -> None:
     server = serve(lambda messages: answer(messages))
-    done = cli(*argv(server, "--markdown"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "--markdown"))
     lines = done.out.splitlines()
     assert lines[0] == f"**f1 (mean ± sd over {REPEATS} repeats); gold: {CASES} cases**"
     assert lines[2] == "| model | fect:basic |"

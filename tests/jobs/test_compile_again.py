@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from loopback import field_of
-from small import FAST, THINGS, cli, write_jsonl
+from small import FAST, THINGS, cli, ok, write_jsonl
 
 from jurist.gold.goldset import Gold
 from jurist.programs.asking import room_for
@@ -60,8 +60,7 @@ def argv(server: Any, *more: object) -> tuple[object, ...]:
 @pytest.mark.parametrize("every", [1, 4, 99])
 def test_never_one_call_more_and_room_for_the_proof(every: int, serve: Callable[..., Any]) -> None:
     free = serve(careless(every))
-    whole = cli(*argv(free, "--json"))
-    assert whole.code == 0, whole.err
+    whole = ok(*argv(free, "--json"))
     assert whole.json["spend"]["calls"] == free.count
     test = len(Gold.load("gold.jsonl", COGNI).split(0, (0.4, 0.3, 0.3)).test)
     held = 2 * room_for(COGNI, test, 1)
@@ -84,8 +83,7 @@ def test_never_one_call_more_and_room_for_the_proof(every: int, serve: Callable[
 def test_the_proof_draws_no_sample_in_vain_and_the_search_draws_all(serve: Callable[..., Any]) -> None:
     def proved(*more: object) -> tuple[int, int, dict[str, Any]]:
         server = serve(careless(99))
-        done = cli(*argv(server, "--samples", 5, "--json", *more))
-        assert done.code == 0, done.err
+        done = ok(*argv(server, "--samples", 5, "--json", *more))
         notes = [line for line in done.lines if "proving on" in line]
         before = int(re.findall(r"(\d+) calls", notes[0])[0])
         return before, server.count - before, done.json
@@ -98,12 +96,11 @@ def test_the_proof_draws_no_sample_in_vain_and_the_search_draws_all(serve: Calla
 
 def test_compiling_at_temperature_0_counts_one_vote(serve: Callable[..., Any]) -> None:
     server = serve(careless(99))
-    done = cli(*argv(server, "--samples", 5, "--threshold", 3, "--temperature", 0, "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "--samples", 5, "--threshold", 3, "--temperature", 0, "--json"))
     assert done.json["thresholds"] == {"samples": 1, "threshold": 1}
     assert done.err.count("at temperature 0 all 5 samples would be the same") == 1
     single = serve(careless(99))
-    assert cli(*argv(single, "--fresh", "--json")).code == 0
+    ok(*argv(single, "--fresh", "--json"))
     assert server.count == single.count
 
 
@@ -124,9 +121,8 @@ def test_comparing_at_temperature_0_counts_one_vote(serve: Callable[..., Any]) -
     assert server.count == 2 * 20
     warm = serve(careless(99))
     model = ("--model", "openai/x", "--api-base", warm.url, "--samples", 3)
-    done = cli(
+    done = ok(
         "compare", "cognibench:basic", "cognibench-staged:basic", "--gold", "gold.jsonl", *model, "--json"
     )
-    assert done.code == 0, done.err
     least, most = done.json["forecast"]["calls"]
     assert least < most

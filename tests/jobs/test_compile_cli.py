@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import FAST, Done, claims, cli, read_jsonl, write_jsonl
+from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.gold.goldset import Gold
 from jurist.gold.splits import Split
@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_program(optimizer: str) -> None:
     if not drop:
         argv += ["--set", "sizes=2,4", "--set", "sets=2", "--set", "block=4", "--set", "steps=2"]
     for store, concurrency in (("one", 1), ("two", 8)):
-        assert cli(*argv, "--store", store, "--concurrency", concurrency).code == 0
+        ok(*argv, "--store", store, "--concurrency", concurrency)
     for name in ("program.json", "history.jsonl"):
         one, two = (Path(store, "fect/1", name).read_bytes() for store in ("one", "two"))
         assert one == two
@@ -186,8 +186,7 @@ def test_artifacts_list_show_diff_tag_and_verify() -> None:
 
 
 def cli_ok(*argv: object) -> Done:
-    done = cli(*argv)
-    assert done.code == 0, done.err
+    done = ok(*argv)
     return done
 
 
@@ -208,7 +207,7 @@ def test_diff_with_the_basic_prompt_shows_what_compiling_changed() -> None:
 @pytest.mark.parametrize("where", [0.0, 0.5, 0.99])
 def test_verify_finds_one_flipped_bit(name: str, where: float) -> None:
     compile_("--force")
-    assert cli("artifacts", "verify").code == 0
+    ok("artifacts", "verify")
     path = Path("compiled/fect/1", name)
     data = bytearray(path.read_bytes())
     data[int(where * (len(data) - 1))] ^= 1
@@ -231,16 +230,13 @@ def test_a_budget_that_ends_before_anything_is_sent_keeps_nothing() -> None:
 
 def test_a_compiled_judge_runs_and_is_exported() -> None:
     compile_("--force", "--adapter", "json", "--metric", "kappa")
-    done = cli("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
-    assert done.code == 0, done.err
+    ok("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
     card = json.loads(Path("compiled/fect/1/card.json").read_text())
     assert card["decision"]["metric"] == "kappa"
     lines = read_jsonl(Path("o.jsonl"))
     assert {(line["judge"], line["artifact"]) for line in lines} == {("fect@1", card["sha256"])}
     assert len(lines) == 42
-    exported = cli("export", "fect", "--to", "markdown", "--output", "deep/er.md")
-    assert exported.code == 0
+    ok("export", "fect", "--to", "markdown", "--output", "deep/er.md")
     assert card["sha256"] in Path("deep/er.md").read_text()
-    messages = cli("export", "fect", "--to", "messages", "--output", "deep/er.json")
-    assert messages.code == 0, messages.err
+    ok("export", "fect", "--to", "messages", "--output", "deep/er.json")
     assert json.loads(Path("deep/er.json").read_text())["adapter"] == "json"

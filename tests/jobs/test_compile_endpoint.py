@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import pytest
 from loopback import answer, field_of
-from small import Done, claims, cli, read_jsonl, start, write_jsonl
+from small import Done, claims, cli, ok, read_jsonl, start, write_jsonl
 
 from jurist.gold.goldset import Gold
 from jurist.programs.catalogue import find
@@ -73,8 +73,7 @@ def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any])
     )
     refused = cli(*argv(server, *longer, "--max-calls", least - 1))
     assert (refused.code, server.count) == (1, 0)
-    done = cli(*argv(server, *longer, "--max-calls", least + extra, "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, *longer, "--max-calls", least + extra, "--json"))
     assert server.count <= least + extra
     assert done.json["spend"]["calls"] == server.count
     assert done.json["scores"] is not None  # the proof was kept back for
@@ -89,8 +88,7 @@ def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any])
 
 def test_retries_count_too(serve: Callable[..., Any]) -> None:
     server = serve(faults=lambda index, body: "503" if index % 3 == 0 else None)
-    done = cli(*argv(server, "--max-calls", 150, "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "--max-calls", 150, "--json"))
     assert server.count <= 150
     assert done.json["spend"]["by_purpose"]["total"]["calls"] == server.count
 
@@ -111,8 +109,7 @@ def test_a_killed_compilation_goes_on_and_pays_nothing_twice(
     assert "add --resume" in refused.err
     assert "--fresh" in refused.err
     before = server.count
-    done = cli(*argv(server, "--resume", "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "--resume", "--json"))
     assert requests <= server.count <= requests + IN_FLIGHT * len(cut)
     # What had arrived at a kill was answered and kept, but for the requests in flight.
     assert server.count - before <= requests - sum(cut) + IN_FLIGHT * len(cut)
@@ -140,7 +137,7 @@ def test_ctrl_c_keeps_the_best_and_resume_finishes(serve: Callable[..., Any], tm
     (best,) = Path("compiled/.checkpoints").glob("*/best.json")
     kept = json.loads(best.read_text())
     assert kept["prompt"]["self"]["instructions"]
-    assert cli(*argv(server, "--resume")).code == 0
+    ok(*argv(server, "--resume"))
     assert server.count == requests  # what was in flight has arrived
     assert Path("compiled/fect/1/program.json").read_bytes() == program
 
@@ -152,7 +149,7 @@ def test_ctrl_c_in_the_proof_keeps_the_best_too(serve: Callable[..., Any], tmp_p
     assert code == 130
     assert "proving on" in err
     assert len(list(Path("compiled/.checkpoints").glob("*/best.json"))) == 1
-    assert cli(*argv(server, "--resume")).code == 0
+    ok(*argv(server, "--resume"))
     assert server.count == requests  # what was in flight has arrived
     assert Path("compiled/fect/1/program.json").read_bytes() == program
 
@@ -164,11 +161,10 @@ def test_fresh_forgets_and_another_job_is_not_in_the_way(serve: Callable[..., An
     assert cli(*argv(dying)).err.count("add --resume") == 1
     server = serve()
     at = ("--api-base", server.url)  # a later option wins; the address is part of the job
-    assert cli(*argv(dying, *at)).code == 0
+    ok(*argv(dying, *at))
     dying.faults = {}
     arrived = dying.count
-    fresh = cli(*argv(dying, "--fresh", "--json"))
-    assert fresh.code == 0, fresh.err
+    fresh = ok(*argv(dying, "--fresh", "--json"))
     assert fresh.json["spend"]["by_purpose"]["total"]["replayed"] == 0
     assert dying.count - arrived == fresh.json["spend"]["calls"] == server.count
 
@@ -177,7 +173,7 @@ def test_a_job_that_cannot_start_leaves_nothing_to_resume(serve: Callable[..., A
     server = serve(faults=lambda index, body: "401" if index < IN_FLIGHT else None)
     assert cli(*argv(server)).code == 1
     assert cli(*argv(server, "--max-calls", "40")).code == 1
-    assert cli(*argv(server)).code == 0
+    ok(*argv(server))
 
 
 def _wavering() -> Callable[[list[dict[str, Any]]], str]:
@@ -207,8 +203,7 @@ def test_a_threshold_is_fitted_kept_and_used(serve: Callable[..., Any]) -> None:
     assert done.json["model"]["temperature"] == 0.7
     assert {hit.body["temperature"] for hit in server.hits if "`factual`" in str(hit.body)} == {0.7}
     model = ("--model", "openai/x", "--api-base", server.url)
-    ran = cli("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl", *model)
-    assert ran.code == 0, ran.err
+    ok("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl", *model)
     for line, row in zip(
         sorted(read_jsonl(Path("o.jsonl")), key=lambda line: int(line["source"].split(":")[1])),
         claims(),
@@ -240,8 +235,7 @@ def test_judge_and_proposer_at_two_addresses_with_two_keys(
     monkeypatch.setenv("LARGE_API_KEY", "sk-large-0123456789")
     named = ("--prompt-model", "openai/y", "--prompt-api-base", proposer.url)
     keys = ("--api-key-env", "SMALL_API_KEY", "--prompt-api-key-env", "LARGE_API_KEY")
-    done = cli(*argv(judge, *named, *keys))
-    assert done.code == 0, done.err
+    ok(*argv(judge, *named, *keys))
     assert {hit.authorization for hit in judge.hits} == {"Bearer sk-small-0123456789"}
     assert {hit.authorization for hit in proposer.hits} == {"Bearer sk-large-0123456789"}
     assert all("`instruction`" in str(hit.body["messages"][0]) for hit in proposer.hits)
@@ -268,6 +262,5 @@ def test_keys_that_are_not_there(serve: Callable[..., Any], options: tuple[str, 
 
 def test_an_offline_proposer_goes_with_a_judge_at_an_address(serve: Callable[..., Any]) -> None:
     server = serve()
-    done = cli(*argv(server, "--prompt-model", "offline"))
-    assert done.code == 0, done.err
+    ok(*argv(server, "--prompt-model", "offline"))
     assert not any("`instruction`" in str(hit.body["messages"][0]) for hit in server.hits)

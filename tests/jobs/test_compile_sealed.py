@@ -12,7 +12,7 @@ from dspy.lm15 import Request
 from fakes import Scripted, lm_of, reply, user_of
 from loopback import field_of
 from scripted_runs import hashed
-from small import FAST, claims, cli, read_jsonl, write_jsonl
+from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model
@@ -60,8 +60,7 @@ def argv(server: Any, *more: object) -> tuple[object, ...]:
 def test_a_prompt_with_text_of_the_test_does_not_win_and_is_not_chosen(serve: Callable[..., Any]) -> None:
     assert LEAK in {case.inputs["claim"] for case in Gold.load("gold.jsonl", FECT).split(0).test}
     server = serve(leaking(2))
-    done = cli(*argv(server, "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(server, "--json"))
     history = read_jsonl(Path("compiled/fect/1/history.jsonl"))
     holding = [row["candidate"] for row in history if LEAK in json.dumps(row["prompt"])]
     assert len(holding) == 2
@@ -80,8 +79,7 @@ def test_a_prompt_with_text_of_the_test_does_not_win_and_is_not_chosen(serve: Ca
 
 
 def test_where_every_new_prompt_leaks_the_basic_one_stays(serve: Callable[..., Any]) -> None:
-    done = cli(*argv(serve(leaking(1)), "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(serve(leaking(1)), "--json"))
     assert "left out of the choice: 4 candidates" in done.err
     history = read_jsonl(Path("compiled/fect/1/history.jsonl"))
     assert done.json["optimizer"]["candidate"] == history[0]["candidate"]
@@ -101,8 +99,7 @@ def test_other_labels_on_the_same_rows_are_refused() -> None:
 def test_compiling_again_on_an_opened_test_is_corrected() -> None:
     for opened, sets in ((1, 2), (2, 3), (3, 4)):
         more = ("--set", f"sets={sets}")
-        done = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, *more, "--json")
-        assert done.code == 0, done.err
+        done = ok("compile", "fect", "--gold", "gold.jsonl", *FAST, *more, "--json")
         decision = done.json["decision"]
         assert done.json["test_openings"] == decision["openings"] == opened
         assert decision["tested"] == pytest.approx(0.05 / (opened * (opened + 1)))
@@ -112,7 +109,7 @@ def test_compiling_again_on_an_opened_test_is_corrected() -> None:
 def test_openings_are_counted_by_rows_whatever_else_is_another() -> None:
     """Another store, seed and shares, spaces and capitals, a dropped row: the test is the one that was opened."""
     rows = read_jsonl(Path("gold.jsonl"))
-    assert cli("compile", "fect", "--gold", "gold.jsonl", *FAST).code == 0
+    ok("compile", "fect", "--gold", "gold.jsonl", *FAST)
     write_jsonl(
         Path("shifted.jsonl"), [{**row, "claim": row["claim"].replace(".", " .").upper()} for row in rows[1:]]
     )
@@ -129,8 +126,7 @@ def test_openings_are_counted_by_rows_whatever_else_is_another() -> None:
         ),
         2,
     ):
-        done = cli("compile", "fect", *more, *FAST, "--json")
-        assert done.code == 0, done.err
+        done = ok("compile", "fect", *more, *FAST, "--json")
         opened.append((number, done.json["decision"]["openings"]))
     assert [found for _, found in opened] == [number for number, _ in opened]
 

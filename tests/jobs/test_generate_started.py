@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import Done, cli, read_jsonl, start, tree, write_jsonl
+from small import Done, cli, ok, read_jsonl, start, tree, write_jsonl
 from talks import conversing, docs
 
 from jurist.engines.meter import Budget
@@ -67,8 +67,7 @@ def test_what_is_spent_lies_within_the_estimate(
 ) -> None:
     server = serve(conversing)
     judge = () if argv[1] == "dialogue" else ("--judge-api-base", server.url)
-    done = cli(*argv, "--api-base", server.url, *judge, "--json")
-    assert done.code == 0, done.err
+    done = ok(*argv, "--api-base", server.url, *judge, "--json")
     seen, total = done.json["forecast"], done.json["spend"]["total"]
     assert set(seen["parts"]) == roles
     assert seen["calls"][0] <= total["calls"] <= seen["calls"][1]
@@ -166,7 +165,7 @@ def test_yes_and_offline_are_not_asked(serve: Callable[..., Any], fake_key: str,
     monkeypatch.setattr("sys.stdin", io.StringIO())
     real = (*DIALOGUE, *SHORT, "--model", "openai/x", "--api-base", server.url)
     assert cli(*real).code == 2
-    assert cli(*real, "--yes").code == 0
+    ok(*real, "--yes")
     offline = cli(*DATASET, "--samples", "1", "--json")
     assert (offline.code, offline.json["forecast"], "before: " in offline.err) == (0, None, False)
 
@@ -187,8 +186,7 @@ def killed(argv: tuple[object, ...], server: Any, after: int, folder: Path) -> N
 def resumed(argv: tuple[object, ...], server: Any, whole: int) -> Done:
     """Resume a killed job; no answer that arrived may be asked for again."""
     before = server.count
-    done = cli(*argv, "--resume", "--json")
-    assert done.code == 0, done.err
+    done = ok(*argv, "--resume", "--json")
     total = done.json["spend"]["total"]
     assert total["replayed"] > 0
     assert total["replayed"] + total["calls"] - total["retries"] == whole
@@ -208,7 +206,7 @@ def test_a_killed_dataset_goes_on_over_real_http(
     assert not Path("d/statistics.json").exists()
     resumed(argv, server, 6 + 2 * 6)
     again = [part if part != "d" else "whole" for part in argv]
-    assert cli(*again).code == 0
+    ok(*again)
     assert tree(Path("d")) == tree(Path("whole"))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from judges import changed
-from small import cli, read_jsonl, write_jsonl
+from small import cli, ok, read_jsonl, write_jsonl
 from talks import docs
 
 from jurist.keeping.artifacts import Store
@@ -37,8 +37,7 @@ def share_of(folder: str, strictness: str) -> float:
 
 @pytest.mark.parametrize("strictness", ["rational", "grounded", "irrefutable"])
 def test_a_dataset_counts_what_falls_below(strictness: str) -> None:
-    done = cli(*DATASET, "--output", "d", "--judge", "cognibench:basic", "--strictness", strictness, "--json")
-    assert done.code == 0, done.err
+    done = ok(*DATASET, "--output", "d", "--judge", "cognibench:basic", "--strictness", strictness, "--json")
     statistics = done.json["statistics"]
     assert statistics["made"]["strictness"] == strictness
     assert statistics["shares"]["hallucinated"]["value"] == pytest.approx(share_of("d", strictness))
@@ -73,8 +72,7 @@ def test_an_assessment_counts_what_falls_below() -> None:
     judge = ("--judge", "cognibench:basic")
     rates = []
     for strictness in ("rational", "grounded", "irrefutable"):
-        done = cli(*ASSESS, *judge, "--strictness", strictness, "--answers", "a.jsonl")
-        assert done.code == 0, done.err
+        done = ok(*ASSESS, *judge, "--strictness", strictness, "--answers", "a.jsonl")
         assert done.json["judge"]["strictness"] == strictness
         assert f"falls below {strictness}" in done.people
         labels = [x for row in read_jsonl(Path("a.jsonl")) for x in row["labels"] if x]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from loopback import field_of, truth_of
 from quiz import HINT, QUIZ, answer, by_role, documents, role_of
-from small import cli, read_jsonl
+from small import cli, ok, read_jsonl
 
 import jurist
 from jurist.engines.models import Model
@@ -72,16 +72,14 @@ def test_the_artifact_is_run_compared_and_evaluated(serve: Callable[..., Any], f
     assert compiled(server, *OPRO).code == 0
     documents(Path("new.jsonl"), 30)
     before = server.count
-    done = cli("run", "quiz", "--input", "new.jsonl", "--output", "out.jsonl", *ends, "--json")
-    assert done.code == 0, done.err
+    done = ok("run", "quiz", "--input", "new.jsonl", "--output", "out.jsonl", *ends, "--json")
     assert (server.count - before, done.json["spend"]["calls"]) == (90, 90)
     rows = read_jsonl(Path("out.jsonl"))
     assert {row["passed"] for row in rows} == {1}
     (item,) = rows[0]["units"][0]["items"]
     assert item["item"]["question"] == "When was it opened?"
     assert item["checks"]["holds"] == {"verdict": "yes", "reason": "read in the document"}
-    compared = cli("compare", "quiz", "quiz:basic", "--gold", "new.jsonl", *ends, "--json")
-    assert compared.code == 0, compared.err
+    compared = ok("compare", "quiz", "quiz:basic", "--gold", "new.jsonl", *ends, "--json")
     one, two = compared.json["judges"]
     assert one["scores"]["validation_rate"]["value"] == 1.0 > two["scores"]["validation_rate"]["value"]
     basic = jurist.load("quiz:basic", model=Model(name="openai/x", api_base=server.url))
@@ -113,11 +111,10 @@ def test_gold_alone_makes_no_demonstrations(serve: Callable[..., Any], fake_key:
 
 def test_verifiers_may_have_a_model_of_their_own(serve: Callable[..., Any], fake_key: str) -> None:
     writer, verifier = serve(answer), serve(answer)
-    done = cli(
+    ok(
         *("run", f"{REF}:basic", "--input", "docs.jsonl", "--output", "out.jsonl", "--model", "openai/x"),
         *("--api-base", writer.url, "--judge-model", "openai/y", "--judge-api-base", verifier.url, "--yes"),
     )
-    assert done.code == 0, done.err
     assert (dict(by_role(writer)), dict(by_role(verifier))) == ({"generator": 48}, {"judge": 96})
     assert {hit.body["model"] for hit in verifier.hits} == {"y"}
     assert read_jsonl(Path("out.jsonl"))[0]["judge_model"] == "openai/y"

@@ -14,7 +14,7 @@ import pytest
 from fakes import Scripted, lm_of, reply, user_of
 from judges import changed
 from loopback import field_of
-from small import FAST, claims, cli, write_jsonl
+from small import FAST, claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.errors import UsageError
@@ -146,16 +146,13 @@ def test_figures_stand_beside_the_card_and_the_seal_holds() -> None:
     assert (done.code, done.json["cases"]) == (0, 18), done.err
     assert "kept beside the card of fect@1" in done.err
     assert (kept.path / "card.json").read_bytes() == card
-    assert cli("artifacts", "verify").code == 0
+    ok("artifacts", "verify")
     (measured,) = store.load("fect").robustness
     assert measured["flips"]["role zh"] == done.json["flips"]["role zh"]
-    assert cli("harden", "fect", "--gold", "gold.jsonl", "--only", "length").code == 0
+    ok("harden", "fect", "--gold", "gold.jsonl", "--only", "length")
     (again,) = store.load("fect").robustness  # the same model, gold and input: measured anew
     assert "role" not in again["flips"]
-    assert (
-        cli("harden", "fect", "--gold", "gold.jsonl", "--only", "self-praise", "--field", "conversation").code
-        == 0
-    )
+    ok("harden", "fect", "--gold", "gold.jsonl", "--only", "self-praise", "--field", "conversation")
     assert [one["field"] for one in store.load("fect").robustness] == ["claim", "conversation"]
     assert "self-praise zh" in cli("artifacts", "show", "fect").out
 
@@ -163,7 +160,7 @@ def test_figures_stand_beside_the_card_and_the_seal_holds() -> None:
 def test_changed_figures_are_found_and_the_artifact_still_loads() -> None:
     store = Store("compiled")
     kept = store.save(FECT, changed(FECT), {}, [], make_latest=True)
-    assert cli("harden", "fect", "--gold", "gold.jsonl", "--only", "role").code == 0
+    ok("harden", "fect", "--gold", "gold.jsonl", "--only", "role")
     file = kept.path / "robustness.json"
     good = file.read_text()
     for bad in (good.replace('"flipped": ', '"flipped":  '), re.sub('"worst": .*', '"worst": 0,', good), "{"):
@@ -181,21 +178,21 @@ def test_figures_travel_with_the_artifact_whatever_its_number_becomes() -> None:
     for folder, number in (("here", 1), ("there", 2)):
         for version in range(number):
             Store(folder).save(FECT, changed(FECT, f"{folder} {version}"), {}, [], make_latest=True)
-    assert cli("harden", "fect", "--gold", "gold.jsonl", "--only", "role", "--store", "here").code == 0
-    assert cli("artifacts", "pack", "fect", "--output", "a.zip", "--store", "here").code == 0
-    assert cli("artifacts", "unpack", "a.zip", "--store", "there").code == 0
+    ok("harden", "fect", "--gold", "gold.jsonl", "--only", "role", "--store", "here")
+    ok("artifacts", "pack", "fect", "--output", "a.zip", "--store", "here")
+    ok("artifacts", "unpack", "a.zip", "--store", "there")
     assert Store("there").load("fect@3").robustness == Store("here").load("fect").robustness != ()
-    assert cli("artifacts", "verify", "--store", "there").code == 0
+    ok("artifacts", "verify", "--store", "there")
 
 
 def test_the_report_shows_it() -> None:
     store = Store("compiled")
     gold = write_jsonl(Path("more.jsonl"), claims())
-    assert cli("compile", "fect", "--gold", gold, *FAST).code == 0
+    ok("compile", "fect", "--gold", gold, *FAST)
     report = ArtifactReport(artifact=store.load("fect@1"), judge=FECT, store=store, gold=None)
     by_name = {one.name: one for one in report.document().sections}
     assert not by_name["robustness"].parts
-    assert cli("harden", "fect@1", "--gold", "more.jsonl", "--only", "role").code == 0
+    ok("harden", "fect@1", "--gold", "more.jsonl", "--only", "role")
     report = ArtifactReport(artifact=store.load("fect@1"), judge=FECT, store=store, gold=None)
     (shown,) = {one.name: one for one in report.document().sections}["robustness"].parts
     assert [row[0] for row in shown.rows] == [AGAIN, "role", "role zh"]
@@ -208,8 +205,7 @@ def test_after_a_limit_it_goes_on_and_pays_nothing_twice(serve: Callable[..., An
     stopped = cli(*argv, "--max-calls", 30)
     assert stopped.code == 1
     assert "--resume" in stopped.err
-    done = cli(*argv, "--resume")
-    assert done.code == 0, done.err
+    done = ok(*argv, "--resume")
     assert server.count == 4 * 18
     whole = cli(*argv)
     assert {**done.json, "spend": 0} == {**whole.json, "spend": 0}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from judges import changed
-from small import Done, claims, cli, read_jsonl, write_jsonl
+from small import Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.console.history import chart
 from jurist.keeping.artifacts import Store
@@ -28,8 +28,7 @@ def _folder() -> None:
 
 
 def show(*argv: object) -> Done:
-    done = cli("artifacts", "show", *argv)
-    assert done.code == 0, done.err
+    done = ok("artifacts", "show", *argv)
     return done
 
 

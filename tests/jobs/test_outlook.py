@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import FAST, claims, cli, write_jsonl
+from small import FAST, claims, cli, ok, write_jsonl
 
 from jurist.console.approving import Bill
 from jurist.engines.meter import Budget
@@ -40,8 +40,7 @@ def plan(**more: Any) -> Plan:
 )
 def test_what_is_spent_lies_within_the_estimate(more: tuple[str, ...]) -> None:
     argv = ("compile", "fect", "--gold", "gold.jsonl") if "--optimizer" in more else COMPILE
-    done = cli(*argv, *more, "--json")
-    assert done.code == 0, done.err
+    done = ok(*argv, *more, "--json")
     seen, spend = done.json["forecast"], done.json["spend"]
     for name in ("calls", "tokens"):
         least, most = seen[name]
@@ -142,9 +141,9 @@ def test_compiling_with_a_real_model_is_asked_about(
     assert not Path("compiled").exists()
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert cli(*argv, "--max-calls", "200").code == 0, "a limit within 1000 calls needs no question"
-    assert cli(*argv, "--yes").code == 0
+    ok(*argv, "--yes")
     monkeypatch.setattr("sys.stdin", _Terminal("y\n"))
-    assert cli(*argv).code == 0
+    ok(*argv)
 
 
 def test_what_was_paid_is_not_asked_about_again(
@@ -157,8 +156,7 @@ def test_what_was_paid_is_not_asked_about_again(
     monkeypatch.setattr("jurist.console.approving.ASK_CALLS", 3980)
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert cli(*argv, "--fresh").code == 2
-    done = cli(*argv, "--resume")
-    assert done.code == 0, done.err
+    done = ok(*argv, "--resume")
     assert "; 30 answers are paid already" in done.err
 
 

@@ -100,7 +100,7 @@ def test_removed_numbers_that_are_named_are_not_given_again(store: Store) -> Non
     assert save(store).version == 3
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.sampled_from(["save", "keep", "tag", "latest"]), st.integers(0, 9)), max_size=8))
 def test_pointers_follow_a_simple_model(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]

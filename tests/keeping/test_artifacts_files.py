@@ -180,7 +180,7 @@ VALUE = st.recursive(
 DEMO = st.fixed_dictionaries({"message": TEXT, "reply": VALUE, "polite": st.sampled_from(["yes", "no"])})
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(instruction=TEXT.filter(str.strip), demos=st.lists(DEMO, max_size=3))
 def test_prompts_survive_the_file(instruction: str, demos: list[dict[str, Any]], tmp_path: Path) -> None:
     state = basic(POLITE).with_instruction("self", instruction).with_demos("self", tuple(demos))

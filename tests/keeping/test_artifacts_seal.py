@@ -57,7 +57,7 @@ def test_every_flipped_byte_is_found(store: Store, artifact: Artifact, name: str
     assert store.verify("fect@1") == []
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(FILES),
     where=st.floats(0, 1),

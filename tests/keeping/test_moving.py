@@ -14,7 +14,7 @@ from hub import Hub
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import POLITE, changed, save
-from small import cli
+from small import cli, ok
 
 from jurist.errors import ArtifactError, UsageError
 from jurist.keeping.artifacts import Store
@@ -174,7 +174,7 @@ def test_a_hub_that_cannot_be_reached_is_one_line(mine: Store, monkeypatch: pyte
 # --- names go back -----------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(steps=st.lists(st.integers(1, 3) | st.just(0), max_size=10))
 def test_a_name_goes_back_through_all_that_it_meant(
     steps: list[int], tmp_path_factory: pytest.TempPathFactory
@@ -217,17 +217,17 @@ def test_the_commands(tmp_path: Path) -> None:
     store = store_in(tmp_path / "a")
     for _ in range(2):
         save(store)
-    assert cli("artifacts", "tag", "polite@1", "prod", "--store", folder).code == 0
-    assert cli("artifacts", "tag", "polite@2", "prod", "--store", folder).code == 0
+    ok("artifacts", "tag", "polite@1", "prod", "--store", folder)
+    ok("artifacts", "tag", "polite@2", "prod", "--store", folder)
     assert (
         "polite@prod means polite@1 again"
         in cli("artifacts", "rollback", "polite@prod", "--store", folder).out
     )
-    assert cli("artifacts", "pack", "polite@2", "--output", file, "--store", folder).code == 0
+    ok("artifacts", "pack", "polite@2", "--output", file, "--store", folder)
     got = cli("artifacts", "unpack", file, "--store", str(tmp_path / "b"), "--json").json
     assert (got["artifact"], got["new"]) == ("polite@2", True)
-    assert cli("artifacts", "push", "polite@1", str(tmp_path / "b"), "--store", folder).code == 0
-    assert cli("artifacts", "pull", "polite@1", str(tmp_path / "b"), "--store", str(tmp_path / "c")).code == 0
+    ok("artifacts", "push", "polite@1", str(tmp_path / "b"), "--store", folder)
+    ok("artifacts", "pull", "polite@1", str(tmp_path / "b"), "--store", str(tmp_path / "c"))
     seen = json.loads(cli("artifacts", "lineage", "polite", "--store", folder, "--json").out)
     assert [(one["version"], one["names"]) for one in seen["versions"]] == [(1, ["prod"]), (2, ["latest"])]
     for arguments in (("unpack", str(tmp_path / "none.zip")), ("lineage", "polit"), ("rollback", "polit")):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from fakes import Scripted, lm_of, reply
-from small import claims, cli, read_jsonl, start, write_jsonl
+from small import claims, cli, ok, read_jsonl, start, write_jsonl
 
 from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Model, connect
@@ -87,7 +87,7 @@ def test_a_signal_lets_what_is_in_flight_arrive_and_nothing_else_begin(
     assert "--resume" in err.splitlines()[-1]
     assert server.count < ROWS
     server.delay = 0.0
-    assert cli(*argv(command, server, "--resume")).code == 0
+    ok(*argv(command, server, "--resume"))
     assert server.count == (ROWS if command == "run" else 2 * ROWS)
 
 
@@ -247,7 +247,7 @@ def test_the_limit_of_a_run_holds_over_all_that_continues_it(serve: Callable[...
     assert cli(*argv("run", server, "--max-calls", 15)).code == 1
     again = cli(*argv("run", server, "--max-calls", 15, "--resume"))
     assert (again.code, server.count) == (1, 15)
-    assert cli(*argv("run", server, "--max-calls", ROWS, "--resume")).code == 0
+    ok(*argv("run", server, "--max-calls", ROWS, "--resume"))
     assert server.count == ROWS
     assert not list(Path().glob(".*jurist*"))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from judges import changed, save
-from small import cli
+from small import cli, ok
 
 from jurist.errors import ArtifactError
 from jurist.keeping.artifacts import Artifact, Store
@@ -41,8 +41,7 @@ def desk(tmp_path: Path) -> Path:
     for name in ("mine", "other"):
         key(tmp_path / name)
     save(Store("compiled"), FECT)
-    done = cli("artifacts", "sign", "fect@1", "--key", "mine")
-    assert done.code == 0, done.err
+    ok("artifacts", "sign", "fect@1", "--key", "mine")
     return tmp_path
 
 
@@ -53,7 +52,7 @@ def signed() -> Artifact:
 def test_verify_says_who_signed_and_refuses_another(desk: Path) -> None:
     said = f"fect@1: signed as fect@1 by {public_key('mine.pub')}"
     assert said in cli("artifacts", "verify").out.splitlines()
-    assert cli("artifacts", "verify", "fect", "--signed-by", "mine.pub").code == 0
+    ok("artifacts", "verify", "fect", "--signed-by", "mine.pub")
     refused = cli("artifacts", "verify", "--signed-by", "other.pub")
     assert refused.code == 1
     assert (
@@ -76,14 +75,13 @@ def test_it_travels_and_holds_under_another_number(desk: Path) -> None:
     (desk / "bundle.zip").write_bytes(pack(signed()))
     Store("theirs").save(FECT, changed(FECT, "Theirs."), {}, [], make_latest=True)  # number 1 is taken
     for place in ("theirs", "empty"):
-        done = cli("artifacts", "unpack", "bundle.zip", "--store", place, "--signed-by", "mine.pub")
-        assert done.code == 0, done.err
+        ok("artifacts", "unpack", "bundle.zip", "--store", place, "--signed-by", "mine.pub")
     assert "fect@2: signed as fect@1 by" in cli("artifacts", "verify", "fect@2", "--store", "theirs").out
     assert files_of(Store("empty").load("fect@1")) == files_of(signed())
     refused = cli("artifacts", "unpack", "bundle.zip", "--store", "no", "--signed-by", "other.pub")
     assert (refused.code, Path("no").exists()) == (1, False)
-    assert cli("artifacts", "push", "fect@1", "shared").code == 0
-    assert cli("artifacts", "pull", "fect", "shared", "--store", "got", "--signed-by", "mine.pub").code == 0
+    ok("artifacts", "push", "fect@1", "shared")
+    ok("artifacts", "pull", "fect", "shared", "--store", "got", "--signed-by", "mine.pub")
     assert cli("artifacts", "pull", "fect", "shared", "--store", "no", "--signed-by", "other.pub").code == 1
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from judges import changed
-from small import OWN, cli, write_jsonl
+from small import OWN, cli, ok, write_jsonl
 
 import jurist
 from jurist.arguments.groups import Form
@@ -108,7 +108,7 @@ def test_what_is_trusted_is_said_and_remembered(folder: Path) -> None:
     assert (done.code, executed()) == (0, True)
     assert any(line.startswith("executing evil.py (sha256 ") for line in done.lines)
     Path("executed").unlink()
-    assert cli("artifacts", "show", "may-go").code == 0
+    ok("artifacts", "show", "may-go")
     assert executed()
     rows = [{"policy": "p", "reply": word, "verdict": word} for word in ("send", "hold")]
     write_jsonl(Path("gold.jsonl"), rows)
@@ -118,7 +118,7 @@ def test_what_is_trusted_is_said_and_remembered(folder: Path) -> None:
     Path("evil.py").write_text(EVIL + "# changed\n")
     assert cli("artifacts", "show", "may-go", "--trust").code == 1
     assert not executed()
-    assert cli("export", "evil.py:judge@1", "--to", "messages").code == 0  # who names the file trusts it
+    ok("export", "evil.py:judge@1", "--to", "messages")
 
 
 def test_what_lies_in_pycache_is_not_executed(folder: Path) -> None:
@@ -131,7 +131,7 @@ def test_what_lies_in_pycache_is_not_executed(folder: Path) -> None:
     py_compile.compile(
         "other.py", cfile=cached, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
     )
-    assert cli("artifacts", "show", "may-go", "--trust").code == 0
+    ok("artifacts", "show", "may-go", "--trust")
 
 
 def test_the_modules_that_a_file_imports_are_part_of_what_is_trusted(tmp_path: Path) -> None:
@@ -176,8 +176,7 @@ def test_a_judge_of_another_version_is_not_executed_in_its_place(folder: Path) -
 def test_where_nothing_can_be_remembered_it_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("taken").write_text("")
     monkeypatch.setenv("XDG_DATA_HOME", "taken")
-    done = cli("artifacts", "show", "may-go", "--trust")
-    assert done.code == 0
+    done = ok("artifacts", "show", "may-go", "--trust")
     assert any("is not remembered" in line for line in done.lines)
 
 
@@ -221,7 +220,7 @@ def test_no_card_breaks_a_command(tmp_path: Path, changes: dict[str, Any], comma
     assert done.lines[-1].startswith(
         "error: fect@1 in compiled is damaged: card.json: " + next(iter(changes))
     )
-    assert cli("artifacts", "list").code == 0
+    ok("artifacts", "list")
 
 
 @pytest.mark.parametrize(
@@ -243,7 +242,6 @@ JSON = st.recursive(
 KEYS = st.sampled_from(["thresholds", "positive", "labels", "scores", "gold", "model", "setting", "version"])
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(KEYS, JSON, max_size=4))
 def test_every_fault_is_one_line(card: dict[str, Any]) -> None:
     assert "\n" not in card_fault({"judge": "a", "version": 1, **card})

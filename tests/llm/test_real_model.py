@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import claims, cli, read_jsonl, start, write_jsonl
+from small import claims, ok, read_jsonl, start, write_jsonl
 
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
@@ -48,7 +48,7 @@ def compiled(smollm: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     """Return a store with a judge compiled with the model, and its gold."""
     folder = tmp_path_factory.mktemp("compiled")
     gold, store = write_jsonl(folder / "gold.jsonl", ROWS), folder / "store"
-    done = cli(
+    ok(
         *(
             "compile",
             "fect",
@@ -64,7 +64,6 @@ def compiled(smollm: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
         *("--model", NAME, "--api-base", smollm, "--max-tokens", 40, "--temperature", 0, "--concurrency", 2),
         *("--force", "--yes"),
     )
-    assert done.code == 0, done.err
     return store, gold
 
 
@@ -84,12 +83,11 @@ def test_nor_of_a_structured_run_with_probabilities(
 ) -> None:
     store, gold = compiled[0], write_jsonl(tmp_path / "rows.jsonl", ROWS[:6])
     output = tmp_path / "out.jsonl"
-    done = cli(
+    ok(
         *("run", "fect@1", "--store", store, "--input", gold, "--output", output, "--model", NAME, "--yes"),
         *("--api-base", smollm, "--max-tokens", 40, "--concurrency", 2, "--probabilities", "tokens"),
         *("--max-unusable", 0),
     )
-    assert done.code == 0, done.err
     shares = [unit["probabilities"] for line in read_jsonl(output) for unit in line["units"]]
     assert len(shares) == 6
     assert all(sum(one.values()) == pytest.approx(1.0, abs=1e-4) for one in shares)
@@ -139,8 +137,7 @@ def test_killed_and_resumed_each_row_stands_once(
     process.communicate()
     before = len(_lines(tmp_path))
     assert before < len(ROWS)
-    done = cli(*argv, "--resume", "--json")
-    assert done.code == 0, done.err
+    done = ok(*argv, "--resume", "--json")
     assert Counter(line["row"] for line in _lines(tmp_path)) == Counter(range(1, len(ROWS) + 1))
     assert done.json["spend"]["calls"] <= len(ROWS) - before + 2  # what was in flight
 

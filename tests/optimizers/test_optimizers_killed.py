@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from loopback import field_of
 from scripted_runs import hashed
-from small import claims, cli, start, write_jsonl
+from small import claims, cli, ok, start, write_jsonl
 
 from jurist.optimizers.registry import OPTIMIZERS
 
@@ -96,8 +96,7 @@ def test_two_kills_change_nothing(
     first, second = requests // 4, requests // 3
     killed(server, first, tmp_path, *argv(name, server))
     killed(server, second, tmp_path, *argv(name, server, "--resume"))
-    done = cli(*argv(name, server, "--resume", "--json"))
-    assert done.code == 0, done.err
+    done = ok(*argv(name, server, "--resume", "--json"))
     assert server.count <= CALLS.get(name, 260)
     if (
         whole.json["optimizer"]["ending"] == "budget"
@@ -141,8 +140,7 @@ def test_the_same_seed_gives_the_same_bytes(name: str, serve: Callable[..., Any]
     bodies: list[Counter[str]] = []
     for store in ("one", "two"):
         server = serve(answers)
-        done = cli(*argv(name, server, "--store", store))
-        assert done.code == 0, done.err
+        ok(*argv(name, server, "--store", store))
         bodies.append(server.by_body)
     assert bodies[0] == bodies[1]
     one, two = (Path(store, "fect", "1", "program.json").read_bytes() for store in ("one", "two"))

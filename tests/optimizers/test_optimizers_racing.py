@@ -26,7 +26,7 @@ def labelled(labels: list[str]) -> list[Case]:
     return [Case(inputs={"x": str(n)}, gold=(label,)) for n, label in enumerate(labels)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(["bad", "good", "ugly"]), max_size=60), st.integers(0, 99))
 def test_every_prefix_of_an_order_is_stratified(labels: list[str], seed: int) -> None:
     cases = labelled(labels)
@@ -40,7 +40,7 @@ def test_every_prefix_of_an_order_is_stratified(labels: list[str], seed: int) ->
     assert order == stratified(cases, ANSWER, random.Random(seed))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 40), st.integers(0, 40))
 def test_two_orders_are_interleaved_in_proportion(first: int, second: int) -> None:
     cases = labelled([str(number) for number in range(first + second)])

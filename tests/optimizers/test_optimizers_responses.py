@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fakes import context_with
-from small import cli
+from small import cli, ok
 
 from jurist.cases import Case
 from jurist.engines.meter import Budget
@@ -75,13 +75,12 @@ def test_contrastive_examples_are_whole_responses_tagged_as_the_task_is(name: st
 @pytest.mark.parametrize("name", WHOLE)
 def test_contrastive_compiles_whole_responses_to_the_end(tmp_path: Any, name: str) -> None:
     settings = [part for pair in ("sample=24", "most=1", "draws=1") for part in ("--set", pair)]
-    done = cli(
+    done = ok(
         *("compile", name, "--gold", "cognibench-mini", "--optimizer", "contrastive", *settings),
         *("--store", tmp_path, "--force", "--json"),
     )
-    assert done.code == 0, done.err
     assert done.json["decision"]["verdict"] in ("better", "not shown to be better", "not better", "worse")
-    assert cli("artifacts", "verify", "--store", tmp_path).code == 0
+    ok("artifacts", "verify", "--store", tmp_path)
 
 
 @pytest.mark.parametrize("name", SEVERAL)

@@ -59,7 +59,7 @@ def test_a_new_prompt_is_as_good_as_its_parent_until_shown_otherwise() -> None:
     assert nothing["new"][0] == pytest.approx(nothing["good"][0])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0.0, 30.0))
 def test_standings_do_not_depend_on_the_order_of_outcomes(seed: int, prompts: int, shrink: float) -> None:
     random_ = random.Random(seed)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from small import cli
+from small import cli, ok
 
 import jurist
 from jurist.engines.channel import CallContext
@@ -55,7 +55,7 @@ def test_it_is_fitted_proven_kept_and_used(stricter: tuple[Path, float], tmp_pat
     assert (told["units"], told["auc"], told["average_precision"]) == (about["test"], 1.0, 1.0)
     assert "reliability" in jurist_report(store, tmp_path)
     output = tmp_path / "out.jsonl"
-    assert cli("run", "fect@1", "--store", store, "--input", gold, "--output", output).code == 0
+    ok("run", "fect@1", "--store", store, "--input", gold, "--output", output)
     for line in map(json.loads, output.read_text().splitlines()):
         (unit,) = line["units"]
         assert unit["positive"] is (unit["probabilities"]["non_factual"] >= kept["threshold"])
@@ -77,7 +77,7 @@ def test_nothing_is_left_to_fit_where_the_user_has_set_it(
 
 def jurist_report(store: Path, folder: Path) -> str:
     page = folder / "report.html"
-    assert cli("report", "fect@1", "--store", store, "--output", page).code == 0
+    ok("report", "fect@1", "--store", store, "--output", page)
     return page.read_text()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from own_kinds import KINDS, SOURCE, rows
-from small import FAST, cli, read_jsonl, write_jsonl
+from small import FAST, cli, ok, read_jsonl, write_jsonl
 
 import jurist
 
@@ -27,13 +27,12 @@ def test_every_command(kind: str) -> None:
     about, judge, gold = KINDS[kind], f"own.py:{kind}", f"{kind}.jsonl"
     checked = cli("gold", "check", judge, gold, "--json")
     assert (checked.code, checked.json["units"], checked.json["unlabelled"]) == (0, 54, 0)
-    assert cli("gold", "import", judge, gold, "--output", "again.jsonl").code == 0
+    ok("gold", "import", judge, gold, "--output", "again.jsonl")
     assert cli("gold", "check", judge, "again.jsonl", "--json").json["sha256"] == checked.json["sha256"]
-    assert cli("gold", "split", judge, gold, "--output", "parts").code == 0
+    ok("gold", "split", judge, gold, "--output", "parts")
     assert sum(len(read_jsonl(Path(f"parts/{part}.jsonl"))) for part in ("train", "dev", "test")) == 54
 
-    done = cli("compile", judge, "--gold", gold, *FAST, "--json", "--force")
-    assert done.code == 0, done.err
+    done = ok("compile", judge, "--gold", gold, *FAST, "--json", "--force")
     card = done.json
     assert (card["answer"], card["output_field"]) == (about["answer"], about["field"])
     assert card["decision"]["metric"] in card["scores"]["compiled"]
@@ -43,27 +42,23 @@ def test_every_command(kind: str) -> None:
     matrix = jurist.Store("compiled").load(f"{kind}@1").matrix()
     assert all(json.loads(json.dumps(row["labels"])) == row["labels"] for row in matrix)
 
-    ran = cli("run", kind, "--input", gold, "--output", "out.jsonl", "--samples", "3", "--json")
-    assert ran.code == 0, ran.err
+    ok("run", kind, "--input", gold, "--output", "out.jsonl", "--samples", "3", "--json")
     lines = read_jsonl(Path("out.jsonl"))
     assert {line["status"] for line in lines} == {"verdict"}
     name = "label" if kind == "better" else "value"
     assert all(line[name] == line["units"][0][name] for line in lines)
     assert all(0 <= line["units"][0]["agreement"] <= 1 for line in lines)
 
-    evaluated = cli("evaluate", kind, "--gold", gold, "--worst", "1")
-    assert evaluated.code == 0, evaluated.err
+    evaluated = ok("evaluate", kind, "--gold", gold, "--worst", "1")
     assert card["decision"]["metric"] in evaluated.out
-    compared = cli("compare", kind, f"{kind}:basic", "--gold", gold)
-    assert compared.code == 0, compared.err
-    assert cli("compare", f"{kind}:basic", "--repeats", "2", "--gold", gold, "--json").code == 0
-    assert cli("compare", kind, f"{kind}:basic", "--repeats", "2", "--gold", gold).code == 0
+    ok("compare", kind, f"{kind}:basic", "--gold", gold)
+    ok("compare", f"{kind}:basic", "--repeats", "2", "--gold", gold, "--json")
+    ok("compare", kind, f"{kind}:basic", "--repeats", "2", "--gold", gold)
     for target in ("messages", "markdown"):
-        exported = cli("export", kind, "--to", target)
-        assert exported.code == 0, exported.err
+        exported = ok("export", kind, "--to", target)
         assert about["field"] in exported.out
     assert f"{kind}@1" in cli("artifacts", "show", kind).out
-    assert cli("artifacts", "show", kind, "--history").code == 0
+    ok("artifacts", "show", kind, "--history")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -122,10 +117,7 @@ def test_a_threshold_is_refused_where_it_decides_nothing() -> None:
 def test_sheets_of_several_labels_come_back_as_gold() -> None:
     bare = [{"message": row["message"], "group": row["group"]} for row in rows("topics")]
     write_jsonl(Path("bare.jsonl"), bare)
-    done = cli(
-        "gold", "sheet", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.csv"
-    )
-    assert done.code == 0, done.err
+    ok("gold", "sheet", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.csv")
     with Path("s.csv").open(encoding="utf-8-sig", newline="") as stream:
         lines = list(csv.DictReader(stream))
     said = {row["message"]: row["topics"] for row in rows("topics")}
@@ -135,10 +127,7 @@ def test_sheets_of_several_labels_come_back_as_gold() -> None:
         writer = csv.DictWriter(stream, list(lines[0]))
         writer.writeheader()
         writer.writerows(lines)
-    done = cli(
-        *("gold", "import", "own.py:topics", "filled.csv", "--merge", "unanimous", "--output", "new.jsonl")
-    )
-    assert done.code == 0, done.err
+    ok(*("gold", "import", "own.py:topics", "filled.csv", "--merge", "unanimous", "--output", "new.jsonl"))
     assert {row["message"]: sorted(row["topics"]) for row in read_jsonl(Path("new.jsonl"))} == said
     refused = cli(
         "gold", "sheet", "own.py:topics", "--gold", "bare.jsonl", "--rater", "ann", "--output", "s.json"

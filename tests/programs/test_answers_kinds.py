@@ -178,7 +178,7 @@ WHOLE: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_drawing_ends_only_when_nothing_can_change(kind: str, data: st.DataObject) -> None:
     samples = data.draw(st.integers(1, 5))
@@ -255,7 +255,6 @@ def test_a_part_of_one_value_only_is_refused(kind: str) -> None:
     assert lack.said.endswith(f"are {answer.text(first)}")
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=30))
 def test_scores_are_drawn_from_both_halves(scores: list[int]) -> None:
     found = cases(*scores)

@@ -69,7 +69,7 @@ def test_no_sample_is_paid_that_cannot_change_anything(
 labels = st.sampled_from([*COGNI.answer.labels, None])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.lists(labels, min_size=2, max_size=2), min_size=1, max_size=6), st.data())
 def test_the_asker_decides_early_what_it_decides_at_the_end(
     draws: list[list[str | None]], data: st.DataObject

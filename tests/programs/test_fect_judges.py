@@ -12,7 +12,7 @@ from dspy.lm15 import Request
 from fakes import Scripted, context_with, lm_of, reply, system_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import FAST, claims, cli, read_jsonl, write_jsonl
+from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.cases import Case
 from jurist.engines.models import adapter as adapter_named
@@ -219,7 +219,7 @@ def test_judged_text_forges_nothing(name: str, adapter: str, text: str) -> None:
         assert not any(f"[[ ## {field}" in value or f"<{field}>" in value for value in values.values())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=60), st.text(max_size=60), st.booleans())
 def test_whatever_a_unit_says_comes_back_on_one_line(text: str, why: str, verified: bool) -> None:
     given_unit = {"text": text, "kind": "relation", "reasoning": why, "verified": verified}
@@ -268,15 +268,13 @@ def test_exports(name: str, tmp_path: Path) -> None:
 def test_each_compiles_and_runs(name: str, optimizer: str) -> None:
     gold = write_jsonl(Path("gold.jsonl"), claims())
     opro = ("--set", "steps=1", "--set", "candidates=2") if "opro" in optimizer else ()
-    done = cli(
+    done = ok(
         "compile", name, "--gold", gold, *FAST[2:], *opro, "--optimizer", optimizer, "--force", "--json"
     )
-    assert done.code == 0, done.err
     assert done.json["variant"] == VARIANTS[name][0]
     assert done.json["inconsistent"] == {"basic": 0, "compiled": 0}
     assert done.json["counts"]["compiled"]["coverage"] == 1.0
-    ran = cli("run", name, "--input", gold, "--output", "out.jsonl", "--json")
-    assert ran.code == 0, ran.err
+    ran = ok("run", name, "--input", gold, "--output", "out.jsonl", "--json")
     assert ran.json["inconsistent"] == 0
     lines = read_jsonl(Path("out.jsonl"))
     assert all(line["status"] == "verdict" for line in lines)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from loopback import Loopback, field_of
 from small import cli
@@ -119,7 +119,6 @@ def test_what_an_echo_leaves_out_has_no_label() -> None:
     assert read(tagged("I say: <invented>the earth is flat</invented>. " + joined(TEXT))) == (None,) * 5
 
 
-@settings(deadline=None)
 @given(sentences, st.data())
 def test_a_span_names_what_it_overlaps(text: list[str], data: st.DataObject) -> None:
     whole = joined(text)
@@ -138,7 +137,6 @@ def test_a_span_names_what_it_overlaps(text: list[str], data: st.DataObject) -> 
     assert (None in said) == (not all(touched) and len(named) < len(text))
 
 
-@settings(deadline=None)
 @given(sentences, st.data())
 def test_a_whole_sentence_is_named_and_no_other(text: list[str], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(text) - 1))

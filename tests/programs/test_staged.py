@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fakes import Scripted, context_with, lm_of, reply, system_of, user_of
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import field_of
 
@@ -77,7 +77,7 @@ def test_a_sentence_without_one_usable_label_is_abstained() -> None:
     assert shown[0] == "3. It must be loved.\n4. 2. It had owners."
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from((*LABELS, None)), min_size=1, max_size=9).filter(any))
 def test_answering_as_the_demonstrations_do_gives_gold_back(gold: list[str | None]) -> None:
     case = STAGED.case({"reference": "r", "sentences": [f"S{n}." for n in range(len(gold))], "labels": gold})

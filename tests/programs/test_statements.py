@@ -11,7 +11,7 @@ import pytest
 from fakes import Scripted, context_with, lm_of, reply, user_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import cli
+from small import ok
 
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold, describe, import_gold
@@ -179,8 +179,7 @@ def test_run_takes_responses_and_counts_those_that_hold_nothing(tmp_path: Path) 
     path.write_text("".join(json.dumps(row) + "\n" for row in (unlabelled, nothing)))
     cases, beside = read_rows(path, find("tier"))
     assert (len(cases), beside) == (5, 1)
-    done = cli("run", "factual:basic", "--input", path, "--output", out, "--store", tmp_path / "s", "--json")
-    assert done.code == 0, done.err
+    done = ok("run", "factual:basic", "--input", path, "--output", out, "--store", tmp_path / "s", "--json")
     assert done.json["beside"] == 1
     assert "rows of the input that hold nothing for this judge: 1" in done.people
     lines = [json.loads(line) for line in out.read_text().splitlines()]

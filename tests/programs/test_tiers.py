@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fakes import Scripted, context_with, lm_of, reply, system_of
-from small import FAST, cli
+from small import FAST, cli, ok
 
 from jurist.errors import UsageError
 from jurist.gold.goldset import Gold
@@ -181,10 +181,9 @@ def test_a_judge_without_tiers_has_no_strictness(tmp_path: Path) -> None:
 
 def test_a_judge_is_compiled_for_a_strictness_and_runs_with_it(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    done = cli(
+    done = ok(
         "compile", "cognibench", "--strictness", "irrefutable", *FAST, "--store", store, "--force", "--json"
     )
-    assert done.code == 0, done.err
     assert done.json["strictness"] == "irrefutable"
     assert "reliable" in done.json["positive"]
     loaded = load_judge("cognibench", store=Store(store))
@@ -193,8 +192,7 @@ def test_a_judge_is_compiled_for_a_strictness_and_runs_with_it(tmp_path: Path) -
     rows.write_text(json.dumps({"reference": EVIDENCE, "sentences": ["It closed in 1911."]}) + "\n")
 
     def ran(out: Path, *more: str) -> tuple[str, str]:
-        done = cli("run", "cognibench", "--input", rows, "--output", out, "--store", store, *more)
-        assert done.code == 0, done.err
+        done = ok("run", "cognibench", "--input", rows, "--output", out, "--store", store, *more)
         return json.loads(out.read_text())["strictness"], done.err
 
     assert ran(tmp_path / "a.jsonl")[0] == "irrefutable"
@@ -204,11 +202,10 @@ def test_a_judge_is_compiled_for_a_strictness_and_runs_with_it(tmp_path: Path) -
     refused = cli("compare", "cognibench", "cognibench:basic", "--gold", "cognibench-mini", "--store", store)
     assert refused.code == 2
     assert "give --strictness" in refused.err
-    chosen = cli(
+    ok(
         *("compare", "cognibench", "cognibench:basic", "--gold", "cognibench-mini", "--store", store),
         *("--strictness", "rational", "--json"),
     )
-    assert chosen.code == 0, chosen.err
 
 
 def test_a_fitted_threshold_belongs_to_its_strictness(tmp_path: Path) -> None:

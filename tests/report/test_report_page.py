@@ -15,7 +15,7 @@ import pytest
 from hostile import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
-from small import FAST, claims, cli, read_jsonl, write_jsonl
+from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.report.document import Cases, Changes, Document, Facts, Lines, Section, Word
 from jurist.report.judged import KINDS
@@ -73,7 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         row["conversation"] = f"{row['conversation']}\n{text[:5000]}"
     write_jsonl(place / "gold.jsonl", rows)
     argv = ("--gold", place / "gold.jsonl", "--store", place / "compiled", "--split", "30/20/50", *FAST)
-    assert cli("compile", "fect", *argv, "--force").code == 0
+    ok("compile", "fect", *argv, "--force")
     return place
 
 
@@ -143,9 +143,8 @@ def test_every_kind_of_answer_has_a_report(tmp_path: Path, name: str, samples: i
     judge, gold = name.replace("_", "-"), ("--gold", name.replace("_", "-"), "--split", "40/20/40")
     store = ("--store", tmp_path / "compiled")
     argv = (f"{DOCS / name}.py:judge", *gold, *store, "--samples", samples, "--force", *FAST)
-    assert cli("compile", *argv).code == 0
-    done = cli("report", judge, *store, "-o", tmp_path / "page.html")
-    assert done.code == 0, done.err
+    ok("compile", *argv)
+    ok("report", judge, *store, "-o", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     card = json.loads((tmp_path / f"compiled/{judge}/1/card.json").read_text())
     became = Counter(unit["became"] for case in unpacked(text)["cases"] for unit in case["units"])

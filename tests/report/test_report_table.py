@@ -35,7 +35,7 @@ def words(found: Table) -> list[str]:
     return sorted(word for text in texts for word in text.split())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables(), st.one_of(st.none(), st.integers(40, 200)))
 def test_every_word_of_every_cell_is_whole_in_the_text(found: Table, width: int | None) -> None:
     # records name their columns once a row, so a word may stand there more often, never less
@@ -45,7 +45,7 @@ def test_every_word_of_every_cell_is_whole_in_the_text(found: Table, width: int 
         assert word in shown, (word, as_text(found, width))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables(), st.integers(40, 200))
 def test_a_line_is_wider_than_the_terminal_only_where_one_word_is(found: Table, width: int) -> None:
     interval = max((cell_len(part) for row in found.rows for cell in row for part in parts(cell)), default=0)
@@ -59,7 +59,7 @@ def parts(cell: str) -> list[str]:
     return re.findall(r"\[[^\[\]\s]+, [^\[\]\s]+\]\S*|\S+", cell)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables(), st.integers(200, 2000))
 def test_what_fits_is_not_folded(found: Table, width: int) -> None:
     wide = as_text(found, None)
@@ -67,7 +67,7 @@ def test_what_fits_is_not_folded(found: Table, width: int) -> None:
         assert as_text(found, width) == wide
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables())
 def test_markdown_has_every_cell_and_no_markup_of_its_own(found: Table) -> None:
     lines = [line for line in as_markdown(found).splitlines() if line.startswith("| ")]
@@ -96,7 +96,7 @@ class _Cells(HTMLParser):
             self.rows[-1][-1] += data
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables())
 def test_html_has_every_cell(found: Table) -> None:
     read = _Cells()
@@ -104,7 +104,7 @@ def test_html_has_every_cell(found: Table) -> None:
     assert read.rows == [[column.name for column in found.columns], *(list(row) for row in found.rows)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(WORDS).map(" ".join), st.integers(1, 120))
 def test_folding_keeps_the_words_in_their_order(text: str, width: int) -> None:
     lines = folded(text, width)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import claims, cli, write_jsonl
+from small import claims, cli, ok, write_jsonl
 
 from jurist.errors import JuristError
 from jurist.report.saved import saved_report
@@ -29,8 +29,7 @@ def gold(tmp_path: Path) -> Path:
 
 def page(path: str) -> tuple[str, Any]:
     """Return a report's text, and the cases in it."""
-    done = cli("report", path, "-o", "page.html")
-    assert done.code == 0, done.err
+    ok("report", path, "-o", "page.html")
     text = html.unescape(Path("page.html").read_text(encoding="utf-8"))
     packed = re.findall(r'<script type="text/plain">([^<]+)</script>', text)
     return text, json.loads(gzip.decompress(base64.b64decode(packed[0]))) if packed else None
@@ -57,7 +56,7 @@ def test_a_comparison(gold: Path) -> None:
 
 
 def test_a_run(gold: Path) -> None:
-    assert cli("run", "fect:basic", "--input", gold, "--output", "r.jsonl").code == 0
+    ok("run", "fect:basic", "--input", gold, "--output", "r.jsonl")
     text, cases = page("r.jsonl")
     assert "42 of 42 rows have a verdict" in text
     rows = [json.loads(line) for line in Path("r.jsonl").read_text(encoding="utf-8").splitlines()]

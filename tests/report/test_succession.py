@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from small import FAST, Done, claims, cli, read_jsonl, write_jsonl
+from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
@@ -16,8 +16,7 @@ FECT = find("fect")
 
 def compiled(folder: Path, gold: str, *more: str) -> Done:
     argv = ("--gold", folder / gold, "--store", folder / "compiled", "--split", "30/20/50", *FAST, *more)
-    done = cli("compile", "fect", *argv, "--json")
-    assert done.code == 0, done.err
+    done = ok("compile", "fect", *argv, "--json")
     return done
 
 
@@ -45,8 +44,7 @@ def test_the_cases_that_neither_has_seen(tmp_path: Path) -> None:
     assert found["test"]["alpha"] == new.card["decision"]["tested"] < 0.05 / 2
     assert "fect@2 against fect@1" in second.people
     assert f"on {len(shared)} cases that neither has seen" in second.people
-    done = cli("report", "fect@2", "--store", store.root, "-o", tmp_path / "page.html")
-    assert done.code == 0
+    ok("report", "fect@2", "--store", store.root, "-o", tmp_path / "page.html")
     assert "fect@2 against fect@1" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ UNITS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(units=UNITS, told=st.booleans())
 def test_they_are_those_of_scikit_learn(units: list[tuple[bool, float | None]], told: bool) -> None:
     """Of the probabilities that are kept, else of the shares of votes."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from loopback import truth_of
 from proven import proven_fect
-from small import claims, cli, read_jsonl, write_jsonl
+from small import claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.engines.offline import OfflineEngine
 
@@ -40,8 +40,7 @@ def at(server: Any) -> tuple[str, ...]:
 def test_a_model_that_answers_as_ever_has_not_drifted(serve: Callable[..., Any], fake_key: str) -> None:
     proven_fect(Path("gold.jsonl"), said, model="openai/x")
     server = serve()
-    done = cli(*RUN, *at(server), "--json")
-    assert done.code == 0, done.err
+    done = ok(*RUN, *at(server), "--json")
     assert "65 calls" in done.err  # foreseen: 60 rows of the proof and 5 to judge
     assert "5 rows and a canary of 60" in done.err
     assert (
@@ -58,8 +57,7 @@ def test_a_model_that_drifted_is_told_early_and_the_rows_are_judged(
 ) -> None:
     proven_fect(Path("gold.jsonl"), said, model="openai/x")
     server = serve(always("False"))
-    done = cli(*RUN, *at(server), "--json")
-    assert done.code == 0, done.err
+    done = ok(*RUN, *at(server), "--json")
     assert "canary: the model has drifted: " in done.err
     found = done.json["canary"]
     assert found["shown"]
@@ -80,16 +78,13 @@ def test_drift_ends_a_run_that_is_told_to_and_nothing_is_paid_twice(
     assert "--resume --on-drift warn" in done.lines[-1]
     asked = server.count
     assert not Path("o.jsonl").exists()
-    assert cli(*RUN, *at(server), "--resume").code == 0
+    ok(*RUN, *at(server), "--resume")
     assert server.count == asked + 5
     assert [path.name for path in Path().glob(".*")] == []
 
 
 def test_an_engine_that_was_changed_has_drifted(monkeypatch: pytest.MonkeyPatch) -> None:
-    gold = cli(
-        "run", "fect:basic", "--input", "gold.jsonl", "--output", "then.jsonl", "--keep", "claim", "--json"
-    )
-    assert gold.code == 0
+    ok("run", "fect:basic", "--input", "gold.jsonl", "--output", "then.jsonl", "--keep", "claim", "--json")
     then = {ROWS[line["row"] - 1]["claim"]: line["label"] for line in read_jsonl(Path("then.jsonl"))}
     proven_fect(Path("gold.jsonl"), lambda row: then[row["claim"]])
     assert cli(*RUN, "--json").json["canary"]["other"] == 0
@@ -117,7 +112,7 @@ def test_a_limit_holds_over_the_canary_too(serve: Callable[..., Any], fake_key: 
     assert done.code == 1
     assert server.count == 10
     assert "--resume" in done.lines[-1]
-    assert cli(*RUN, *at(server), "--resume", "--max-calls", "65").code == 0
+    ok(*RUN, *at(server), "--resume", "--max-calls", "65")
     assert server.count == 65
 
 

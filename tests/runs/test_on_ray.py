@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from loopback import truth_of
-from small import cli, read_jsonl, start, write_jsonl
+from small import cli, ok, read_jsonl, start, write_jsonl
 
 pytestmark = pytest.mark.ray
 TALK = "Agent: Hello. Customer: I want my money back for the lamp. Agent: It is on its way."
@@ -63,7 +63,7 @@ def test_the_output_and_the_counts_are_those_of_a_run_without_ray(ray: Any, outp
 def test_a_run_that_has_ended_goes_on_with_new_rows_alone(ray: Any, serve: Callable[..., Any]) -> None:
     server, rows = serve(), new_rows(24)
     write_jsonl(Path("rows.jsonl"), rows[4:])
-    assert cli(*on(server)).code == 0
+    ok(*on(server))
     write_jsonl(Path("rows.jsonl"), rows)
     done = cli(*on(server, "--resume"))
     assert (done.code, server.count, right(rows)) == (0, 24, True), done.err

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from judges import changed
 from loopback import field_of, truth_of
-from small import claims, cli, read_jsonl, start, write_jsonl
+from small import claims, cli, ok, read_jsonl, start, write_jsonl
 
 from jurist.console.common import Bar
 from jurist.keeping.artifacts import Store
@@ -37,8 +37,7 @@ def new_rows(count: int) -> list[dict[str, Any]]:
 
 def test_a_line_has_everything() -> None:
     artifact = Store("compiled").save(FECT, changed(FECT), {}, [], make_latest=True)
-    done = cli("run", "fect", "--input", "rows.jsonl", "--output", "new/out.jsonl", "--json")
-    assert done.code == 0, done.err
+    done = ok("run", "fect", "--input", "rows.jsonl", "--output", "new/out.jsonl", "--json")
     lines = read_jsonl(Path("new/out.jsonl"))
     assert len(lines) == len({line["id"] for line in lines}) == 12
     for line in lines:
@@ -69,7 +68,7 @@ def test_sentences_are_units_with_type_and_tier() -> None:
     row = {"reference": TALK, "history": [], "question": "What was wanted?"}
     sentences = ["The customer wants the money back.", "It may rain.", "Lamps are from Mars."]
     write_jsonl(Path("one.jsonl"), [{**row, "sentences": sentences}])
-    assert cli("run", "cognibench:basic", "--input", "one.jsonl", "--output", "o.jsonl").code == 0
+    ok("run", "cognibench:basic", "--input", "one.jsonl", "--output", "o.jsonl")
     (line,) = read_jsonl(Path("o.jsonl"))
     assert [unit["text"] for unit in line["units"]] == sentences
     assert all({"label", "votes", "positive", "type", "tier"} <= set(unit) for unit in line["units"])
@@ -157,8 +156,7 @@ def test_what_a_reply_leaves_out_is_asked_again_and_counted(serve: Callable[...,
 def test_standard_input_to_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
     data = io.TextIOWrapper(io.BytesIO(Path("rows.jsonl").read_bytes()))
     monkeypatch.setattr("sys.stdin", data)
-    done = cli("run", "fect:basic", "--input", "-", "--output", "-")
-    assert done.code == 0
+    done = ok("run", "fect:basic", "--input", "-", "--output", "-")
     assert [json.loads(line)["status"] for line in done.out.splitlines()] == ["verdict"] * 12
     assert "12 verdicts" in done.err
 
@@ -170,7 +168,7 @@ def test_csv_gives_the_same_ids_as_jsonl() -> None:
         writer.writeheader()
         writer.writerows(rows)
     for name in ("rows.csv", "rows.jsonl"):
-        assert cli("run", "fect:basic", "--input", name, "--output", f"{name}.out").code == 0
+        ok("run", "fect:basic", "--input", name, "--output", f"{name}.out")
     one, two = (
         {line["id"]: line["label"] for line in read_jsonl(Path(f"rows.{kind}.out"))}
         for kind in ("csv", "jsonl")
@@ -184,7 +182,7 @@ def test_equal_rows_each_have_their_line_and_resume_counts_them(monkeypatch: pyt
     monkeypatch.setattr(Bar, "step", lambda bar: bars.append(bars.pop() - 1))
     write_jsonl(Path("twice.jsonl"), [rows[0], rows[1], rows[0], rows[0], rows[2]])
     argv = ("run", "fect:basic", "--input", "twice.jsonl", "--output", "o.jsonl")
-    assert cli(*argv).code == 0
+    ok(*argv)
     lines = read_jsonl(Path("o.jsonl"))
     assert sorted(Counter(line["id"] for line in lines).values()) == [1, 1, 3]
     assert [line["source"] for line in lines] == [f"twice.jsonl:{n}" for n in range(1, 6)]
@@ -204,7 +202,7 @@ def test_equal_rows_each_have_their_line_and_resume_counts_them(monkeypatch: pyt
 def test_resume_knows_rows_by_their_content_and_not_by_their_place() -> None:
     rows = new_rows(6)
     write_jsonl(Path("a.jsonl"), rows[:3])
-    assert cli("run", "fect:basic", "--input", "a.jsonl", "--output", "o.jsonl").code == 0
+    ok("run", "fect:basic", "--input", "a.jsonl", "--output", "o.jsonl")
     write_jsonl(Path("b.jsonl"), rows[::-1])
     again = cli("run", "fect:basic", "--input", "b.jsonl", "--output", "o.jsonl", "--resume", "--json")
     assert (again.json["rows"], again.json["resumed"], again.json["verdict"]) == (6, 3, 3)
@@ -214,7 +212,7 @@ def test_resume_knows_rows_by_their_content_and_not_by_their_place() -> None:
 
 
 def test_a_torn_line_is_asked_again() -> None:
-    assert cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl").code == 0
+    ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl")
     whole = Path("o.jsonl").read_bytes()
     Path("o.jsonl").write_bytes(whole[:-30])
     again = cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl", "--resume", "--json")
@@ -224,7 +222,7 @@ def test_a_torn_line_is_asked_again() -> None:
 
 def test_an_existing_output_is_never_overwritten() -> None:
     argv = ("run", "fect:basic", "--input", "rows.jsonl", "--output", "o.jsonl")
-    assert cli(*argv).code == 0
+    ok(*argv)
     before = Path("o.jsonl").read_bytes()
     assert cli(*argv).code == 2
     other = cli("run", "fect:basic", "--model", "openai/x", *argv[2:], "--resume")
@@ -268,14 +266,13 @@ def test_hostile_rows_change_neither_the_exit_code_nor_the_units(adapter: str) -
     )
     for judge, units in (("fect", [1] * 2 * len(texts)), ("cognibench", [3] * len(texts) + [2] * len(texts))):
         argv = ("run", judge, "--input", f"{judge}.jsonl", "--output", f"{judge}.out")
-        done = cli(*argv)
-        assert done.code == 0, done.err
+        ok(*argv)
         lines = sorted(read_jsonl(Path(f"{judge}.out")), key=lambda line: int(line["source"].split(":")[1]))
         assert [len(line["units"]) for line in lines] == units
         # A sentence of nothing but a space may be abstained on.
         assert Counter(line["status"] for line in lines)["verdict"] >= len(lines) - 1
         assert "failed" not in {line["status"] for line in lines}
-        assert cli(*argv, "--resume").code == 0
+        ok(*argv, "--resume")
 
 
 class TestEndpoint:
@@ -314,7 +311,7 @@ class TestEndpoint:
     def test_failed_rows_are_asked_again_and_others_are_not(self, serve: Callable[..., Any]) -> None:
         write_and(20)
         broken = serve(faults=lambda index, body: "500" if "number 7 " in str(body) else None)
-        assert cli(*self.argv(broken, "--max-unusable", 1)).code == 0
+        ok(*self.argv(broken, "--max-unusable", 1))
         server = serve()
         done = cli(*self.argv(server, "--resume", "--json"))
         assert (done.code, done.json["resumed"], done.json["verdict"], server.count) == (0, 19, 1, 1)
@@ -378,8 +375,7 @@ class TestEndpoint:
         assert process.returncode == (130 if end is signal.SIGINT else -signal.SIGKILL)
         assert "Traceback" not in err
         assert ("stopped by Ctrl-C" in err) == (end is signal.SIGINT)
-        done = cli(*self.argv(server, "--resume", "--json"))
-        assert done.code == 0, done.err
+        done = ok(*self.argv(server, "--resume", "--json"))
         lines = read_jsonl(Path("o.jsonl"))
         assert len(lines) == len({line["id"] for line in lines}) == 60
         assert done.json["resumed"] > 0

@@ -12,7 +12,7 @@ import pytest
 from fakes import Scripted, context_with, lm_of, reply
 from hypothesis import given
 from hypothesis import strategies as st
-from small import FAST, Done, claims, cli, read_jsonl, write_jsonl
+from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.cases import Case
 from jurist.engines.meter import Budget
@@ -89,7 +89,7 @@ def test_a_limit_on_cost_needs_a_price(serve: Callable[..., Any]) -> None:
     )
     assert server.count == 0
     assert not Path("o.jsonl").exists()
-    assert cli("run", "fect:basic", "--input", "rows.jsonl", "--output", "p.jsonl", "--max-cost", 1).code == 0
+    ok("run", "fect:basic", "--input", "rows.jsonl", "--output", "p.jsonl", "--max-cost", 1)
 
 
 @pytest.mark.parametrize("limit", ["--max-calls", "--max-cost"])
@@ -189,8 +189,7 @@ class TestChoosing:
         gold = write_jsonl(Path("gold.jsonl"), claims())
         server = serve()
         named = ("--model", "openai/x", "--api-base", server.url, "--yes")
-        done = cli("compile", "fect", "--gold", gold, *FAST, *named, "--store", "s")
-        assert done.code == 0, done.err
+        ok("compile", "fect", "--gold", gold, *FAST, *named, "--store", "s")
         return Store(Path("s"), shipped=Path("none")).load("fect@1")
 
     def choose(self, artifact: Artifact, server: Any, *more: object) -> Done:

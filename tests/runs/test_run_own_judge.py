@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from small import FAST, OWN, cli, read_jsonl, replies, write_jsonl
+from small import FAST, OWN, cli, ok, read_jsonl, replies, write_jsonl
 
 
 @pytest.fixture(autouse=True)
@@ -19,8 +19,7 @@ def _folder() -> None:
 
 
 def _compiled(judge: str, *more: str) -> dict[str, object]:
-    done = cli("compile", judge, "--gold", "gold.jsonl", *FAST, "--json", *more)
-    assert done.code == 0, done.err
+    done = ok("compile", judge, "--gold", "gold.jsonl", *FAST, "--json", *more)
     found: dict[str, object] = done.json
     return found
 
@@ -36,22 +35,20 @@ def test_by_file_and_then_by_name() -> None:
     for number, reference in enumerate(
         ["own.py", "own.py:judge", "may-go", "own.py@1", "may-go@latest", "may-go:basic"]
     ):
-        done = cli("run", reference, "--input", "new.jsonl", "--output", f"o{number}.jsonl")
-        assert done.code == 0, done.err
+        ok("run", reference, "--input", "new.jsonl", "--output", f"o{number}.jsonl")
         lines = read_jsonl(Path(f"o{number}.jsonl"))
         assert len(lines) == 6
         assert {line["label"] for line in lines} <= {"send", "hold"}
         assert {line["judge"] for line in lines} == {"may-go:basic" if "basic" in reference else "may-go@1"}
     for pair in (("own.py", "own.py:basic"), ("may-go", "may-go:basic"), ("may-go@1", "own.py:judge:basic")):
-        compared = cli("compare", *pair, "--gold", "gold.jsonl", "--json")
-        assert compared.code == 0, compared.err
+        compared = ok("compare", *pair, "--gold", "gold.jsonl", "--json")
         assert compared.json["metric"] == "share_right"
     for reference in ("own.py", "may-go", "own.py:basic", "may-go:basic"):
         for target in ("messages", "markdown"):
             assert "Say whether a reply" in cli("export", reference, "--to", target).out
     shown = cli("artifacts", "show", "may-go")
     assert (shown.code, "may-go@1" in shown.out) == (0, True)
-    assert cli("artifacts", "verify", "may-go").code == 0
+    ok("artifacts", "verify", "may-go")
     assert cli("gold", "check", "may-go", "gold.jsonl", "--json").json["judge"] == "may-go"
 
 
@@ -61,9 +58,8 @@ def test_compiled_again_by_its_name_it_still_knows_its_file() -> None:
     third = _compiled("may-go")
     assert (third["version"], third["parent"], third["judge_ref"]) == (3, 2, "own.py:judge")
     for version in (1, 2, 3):
-        assert cli("artifacts", "show", f"may-go@{version}").code == 0
-        done = cli("run", f"may-go@{version}", "--input", "new.jsonl", "--output", f"{version}.jsonl")
-        assert done.code == 0, done.err
+        ok("artifacts", "show", f"may-go@{version}")
+        ok("run", f"may-go@{version}", "--input", "new.jsonl", "--output", f"{version}.jsonl")
 
 
 def test_another_judge_of_the_same_file() -> None:
@@ -71,7 +67,7 @@ def test_another_judge_of_the_same_file() -> None:
     decision = card["decision"]
     assert isinstance(decision, dict)
     assert (card["judge"], decision["metric"]) == ("other-go", "accuracy")
-    assert cli("run", "other-go", "--input", "new.jsonl", "--output", "o.jsonl").code == 0
+    ok("run", "other-go", "--input", "new.jsonl", "--output", "o.jsonl")
 
 
 def test_an_artifact_does_not_fit_a_judge_that_was_changed() -> None:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import truth_of
-from small import cli, read_jsonl, start, write_jsonl
+from small import cli, ok, read_jsonl, start, write_jsonl
 
 from jurist.gold.rowfiles import parse
 from jurist.runs.changes import Changes
@@ -76,8 +76,7 @@ def test_every_source_and_every_output_say_the_same(out: str) -> None:
     found = {}
     for source in ("rows.jsonl", "rows.csv", "rows.parquet", "folder"):
         place = Path(f"of-{source}") / out
-        done = cli(*FECT, "--input", source, "--output", place)
-        assert done.code == 0, done.err
+        ok(*FECT, "--input", source, "--output", place)
         table = parse(place.read_bytes(), str(place))
         found[source] = [row for _, row in table.rows]
         assert [str(row["id"]) for row in found[source]] == [row["id"] for row in rows]
@@ -111,11 +110,11 @@ def test_columns_are_renamed_and_kept() -> None:
     ]
     write_jsonl(Path("rows.jsonl"), rows)
     argv = (*FECT, "--input", "rows.jsonl", "--column", "talk=conversation", "--column", "said=claim")
-    assert cli(*argv, "--output", "all.jsonl").code == 0
+    ok(*argv, "--output", "all.jsonl")
     for number, line in enumerate(read_jsonl(Path("all.jsonl"))):
         assert (line["input_label"], line["input_input_label"], line["group"]) == (number, 7, "g")
         assert line["id"] == line["case"]
-    assert cli(*argv, "--output", "none.jsonl", "--keep", "none").code == 0
+    ok(*argv, "--output", "none.jsonl", "--keep", "none")
     assert "input_label" not in read_jsonl(Path("none.jsonl"))[0]
     typo = cli(*argv, "--output", "x.jsonl", "--keep", "grop")
     assert (typo.code, "no row has a column 'grop'" in typo.err) == (2, True)
@@ -169,12 +168,11 @@ def test_lines_stand_in_the_order_of_the_input_and_a_hung_row_holds_up_nobody(
     rows = new_rows(40)
     write_jsonl(Path("rows.jsonl"), rows)
     server = serve(faults=lambda index, body: "hang" if "number 3 " in str(body) and index < 30 else None)
-    done = cli(*on(server, "--concurrency", 4, "--timeout", 2))
-    assert done.code == 0, done.err
+    ok(*on(server, "--concurrency", 4, "--timeout", 2))
     assert right(rows, read_jsonl(Path("o.jsonl")))
     again = [hit.index for hit in server.hits if "number 3 " in str(hit.body)]
     assert again[-1] == 40, "all others were asked while it hung"
-    assert cli(*on(serve(), "--unordered", out="p.jsonl")).code == 0
+    ok(*on(serve(), "--unordered", out="p.jsonl"))
     lines = sorted(read_jsonl(Path("p.jsonl")), key=lambda line: int(line["row"]))
     assert right(rows, lines)
 
@@ -199,8 +197,7 @@ def test_rows_that_came_went_or_changed_are_named_and_no_verdict_goes_to_another
     assert cli(*on(server, "--max-calls", 20)).code == 1
     changed = [*new_rows(1, 100), *rows[:4], *rows[6:10], {**rows[10], "claim": "Another claim."}, *rows[11:]]
     write_jsonl(Path("rows.jsonl"), changed)
-    done = cli(*on(server, "--resume", "--json"))
-    assert done.code == 0, done.err
+    done = ok(*on(server, "--resume", "--json"))
     assert right(changed, read_jsonl(Path("o.jsonl")))
     assert done.json["changes"] == {"changed": 0, "added": 2, "removed": 3, "moved": 27}
     for said in ("rows 1, 10 are new: asked", "rows 5, 6, 11 are gone: left out", "not asked again"):
@@ -217,7 +214,7 @@ def test_only_failed_rows_are_asked_again(serve: Callable[..., Any]) -> None:
     done = cli(*on(server, "--retry-failed", "--json"))
     assert (done.json["resumed"], done.json["verdict"], done.json["left"], server.count) == (9, 1, 10, 1)
     assert right(rows[:10], read_jsonl(Path("o.jsonl")))
-    assert cli(*on(server, "--resume")).code == 0
+    ok(*on(server, "--resume"))
     assert right(rows, read_jsonl(Path("o.jsonl")))
     assert server.count == 11
 
@@ -225,7 +222,7 @@ def test_only_failed_rows_are_asked_again(serve: Callable[..., Any]) -> None:
 def test_lines_further_down_survive_a_run_that_stops_before_them(serve: Callable[..., Any]) -> None:
     rows = new_rows(20)
     write_jsonl(Path("rows.jsonl"), rows[10:])
-    assert cli(*on(serve())).code == 0
+    ok(*on(serve()))
     write_jsonl(Path("rows.jsonl"), rows)
     assert cli(*on(serve(), "--resume", "--max-calls", 3, "--concurrency", 1)).code == 1
     assert right(rows[:3] + rows[10:], read_jsonl(Path("o.jsonl")))
@@ -254,7 +251,7 @@ def test_another_format_is_refused_before_anything_is_asked(name: str, serve: Ca
 @given(
     before=st.lists(st.integers(0, 6), max_size=8), now=st.lists(st.integers(0, 6), min_size=1, max_size=8)
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_changes_account_for_every_row(before: list[int], now: list[int]) -> None:
     with RunState(None) as state:
         for rows in (before, now):
@@ -270,7 +267,7 @@ def test_changes_account_for_every_row(before: list[int], now: list[int]) -> Non
 
 
 @given(st.lists(st.integers(), max_size=700))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_what_is_read_in_a_thread_comes_in_order_and_once(items: list[int]) -> None:
     async def all_of() -> list[int]:
         feed, found = Feed(items), list[int]()
@@ -323,8 +320,7 @@ def test_twenty_kills_leave_each_row_once_and_pay_for_nothing_but_what_was_in_fl
         assert heard <= asked <= sent - sent_before, "nothing is sent that was not written down before"
         assert asked - heard <= 16
         flying += asked - heard
-    done = cli(*on(server, "--resume", "--json", "--concurrency", 16, out=out))
-    assert done.code == 0, done.err
+    ok(*on(server, "--resume", "--json", "--concurrency", 16, out=out))
     lines = [row for _, row in parse(Path(out).read_bytes(), out).rows]
     assert right(rows, [{**line, "note": int(line["note"])} for line in lines])
     assert server.count == len(rows) + flying, "nothing is paid twice but what was in flight at a kill"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import cli, read_jsonl, start, write_jsonl
+from small import cli, ok, read_jsonl, start, write_jsonl
 
 from jurist.cases import case_id
 from jurist.errors import JuristError
@@ -49,9 +49,9 @@ def test_joined_shards_are_the_output_of_one_run(of: int, output: str) -> None:
     rows[7]["late"] = "a column that other shards do not have"
     text = "".join(json.dumps(row) + "\n" for row in rows)
     Path("rows.jsonl").write_text('{"no": "claim"}\n' + text + "not JSON\n", encoding="utf-8")
-    assert cli(*FECT, f"whole-{output}", "--max-unusable", 1).code == 0
+    ok(*FECT, f"whole-{output}", "--max-unusable", 1)
     for number in range(1, of + 1):
-        assert cli(*FECT, "o.jsonl", "--shard", f"{number}/{of}", "--max-unusable", 1).code == 0
+        ok(*FECT, "o.jsonl", "--shard", f"{number}/{of}", "--max-unusable", 1)
     shards = [f"o-{number}-of-{of}.jsonl" for number in range(of, 0, -1)]
     done = cli("join", *shards, "--output", output, "--json")
     assert (done.code, done.json["rows"], done.json["unfinished"]) == (0, 14, [])
@@ -75,11 +75,11 @@ def test_a_shard_that_was_killed_goes_on_without_paying_again(
     process.communicate()
     early = cli("join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "early.jsonl")
     assert (early.code, "o-2-of-2.jsonl does not exist; run that shard first" in early.err) == (2, True)
-    assert cli(*argv, "2/2").code == 0
+    ok(*argv, "2/2")
     early = cli("join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "early.jsonl")
     assert (early.code, "o-1-of-2.jsonl is not finished; run it with --resume" in early.err) == (3, True)
-    assert cli(*argv, "1/2", "--resume").code == 0
-    assert cli("join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "o.jsonl").code == 0
+    ok(*argv, "1/2", "--resume")
+    ok("join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "o.jsonl")
     assert [line["id"] for line in read_jsonl(Path("o.jsonl"))] == list(range(80))
     assert 80 <= server.count <= 80 + concurrency
 
@@ -87,8 +87,8 @@ def test_a_shard_that_was_killed_goes_on_without_paying_again(
 def test_what_is_no_set_of_shards_is_refused() -> None:
     write_jsonl(Path("rows.jsonl"), new_rows(list(range(9))))
     for number in (1, 2):
-        assert cli(*FECT, "o.jsonl", "--shard", f"{number}/2").code == 0
-    assert cli(*FECT, "x.jsonl", "--shard", "2/2", "--samples", 3).code == 0
+        ok(*FECT, "o.jsonl", "--shard", f"{number}/2")
+    ok(*FECT, "x.jsonl", "--shard", "2/2", "--samples", 3)
     write_jsonl(Path("y-2-of-2.jsonl"), read_jsonl(Path("o-1-of-2.jsonl")))
     write_jsonl(Path("z-2-of-2.jsonl"), reversed(read_jsonl(Path("o-2-of-2.jsonl"))))
     first = "o-1-of-2.jsonl"

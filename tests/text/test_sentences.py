@@ -227,7 +227,7 @@ def test_a_piece_split_again_stays_in_order(text: str) -> None:
         assert again
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.sampled_from(["Yes, he did.", "It is 3.5 km.", "你好。", "Why?", "See Fig. 3!"]),
