@@ -1,7 +1,5 @@
 """The public functions: to get a judge, compile it, measure it, and correct what it found."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext

@@ -6,8 +6,6 @@ unit, so that every metric, split and vote works on both kinds alike. A case
 knows nothing about models or prompts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ but more rows failed or abstained than allowed; 130 ended by Ctrl-C
 (143 by SIGTERM, 129 by SIGHUP).
 """
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import os

@@ -8,8 +8,6 @@ are said in Python's (:func:`in_python`).
 ``Exception`` around every evaluation, and a hard limit must not be swallowed.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 import signal

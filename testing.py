@@ -5,8 +5,6 @@
 ...     assert_judge("fect", gold="labels.csv", minimum={"f1": 0.8}, not_worse_than="fect@prod")
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from .api import Gate, GoldLike, gate

@@ -1,7 +1,5 @@
 """What ``artifacts`` and its actions take."""
 
-from __future__ import annotations
-
 from .command import Command
 from .groups import Limits, Printed, Resume, Transport, name
 from .options import Options, flag, option, positional

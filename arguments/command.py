@@ -1,7 +1,5 @@
 """A command as a value: its name, what it takes, and the function that does it."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import shutil

@@ -1,7 +1,5 @@
 """Every command, in the order in which help lists them. A new one is a line here, its options, and what it does."""
 
-from __future__ import annotations
-
 from .artifacts import ARTIFACTS
 from .batch import BATCH
 from .command import Command

@@ -1,7 +1,5 @@
 """What ``gate`` takes."""
 
-from __future__ import annotations
-
 import argparse
 
 from .command import Command

@@ -1,7 +1,5 @@
 """What ``generate`` and ``assess`` take."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Options that several commands share, one group for each subject."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """What ``harden`` takes."""
 
-from __future__ import annotations
-
 from .command import Command
 from .groups import AskedOptions, AttackedField, ScoringOptions, whole
 from .options import option, positional, repeated

@@ -1,7 +1,5 @@
 """What ``judges``, ``export`` and ``completion`` take."""
 
-from __future__ import annotations
-
 from .command import Command
 from .groups import Form, NameOptions, Printed
 from .options import flag, option, positional

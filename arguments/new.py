@@ -1,7 +1,5 @@
 """What ``new`` takes."""
 
-from __future__ import annotations
-
 from .command import Command
 from .groups import Form
 from .options import option, positional

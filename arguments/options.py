@@ -5,8 +5,6 @@ A group of options is a subclass of :class:`Options` whose fields are made by :f
 ``Group.of(arguments)`` reads them: one place for both, and what a command gets is typed.
 """
 
-from __future__ import annotations
-
 import argparse
 import inspect
 from collections.abc import Mapping

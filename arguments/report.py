@@ -1,7 +1,5 @@
 """What ``report`` takes."""
 
-from __future__ import annotations
-
 from .command import Command
 from .groups import Printed, name
 from .options import option, positional

@@ -1,7 +1,5 @@
 """What ``review`` takes."""
 
-from __future__ import annotations
-
 from .command import Command
 from .gold import JudgedGold
 from .groups import port, whole

@@ -1,7 +1,5 @@
 """What ``run`` takes."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from typing import ClassVar, Literal
@@ -148,7 +146,7 @@ class JoinOptions(Form):
 
 JOIN = Command(
     name="join",
-    does="join.run",
+    does="run.joined",
     options=JoinOptions,
     help="Join the outputs of jurist run --shard: the lines of one run, in the order of the input.",
     examples="""\

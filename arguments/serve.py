@@ -1,7 +1,5 @@
 """What ``serve`` takes."""
 
-from __future__ import annotations
-
 from .command import Command
 from .groups import AskedOptions, port, whole
 from .options import option, positional

@@ -1,7 +1,5 @@
 """What ``share`` takes."""
 
-from __future__ import annotations
-
 from .command import Command
 from .groups import Printed, RowOptions, name
 from .options import option, positional

@@ -1,7 +1,5 @@
 """What ``table`` and ``training`` take."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 

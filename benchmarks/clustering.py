@@ -7,8 +7,6 @@ independent units: the design effect is 1 + (n0 - 1) ICC.
 Run: python benchmarks/clustering.py --data ../shared/data
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 

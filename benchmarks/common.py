@@ -1,7 +1,5 @@
 """What the benchmarks on the public gold share: compile on several seeds, and print rows of a table."""
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys

@@ -9,8 +9,6 @@ mostly shown, and how often it is.
 Run: python benchmarks/coverage.py --runs 500
 """
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 from collections.abc import Sequence

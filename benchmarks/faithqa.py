@@ -9,8 +9,6 @@ and one constraint for each clause of the query. The offline rules were written 
 in sight, so that its figures there are better than they would be elsewhere.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

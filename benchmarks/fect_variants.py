@@ -12,8 +12,6 @@ and without reasoning a basic prompt gets the same labels. Compiled, the two dif
 only because the reasons it prints are among the errors that the search is shown.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from pathlib import Path

@@ -14,8 +14,6 @@
 DIR already is not made again, so that a stopped run goes on.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import socket

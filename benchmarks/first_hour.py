@@ -5,8 +5,6 @@ Times are of this machine: read them against each other.
 Run: python benchmarks/first_hour.py
 """
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

@@ -8,8 +8,6 @@ test; the scores are of the test only. DIR holds the public CogniBench files in
 ``cognibench/`` and FECT's in ``fect/``; they are not part of this project.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

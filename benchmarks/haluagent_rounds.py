@@ -8,8 +8,6 @@ without a document are passed over, and named.
 Run: python benchmarks/haluagent_rounds.py --seeds 5
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Iterator, Sequence

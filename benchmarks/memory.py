@@ -7,8 +7,6 @@ Each run is a process of its own, from a file of rows (all different, some 80 by
 their order, with its journal.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

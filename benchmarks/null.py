@@ -6,8 +6,6 @@ alike. Each compilation is another draw, split, search and sealed test, with a l
 Run: python benchmarks/null.py --compilations 101
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import tempfile

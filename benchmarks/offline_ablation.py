@@ -8,8 +8,6 @@ id) were open while the engine was written; this reports on the others. Per seed
 conversations are halved: demonstrations come from one half, scores from the other.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import hashlib

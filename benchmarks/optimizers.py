@@ -15,8 +15,6 @@ which the choice never falls below it again. The last table has the paired diffe
 standard errors over worlds.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -13,8 +13,6 @@ with its standard error. Tests of different seeds share cases, so that this erro
 part of this project.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -12,8 +12,6 @@ alike in both shapes, so that its scores show that no label is lost on the way, 
 model is better at; a real model's run shows that too.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import importlib.util

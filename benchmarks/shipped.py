@@ -10,8 +10,6 @@ none is counted among yours. Left out, as they are by far the most bytes, are ca
 the prompts of candidates not chosen.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -16,8 +16,6 @@ current one), notices criteria named in the reported errors with a given probabi
 seems to help, and sometimes has an idea of its own or forgets something.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import random

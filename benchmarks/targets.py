@@ -7,8 +7,6 @@ the messages are equal, byte for byte. Neutralised: equal but for what the targe
 out, or cuts by design. Held: the built-in judges whose basic prompt the target takes; the others it refuses.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from dataclasses import replace

@@ -7,8 +7,6 @@ what ``--optimizer threshold`` keeps; *attainable* is the best threshold on the 
 gold of that name in the folder. The public files are not part of this project.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ table shows medians. CPU is that of the client alone, its start and its imports 
 takes one of them. A few rows go before those that are measured. Memory is the peak of the whole process.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -6,8 +6,6 @@ falls one way with the given chance; its probabilities are exact, at any stoppin
 Run: python benchmarks/watching.py --runs 1000
 """
 
-from __future__ import annotations
-
 import argparse
 from collections import defaultdict
 

@@ -1,7 +1,5 @@
 """The question before much is paid: one rule for every command that may send many calls to a real model."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """``jurist artifacts list | show | diff | tag | verify``."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How an assessment of models goes on the command line: the bar, the files, the exit code, and what is left to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar

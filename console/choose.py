@@ -1,7 +1,5 @@
 """``jurist artifacts choose``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..arguments.artifacts import ChooseOptions

@@ -1,7 +1,5 @@
 """``jurist compare``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..arguments.compare import CompareOptions

@@ -1,7 +1,5 @@
 """The result of an experiment as tables: FECT's Tables 2, 4 and 5, then intervals, decisions and smallest effects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ..evaluation.contrasts import Contrast

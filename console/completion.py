@@ -1,7 +1,5 @@
 """``jurist completion``."""
 
-from __future__ import annotations
-
 from ..arguments.judges import CompletionOptions
 from ..errors import JuristError
 from .printing import Result, Verbatim

@@ -1,7 +1,5 @@
 """A table of detectors for people: scores by sentences, by words, by threshold, and what tiers were taken for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ..evaluation.measured import Score

@@ -1,7 +1,5 @@
 """``jurist compare --plot``: how far the scores of each judge are from gold's (FAITHQA, Figure 3)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..errors import UsageError

@@ -1,7 +1,5 @@
 """``jurist export``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

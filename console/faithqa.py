@@ -1,7 +1,5 @@
 """``jurist generate faithqa``, and ``jurist assess`` on what it wrote."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

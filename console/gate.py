@@ -1,7 +1,5 @@
 """``jurist gate``."""
 
-from __future__ import annotations
-
 from ..arguments.gate import GateOptions
 from ..errors import UsageError
 from ..jobs.foresee import foresee

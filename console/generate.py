@@ -1,7 +1,5 @@
 """``jurist generate``: dialogues, ``cognibench-l``, the items of any generator; and ``jurist gold dynamics``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path

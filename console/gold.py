@@ -1,7 +1,5 @@
 """``jurist gold check | import | split | agreement``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path

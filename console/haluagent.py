@@ -1,7 +1,5 @@
 """``jurist generate haluagent``, and what ``jurist compile`` prints of a generator."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path

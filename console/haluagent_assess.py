@@ -1,7 +1,5 @@
 """``jurist assess`` on a benchmark of C-FAITH's formats."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from itertools import combinations

@@ -1,7 +1,5 @@
 """``jurist harden``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The history of a search, as an artifact keeps it: a table, a chart in text, a plot, and the prompt's changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Web applications on a port, until Ctrl-C or SIGTERM."""
 
-from __future__ import annotations
-
 import signal
 import socket
 from typing import Any

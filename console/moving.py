@@ -1,7 +1,5 @@
 """``jurist artifacts pack | unpack | push | pull | sign | rollback | lineage``."""
 
-from __future__ import annotations
-
 from getpass import getpass
 from pathlib import Path
 from typing import Any

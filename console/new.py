@@ -1,7 +1,5 @@
 """``jurist new``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 

@@ -1,7 +1,5 @@
 """``jurist run --engine ray``: what each worker is told, and the one output of all."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """How long work may still take: at the pace at which it went so far."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """``jurist table cognibench-3 | cognibench-5``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What commands print: results on standard output, as tables, Markdown, HTML or JSON; remarks on standard error."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """A proof on the sealed test, for people, in about ten lines; ``artifacts show`` and the report have the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``jurist report``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

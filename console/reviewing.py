@@ -1,7 +1,5 @@
 """``jurist review``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources

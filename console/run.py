@@ -1,13 +1,11 @@
-"""``jurist run``."""
-
-from __future__ import annotations
+"""``jurist run`` and ``jurist join``."""
 
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..arguments.run import JudgedRows, RunOptions
+from ..arguments.run import JoinOptions, JudgedRows, RunOptions
 from ..cases import Case
 from ..engines.meter import Budget
 from ..errors import GoldError, UsageError
@@ -20,14 +18,15 @@ from ..jobs.sharing import RunShares, run_shares
 from ..keeping.loading import LoadedJudge
 from ..report.scores import taken_words
 from ..runs.canary import Canary, canary_of
+from ..runs.outputs import checkpoint_of, claimed
 from ..runs.runner import Plan, RunSettings, Summary, run_judge
-from ..runs.shards import WHOLE, Shard
+from ..runs.shards import WHOLE, Shard, join
 from .approving import Bill, agree, approve
 from .common import Bar, budget_of, gold_of, gold_source, loaded_of, mapping_of, store_of
 from .on_ray import run_on_ray
 from .printing import Result, remark
 
-__all__ = ["foreseen", "judge_shard", "result_of", "rows_of", "run"]
+__all__ = ["foreseen", "joined", "judge_shard", "result_of", "rows_of", "run"]
 
 
 def run(options: RunOptions) -> Result:
@@ -233,3 +232,17 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
 def _rejected(summary: Summary) -> str:
     where = f" (see {summary.rejects})" if summary.rejects else ""
     return f"rows of the input that cannot be used: {summary.rejected}{where}"
+
+
+def joined(options: JoinOptions) -> Result:
+    """Join the outputs of shards; exit code 3 if one of them is unfinished."""
+    shards, output = [Path(name) for name in options.shards], Path(options.output)
+    with claimed(output, options.shards, going_on=False):
+        rows = join(shards, output)
+    unfinished = [str(path) for path in shards if checkpoint_of(path).exists()]
+    return Result(
+        data={"output": options.output, "rows": rows, "shards": len(shards), "unfinished": unfinished},
+        body=[f"{options.output}: {rows} rows of {len(shards)} shards"],
+        notes=[f"{path} is not finished; run it with --resume, then join again" for path in unfinished],
+        code=3 if unfinished else 0,
+    )

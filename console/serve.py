@@ -1,7 +1,5 @@
 """``jurist serve``."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 

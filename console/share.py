@@ -1,7 +1,5 @@
 """``jurist share``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ..arguments.share import ShareOptions

@@ -1,7 +1,5 @@
 """``jurist training``."""
 
-from __future__ import annotations
-
 from ..arguments.table import TrainingOptions
 from ..errors import GoldError
 from ..exports.training import LEAST_EXAMPLES, Selection, make_training

@@ -11,8 +11,6 @@ The paper does not say whether all weights were trained; the default here is LoR
 less memory; ``--lora-rank 0`` trains all weights.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

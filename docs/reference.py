@@ -1,7 +1,5 @@
 """Pages of the documentation that are made from the code: every command's help, every public name's docstring."""
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import os

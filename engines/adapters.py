@@ -4,8 +4,6 @@ The prompt is what DSPy's adapter writes, byte for byte. Beside it, signature, d
 as they are for as long as the call lasts, for an engine that does not read prompts (:mod:`jurist.engines.typed`).
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager

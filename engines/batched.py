@@ -5,8 +5,6 @@ of replies stands in the place of the connection. A request without a reply ther
 told that the answer is pending.
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections.abc import Iterator

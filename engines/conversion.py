@@ -1,7 +1,5 @@
 """Requests and responses of DSPy as plain values: what the journal keeps of them, and back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Detectors that people already have, named together with their model: ``nli:ORG/MODEL``, ``fava:openai/NAME``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

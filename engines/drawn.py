@@ -1,7 +1,5 @@
 """The requests of a draw, and what of their answers belongs to it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

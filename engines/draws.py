@@ -1,7 +1,5 @@
 """What a call belongs to: a sample, a case. It travels beside the programs, which need not know of it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token

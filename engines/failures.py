@@ -5,8 +5,6 @@ with one line instead of turning rows into wrong answers. Messages are redacted:
 providers like to echo parts of keys.
 """
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -1,7 +1,5 @@
 """What was made of things once, so that it is not made again for each row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 

@@ -4,8 +4,6 @@ Needs the extra ``detectors`` (the package ``lettucedetect``). It reads a contex
 model takes, and a token counts as borne out only if every group of passages says so.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol

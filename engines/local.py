@@ -3,8 +3,6 @@
 One call is one response, without tokens and without cost. Question and answer are JSON texts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -5,8 +5,6 @@
 OpenAI-compatible servers. Nothing is sent before the first call.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import logging

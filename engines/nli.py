@@ -8,8 +8,6 @@ them entails it: the piece whose entailment is most probable decides. If there i
 piece contradicts it, and neutral otherwise.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Protocol, TypeAlias

@@ -5,8 +5,6 @@ said instead is divided among the labels that it could still have become, until 
 been none of the labels is left out, so that the probabilities of a label's place add up to 1.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 How a text is read is for :mod:`jurist.text.replies`; this knows types, no signatures and no formats.
 """
 
-from __future__ import annotations
-
 import enum
 import types
 from collections.abc import Mapping

@@ -6,8 +6,6 @@ generative AI. What is judged, prompts, replies, keys and messages of errors, wh
 span.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """What was asked, beside the prompt that says it: signature, demonstrations and inputs as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass

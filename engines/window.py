@@ -4,8 +4,6 @@ The limit is that of the catalogue that DSPy ships, or what an endpoint's first 
 has at least follows from its bytes: six of them a token, more than texts of any language have, or what any request had.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, Protocol, runtime_checkable
 

@@ -15,8 +15,6 @@ By label, the coefficients are those of the label against all others; specific a
 of ratings with that label that agree on it. Intervals are clustered by group, as for metrics.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """How far probabilities can be trusted: whether they are right (calibration), and whether they rank (AUC)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -7,8 +7,6 @@ tie, the rater is scored against each of them: no unit that two raters rated is 
 are what the ceiling is about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

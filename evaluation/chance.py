@@ -14,8 +14,6 @@ the package for alpha, ``krippendorff``, has a licence (GPL) that jurist's users
 the functions to be equal to that package, to scikit-learn and to statsmodels.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .closed_labels import cohen_kappa

@@ -5,8 +5,6 @@ in its Table 3), and ``NAME_rate`` that of the items on which one check does (th
 not written passes no check.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Scores per class, and the confusion matrix, as values for tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

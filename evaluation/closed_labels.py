@@ -13,8 +13,6 @@ Conventions, the same as scikit-learn's unless said otherwise:
 - ``neg_mse`` is minus the mean squared error of labels that are numbers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet

@@ -4,8 +4,6 @@
 jurist; a preference is ``ClosedLabels(("first", "second", "tie"))``. Whatever offers the same can stand beside them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
@@ -30,7 +28,7 @@ __all__ = [
     "shown_metrics",
 ]
 
-MetricLike: TypeAlias = "str | ValueFunction | Metric"
+MetricLike: TypeAlias = str | ValueFunction | Metric
 """A name of :attr:`Comparison.metrics`, a function (gold, predicted) -> float in [0, 1], a
 :class:`~jurist.evaluation.metrics.CustomMetric` with a range of its own, or a
 :class:`~jurist.evaluation.metrics.Metric`."""

@@ -5,8 +5,6 @@ per gold label. Added to the confusion matrix of the answered units it gives an 
 fill the gaps goes below the worst or above the best. The tests prove this by enumerating every completion.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable
 

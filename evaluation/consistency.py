@@ -3,8 +3,6 @@
 No gold is needed. A repeat without a usable answer agrees with nothing, so abstaining never looks consistent.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ exchanged between the two at once, and the mean of the metric over the repeats i
 the deciding p of all of them, and each interval is of the level of its step. Missing answers count as wrong throughout.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal

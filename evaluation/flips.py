@@ -5,8 +5,6 @@ answer is, the kind of answer says: one that would not be right, were the other 
 one that is not the same.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

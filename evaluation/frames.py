@@ -1,7 +1,5 @@
 """Scores as frames of pandas or Polars, whichever is installed."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from collections.abc import Mapping, Sequence

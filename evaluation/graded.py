@@ -1,7 +1,5 @@
 """What kinds of answers have in common that are near or far from gold, not right or wrong."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any

@@ -10,8 +10,6 @@ It takes for granted what that module does, and that M can be undone: where leav
 turns its determinant around, it is not known well enough, and there is no correction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 

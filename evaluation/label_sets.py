@@ -8,8 +8,6 @@
 A missing answer counts as all labels that gold has not, and none that it has: no answer could be worse.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Nothing is silently defaulted: a value is over the units that are labelled and a
 far the missing ones could move it, and the objective counts them as wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

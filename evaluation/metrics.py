@@ -12,8 +12,6 @@ vector are enough:
 A quotient 0/0 is 0.0 unless a metric says otherwise.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass

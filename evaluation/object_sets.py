@@ -8,8 +8,6 @@ A missing answer counts as as many wrong objects as gold has, at least one. A se
 can be worse than none; the lower bound is 0 as soon as an answer is missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

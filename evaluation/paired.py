@@ -6,8 +6,6 @@ or wrong, and for several repeats, whose answers of one case are not independent
 shown only if that p is below the level and the clustered interval of the same level excludes 0.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Iterator, Mapping

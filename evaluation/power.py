@@ -4,8 +4,6 @@ Not a verdict on a judge but on the experiment: a difference below these sizes w
 were there, so "not shown" then says nothing. :func:`gains` says it before anything is asked.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from statistics import NormalDist

@@ -9,8 +9,6 @@ of the papers. The quantile is Student's t. A judge without an error in 20 label
 one: an interval has one more miss either way, spread over two more units, where that is wider.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

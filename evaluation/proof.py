@@ -6,8 +6,6 @@ level excludes 0. The k-th time that a test is opened the level is alpha / (k (k
 these add up to alpha, so the best of many looks is not taken for more than luck.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -3,8 +3,6 @@
 Below, N is the number of units, R of raters, K of values. This module knows no coefficient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -6,8 +6,6 @@ with other rows; for it, and for paired tests, all repeats of a unit are left ou
 metric is the mean of its values on the repeats.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ It knows nothing of judges, models or files, and does not import numpy. A unit i
 sentence of a response, or the single claim of a case.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -16,8 +16,6 @@ A missing answer counts as the end of the scale that is farther from gold. The b
 kappa and of correlations are the ends of their range as soon as an answer is missing.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence

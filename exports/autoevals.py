@@ -1,7 +1,5 @@
 """The judge as a scorer of autoevals, for Braintrust's ``Eval(scores=[...])``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

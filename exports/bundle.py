@@ -4,8 +4,6 @@ Modules and functions that use the standard library only are written one after t
 import from each other stands above them then.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Callable

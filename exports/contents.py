@@ -1,7 +1,5 @@
 """What every export holds besides its prompt: labels, output schema, parser, vote, inputs and the artifact's hash."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The judge as a metric of DeepEval, for ``evaluate`` and ``assert_test``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from tempfile import gettempdir
 from typing import Any, ClassVar

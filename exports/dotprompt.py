@@ -1,7 +1,5 @@
 """The judge as a dotprompt ``.prompt`` file, for Genkit and others."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Sequence

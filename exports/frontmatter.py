@@ -1,7 +1,5 @@
 """Prompt files that are YAML between two lines of dashes, and a template below."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

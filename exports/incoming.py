@@ -4,8 +4,6 @@ Its variables are ``{{name}}`` or, where there are none of these, ``{name}``; te
 files are read, :mod:`jurist.exports.prompt_files` says.
 """
 
-from __future__ import annotations
-
 import json
 import keyword
 import re

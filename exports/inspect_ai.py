@@ -1,7 +1,5 @@
 """The judge as a scorer of Inspect, for ``Task(scorer=judge())``."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The judge as Jinja2 templates: one JSON file, a template a message. Values are inserted once and never read."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The Python file of a judge of one's own: from an instruction and its inputs, and what it is to answer."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The judge as a LangChain ``ChatPromptTemplate``, for ``langchain_core.load.loads`` and LangSmith's prompt hub."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The judge as a Langfuse evaluator: the body of ``POST /api/public/v2/evaluators``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The judge for MLflow: what ``mlflow.genai.register_prompt`` takes, so that the prompt registry has it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The judge about a user's rows as a file for OpenAI's Batch API: one request a line, at half the price."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The judge as a grader of OpenAI's (``label_model`` or ``score_model``), for reinforcement fine-tuning and evals."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The judge as a metric of Opik, for ``opik.evaluate(scoring_metrics=[...])``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

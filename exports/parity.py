@@ -1,7 +1,5 @@
 """Whether a target's own loader makes of an export what the judge itself sends, row by row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

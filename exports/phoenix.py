@@ -1,7 +1,5 @@
 """The judge as an evaluator of Phoenix, for ``evaluate_dataframe`` and experiments."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Only the standard library, because exports carry this source along (:mod:`jurist.exports.bundle`).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

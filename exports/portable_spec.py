@@ -1,7 +1,5 @@
 """A judge without types: what :class:`~jurist.exports.portable_judge.PortableJudge` asks and reads with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

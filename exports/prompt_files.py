@@ -6,8 +6,6 @@ keeps, also one that is followed by a model; a promptfoo configuration in YAML o
 the judge and else the one prompt, and jurist's own in CommonJS.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

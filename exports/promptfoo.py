@@ -1,7 +1,5 @@
 """The judge as a promptfoo configuration: a prompt function, and an assertion that reads the label."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The judge as a ``.prompty`` file: roles on lines of their own, Jinja2 between them."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The judge as an evaluator of Pydantic Evals, for ``Dataset(evaluators=[...])``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The judge as one Python file that needs nothing but a client: ``judge(client, model, **inputs)``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .portable_file import PortableFile, executed

@@ -5,8 +5,6 @@ proven inside a prompt that is not, and read the reply in another way. So a file
 framework is one module with a :class:`ScorerFile`.
 """
 
-from __future__ import annotations
-
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

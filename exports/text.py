@@ -1,7 +1,5 @@
 """The judge as one text with ``{{name}}`` where an input goes, for whatever takes a prompt as a text."""
 
-from __future__ import annotations
-
 from .prompt import prompt_of
 from .target import Subject
 

@@ -6,8 +6,6 @@ CogniBench is ``dialogues.json`` (the turns with their reference) and
 ``labels.json`` (the labels of each sentence), joined by dialogue id.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

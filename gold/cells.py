@@ -6,8 +6,6 @@ written with an apostrophe in front. Reading takes one leading apostrophe off; s
 also from a program that hides or removes the apostrophe itself.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Bytes as text, or where and why they are none."""
 
-from __future__ import annotations
-
 import io
 from typing import Any, BinaryIO
 

@@ -3,8 +3,6 @@
 The library is imported when it is needed, because that takes seconds.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

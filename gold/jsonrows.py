@@ -1,7 +1,5 @@
 """Rows from JSON: lines, an array, or one object that is laid out over several lines."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

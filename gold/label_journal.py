@@ -4,8 +4,6 @@ A line names the case and the unit, who labelled, and what; an empty label takes
 a case holds its row, so that the file can be read as gold without any other; the last line of a rater on a unit counts.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -4,8 +4,6 @@ They come as a stream, so that memory stays flat, with all that travels into the
 that cannot be used comes as that, with the reason: whether it ends the work is for others to say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -4,8 +4,6 @@ What a source is, is told from its content: the suffix only decides which broken
 content is an error of which format. Readers know no judge; see ``gold`` for that.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib.resources
 import io

@@ -5,8 +5,6 @@ record number where lines mean nothing (Parquet, an array on one line). This
 module knows no judge: it does not know which columns matter.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

@@ -1,7 +1,5 @@
 """What rows are before any judge sees them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 

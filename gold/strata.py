@@ -5,8 +5,6 @@ The authors of FECT left out the claims on which people could not agree, and rep
 are counted with their category wherever a score is shown. This module knows no model and no file.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field

@@ -4,8 +4,6 @@ A source is what :func:`jurist.gold.readers.read` takes; what is read whole ther
 with a card, the authors' own files) is read whole here, too.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path

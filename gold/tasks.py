@@ -5,8 +5,6 @@ too: then ``data`` is the row, and the unit is the first. The answers are the re
 ``annotations``; predictions, drafts and skipped annotations are no answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

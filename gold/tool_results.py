@@ -5,8 +5,6 @@ has them, and what was scored. What a person said stands under the score's name;
 ``machine:NAME``, so that nobody compiles against another judge's verdicts without having said so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias

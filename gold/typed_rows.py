@@ -1,7 +1,5 @@
 """Rows of one kind from any source that gold is read from: typed, each with an id of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Protocol, TypeVar
 

@@ -1,7 +1,5 @@
 """One line of an annotation sheet, wherever it was read from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args

@@ -1,7 +1,5 @@
 """Writing files whole or not at all: rows as JSONL, and text. It knows no judge."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

@@ -3,8 +3,6 @@
 A paper adds its questions, how replies are judged, and its rates.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

@@ -6,8 +6,6 @@ been opened before: the new card says how often, and the level of its decision f
 with that, so that choosing until something looks better proves nothing. Knows artifacts and judges, not commands.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ the interval clustered by conversation or document. Contenders are tested in pai
 first against each other one or all against all, and corrected together (Holm).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -7,8 +7,6 @@ the same samples and parser, and with the same engine and adapter, unless the
 search chose others: then the basic prompt is asked as the user set the job up.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass

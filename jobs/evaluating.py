@@ -1,7 +1,5 @@
 """One judge on gold: every metric with its interval, scores by class, what was taken for what, and what to read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar

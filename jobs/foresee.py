@@ -1,7 +1,5 @@
 """Estimates of an experiment, of a compilation, and of a generation. They send nothing."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is to be written, by whom, and what came of it: the description of a job, without doing it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

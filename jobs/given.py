@@ -1,7 +1,5 @@
 """What the public functions are given, in each of the forms that they take."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import os
@@ -33,11 +31,11 @@ __all__ = [
     "warn",
 ]
 
-JudgeLike: TypeAlias = "str | Judge | LoadedJudge | Compiled"
+JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
 returned, with its own model."""
 
-GoldLike: TypeAlias = "str | os.PathLike[str] | Gold | Any"
+GoldLike: TypeAlias = str | os.PathLike[str] | Gold | Any
 """A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
 Polars, PyArrow or ``datasets``."""
 

@@ -3,8 +3,6 @@
 No score may flatter a judge with rows that its artifact was compiled on or near.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

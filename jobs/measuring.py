@@ -1,7 +1,5 @@
 """What one question takes, measured on a few prompts that the program renders and the offline engine answers."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import TypeVar

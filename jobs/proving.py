@@ -4,8 +4,6 @@ Both ways to an artifact end here, compiling and choosing another point of a
 compilation's front. Knows artifacts and judges, not optimizers' work or commands.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ Two corrections, each for every label. By the proof: what the judge's version to
 (:mod:`..evaluation.powered`), which needs no proof. Neither asks a model anything.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -5,8 +5,6 @@ is the same, byte for byte, however often it was interrupted. Documents are aske
 is written leaves memory at once.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

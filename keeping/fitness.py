@@ -3,8 +3,6 @@
 Its bytes are another matter; see :mod:`.sealing`. Nothing is asked of a model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

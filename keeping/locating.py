@@ -1,7 +1,5 @@
 """From a name to a judge: a built-in one, a file, or an artifact that says which file it came from."""
 
-from __future__ import annotations
-
 import difflib
 
 from ..errors import JudgeError, UsageError

@@ -5,8 +5,6 @@ process's own: taking it again in the same process succeeds. A file system witho
 on without.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -4,8 +4,6 @@ What arrives is written only if its seal holds. It keeps its version where that 
 gets the next one, and its card says as ``origin`` which it was. Nothing that arrives is executed.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import tempfile

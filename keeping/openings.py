@@ -7,8 +7,6 @@ ledger is ``openings.jsonl`` in the user's data home: hashes and no text, one op
 to count anew, which is said; another user, or another machine, counts for itself.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

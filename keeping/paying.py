@@ -7,8 +7,6 @@ as far as they go; what was sent and never answered counts as spent. The checkpo
 nothing left to ask again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Both have the layout of a store. The Hub's library is imported when it is needed
 or from its own login, and is never written.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

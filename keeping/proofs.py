@@ -1,7 +1,5 @@
 """What a version's proof says of its judge, row by row, and whether it says it of the judge as it is asked now."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

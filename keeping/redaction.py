@@ -5,8 +5,6 @@ key: what looks like one is replaced by ``***``. This knows patterns and names,
 not meanings; a password in plain prose stays.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

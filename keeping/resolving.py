@@ -1,7 +1,5 @@
 """What a judge is really asked with: the temperature that suits its samples, and who answers its frozen steps."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from ..engines.models import Model

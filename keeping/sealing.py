@@ -5,8 +5,6 @@ form, so that a change which JSON would not notice (a space, another order of
 keys) is a change all the same. Knows nothing about judges or prompts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ installed in the main thread only, never for a signal that the process was told 
 background of a shell), and those of before are put back.
 """
 
-from __future__ import annotations
-
 import math
 import signal
 import sys

@@ -5,8 +5,6 @@ is executed only if the user has compiled from that very content, or has said ``
 the user's data home, which no folder of artifacts brings along. A file that the user names is the user's own affair.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

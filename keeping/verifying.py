@@ -1,7 +1,5 @@
 """What is wrong with one version of an artifact: its seal, its place, its card, its prompts, its signature."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

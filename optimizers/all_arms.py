@@ -6,8 +6,6 @@ decision threshold are arms of one race; calls flow to the arm that gains
 (:mod:`jurist.optimizers.raced`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ dev, by a lower bound on the value that all their outcomes give, on dev and on t
 (:mod:`jurist.optimizers.standing`): the best of many noisy means is mostly luck.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

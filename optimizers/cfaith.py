@@ -8,8 +8,6 @@ round is below the current prompts on dev, as in Table 3 (62.50, 81.16, 88.41, t
 second kept). For a judge, the verifiers' place is taken by the gold labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest

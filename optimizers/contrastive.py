@@ -10,8 +10,6 @@ if dev gets better by it. An example has the shape of the task: of a judge of wh
 whole response with every sentence tagged, of a program with several predictors what gold says of each.
 """
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -7,8 +7,6 @@ stand in an input of a training case. What the basic prompt says itself, and wha
 most training cases say alike (a policy), belongs to the task.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ improved apart may be right on different cases. The leader is crossed with the
 best prompt that differs from it in what is crossed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Drawing cases: from both sides of their answer (holding what is looked for, or not), and seeded."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection, Sequence
 

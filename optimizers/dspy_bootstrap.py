@@ -6,8 +6,6 @@ sets are scored on dev. Calls: (C + 2) V for scores and (C + 1) bootstraps of at
 most T cases, for C random sets; the program without demonstrations is known.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import dspy

@@ -6,8 +6,6 @@ on a sample of train, and (breadth - 1) + (depth - 1) breadth proposals for each
 predictor; with several predictors every round scores all instructions again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -7,8 +7,6 @@ on dev, where every candidate that is best on some case stays in the pool. Calls
 that is accepted.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from typing import Any

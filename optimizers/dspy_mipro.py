@@ -7,8 +7,6 @@ per predictor; then V a trial, or, with dev above 50, 35 a trial and V every
 fifth.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar

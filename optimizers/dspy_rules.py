@@ -11,8 +11,6 @@ signature on the way. The record holds each prompt as it was when it was scored,
 and the student is a copy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

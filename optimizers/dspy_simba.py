@@ -7,8 +7,6 @@ instruction. Calls of a step: b n rollouts, b (n + 1) for the new programs, n + 
 proposals; at the end min(n, steps) + 1 programs on the training sample.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps

@@ -11,8 +11,6 @@ gold says about each: jointly (the same cases for all) or in turn (one predictor
 after the other). Every candidate records which.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

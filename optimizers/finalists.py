@@ -6,8 +6,6 @@ which they are compared, are scored on the whole of dev, also where the budget
 ended the search. All optimizers here share this; they differ in how they search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

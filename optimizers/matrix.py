@@ -5,8 +5,6 @@ tokens of a case are those of the answers, whether they were paid in this run
 or replayed from the journal of an interrupted one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

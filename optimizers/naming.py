@@ -1,7 +1,5 @@
 """Names of candidates that people can tell apart and say: ``basic``, ``opro-3``, ``fewshot-12``."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

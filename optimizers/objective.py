@@ -6,8 +6,6 @@ metric, by which every choice is made. A unit without a usable answer counts as
 wrong in both, so that abstaining never pays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

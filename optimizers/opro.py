@@ -10,8 +10,6 @@ and not random rows as exemplars, and deduplicates on normalised Unicode text, s
 that Chinese works.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ its authors' code are not repeated: deduplication is on normalised Unicode text,
 the initial instruction takes part in it.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ start gets wrong). No case of a set is among the training cases on which trials
 are scored.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

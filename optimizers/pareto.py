@@ -6,8 +6,6 @@ where the price of every call is known and not nothing; otherwise in tokens, and
 each point says which.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

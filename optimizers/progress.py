@@ -5,8 +5,6 @@ what it computed: a candidate's value and its interval are computed again only
 when it was scored on more cases. Draws nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -8,8 +8,6 @@ run: at first a new idea is worth more, later to know which one is best. The arm
 of a step is the one whose prompts gained most per call so far.
 """
 
-from __future__ import annotations
-
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

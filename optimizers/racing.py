@@ -8,8 +8,6 @@ common, stratified order, so that comparisons are paired; where they stand is
 fitted in :mod:`jurist.optimizers.standing`.
 """
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

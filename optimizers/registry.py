@@ -3,8 +3,6 @@
 ``opro+fewshot`` runs one after the other: the second starts from the first's best.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Mapping

@@ -7,8 +7,6 @@ case's towards nothing and a prompt's towards its parent's: until shown otherwis
 is as good as the one it was made from. The best of many raw means is mostly luck.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

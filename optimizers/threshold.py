@@ -8,8 +8,6 @@ or falls by what all of its outcomes say: as an arm of the race, and at the end 
 another optimizer (``gepa+threshold``), it is fitted on all of train.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Programs that keep what each run gave and how it came about, for optimizers that learn from that."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """How a model that is assessed answers: zero-shot, by itself, without any advice."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import dspy

@@ -6,8 +6,6 @@ are asked for once more, alone; what is still missing then is abstained. An erro
 that every row would meet, such as a wrong key, ends the work.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@
 :class:`~jurist.programs.generator.Generator`, which is one too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -5,8 +5,6 @@ gold. Invented, misleading and speculative sentences are hallucinated (section 2
 included, count as faithful.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Literal
 

@@ -7,8 +7,6 @@ price is that the reference is sent once a turn. An exchange that fails a check 
 complaint; if it fails as often as is allowed, the whole dialogue is rejected with its reasons, never kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 

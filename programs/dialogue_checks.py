@@ -7,8 +7,6 @@ message. With these bounds, 93 % of 185 assistant turns of the public CogniBench
 bundled ones pass against their own reference, and 0.6 % and 0.0 % against the reference of another dialogue.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The judges of interpretive claims about contact-centre conversations (FECT): four prompts, one task."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 

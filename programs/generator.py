@@ -6,8 +6,6 @@ are its gold. Its program wires steps that write (and are tuned) with verifiers 
 (:func:`~jurist.programs.frozen.frozen`) and checks by code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

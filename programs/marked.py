@@ -1,7 +1,5 @@
 """Replies that mark spans: FAVA's tagged text, and RAGTruth's list in JSON."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final, TypeAlias
 

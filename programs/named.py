@@ -12,8 +12,6 @@
 Spans become labels of sentences as :mod:`.answers.spans` says. Rows are those of ``detector``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

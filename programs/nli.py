@@ -5,8 +5,6 @@
 (appendix A.8.1). There is no prompt, so there is nothing to compile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ Nothing is loaded before it is asked for, and each plug-in once. One that cannot
 named, and a line where all are listed; everything else works as if it were not there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points

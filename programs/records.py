@@ -1,7 +1,5 @@
 """Rows that are in memory: mappings, or the tables of pandas, Polars, PyArrow and Hugging Face ``datasets``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

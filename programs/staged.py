@@ -7,8 +7,6 @@ they have in the response, and is left out where there is none. The answer is th
 one of the ``cognibench`` judge: one of seven labels for each sentence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any

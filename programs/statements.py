@@ -5,8 +5,6 @@ each sentence) is expanded: each sentence that concerns the judge becomes a row,
 with the response before it as context, and its group stays the dialogue's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Programs of several calls whose order is written once, for blocking and for asynchronous use."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias

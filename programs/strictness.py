@@ -6,8 +6,6 @@ or rights. What falls below the chosen test is a hallucination; an invented fact
 is one under all three.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, Literal, get_args

@@ -7,8 +7,6 @@ its own with its reason; a reply that cannot be read makes the whole sample
 unusable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

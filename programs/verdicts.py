@@ -5,8 +5,6 @@ model answered, and the answer is unusable for some unit), or *failed* (the
 machinery failed: network, overload, time-outs).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -12,8 +12,6 @@ can change any more, whatever the samples not yet drawn would say
 (:func:`is_decided`): the decisions are those of all ``k``.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ All figures are those of the artifact's card, or are counted from the rows of it
 from the gold again, whose cases are known by the hash of their inputs.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The density of numbers on a scale, as a line to draw (the kernel density estimate of FAITHQA's Figure 3)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

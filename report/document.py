@@ -1,7 +1,5 @@
 """A report as a value: sections of tables, plots, counts, changed texts and cases; :mod:`.page` shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias

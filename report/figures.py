@@ -1,7 +1,5 @@
 """Parts of reports that several have: scores with their intervals, and what was taken for what."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

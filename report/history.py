@@ -1,7 +1,5 @@
 """The history of a search: score against calls, and the prompt that it began with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

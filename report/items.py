@@ -1,7 +1,5 @@
 """The report of a file of rows that no judge has seen, such as a benchmark: what it holds, and every item to read."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Judged cases as a page shows them, and what became of each of them from one judge to another."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Checks as a JUnit file, which every CI system shows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from xml.etree import ElementTree
 

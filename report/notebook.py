@@ -1,7 +1,5 @@
 """How results show themselves in a notebook: their tables, plots and words as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..keeping.artifact_card import Artifact

@@ -4,8 +4,6 @@ Everything goes through Jinja's autoescape, cases come packed (see :mod:`.packin
 nodes, and the page's own policy lets no script run but that one and no address be opened.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """How far work is, where somebody looks at it: a bar in a notebook or a terminal, nothing in a script's log."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Tables of rater agreement, the human ceiling and ambiguous units, for people."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any

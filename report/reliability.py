@@ -1,7 +1,5 @@
 """Whether probabilities are right: the table and the plot of an artifact's calibration."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

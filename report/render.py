@@ -4,8 +4,6 @@ In text no word is ever broken. A table that is too wide has its cells folded at
 every row becomes a record of ``column: cell`` lines.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator, Sequence

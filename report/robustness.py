@@ -1,7 +1,5 @@
 """How a judge stood attacks, as a table and in words: of what :class:`~jurist.jobs.hardening.Robustness` writes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reports of saved results: what ``evaluate``, ``compare`` and ``run`` wrote, and any other command's JSON object."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Tables and lines of scores and counts, for people."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A compiled judge against the version before it, on the sealed cases that neither of them has seen."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How sure a judge is and what that is worth: precision against recall, and how right it is by how far it agrees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..programs.judge import Judge

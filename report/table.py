@@ -1,7 +1,5 @@
 """A table as a value: a title, columns and rows of cells. How it looks is a matter of its renderers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

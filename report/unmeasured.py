@@ -1,7 +1,5 @@
 """What an artifact's figures do not say, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

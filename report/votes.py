@@ -1,7 +1,5 @@
 """What several samples of a case say beyond their verdict: precision and recall by threshold, and calibration."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What changed in a prompt, word by word."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

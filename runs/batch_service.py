@@ -4,8 +4,6 @@ What is paid for is a batch that has begun. It is begun once, whatever happens t
 asked for again, the provider's batches are searched for one of the same file.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ what the others ask is put into batches. So the steps of a judge, and whatever h
 after the other. The journal of the calls, the ledger and the output are those of a run.
 """
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping

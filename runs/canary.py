@@ -4,8 +4,6 @@ They are asked in the order of their ids, which knows nothing of answers, and no
 Nothing is chosen by what they say, so the test counts as opened no further.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal

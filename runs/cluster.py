@@ -5,8 +5,6 @@ through it: a worker reads the input, and writes its lines and its journal, wher
 paid for outlives a worker, the driver and the cluster.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import socket

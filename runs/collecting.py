@@ -1,7 +1,5 @@
 """Garbage collection while many rows are in flight."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Reading ahead in a thread: whoever writes into a pipe slowly must not stop the calls in flight."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections import deque

@@ -4,8 +4,6 @@ In JSONL a line is an object. CSV and Parquet have the same names as columns; wh
 JSON there, and a text that a spreadsheet would run as a formula has an apostrophe in front in CSV.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What the output of a run says, read back and added up by group."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

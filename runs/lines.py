@@ -1,7 +1,5 @@
 """What a line of a run says: of its row, of what was judged, and of the run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

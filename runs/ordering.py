@@ -1,7 +1,5 @@
 """Lines in the order of the input, whoever was answered first; or as they come."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from .formats import Lines

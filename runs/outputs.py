@@ -1,7 +1,5 @@
 """The file that a run writes: whether it is free, what stands beside it, and who else may be writing it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

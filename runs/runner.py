@@ -5,8 +5,6 @@ the next one, and memory stays flat however many there are. What is said belongs
 judged once, and a run that goes on never gives a verdict to another row.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

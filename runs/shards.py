@@ -4,8 +4,6 @@ Which run judges a row is told by the hash of what is judged, so that each row b
 rows to the same, and rows that are added or moved change nothing for the others.
 """
 
-from __future__ import annotations
-
 import heapq
 import json
 import re

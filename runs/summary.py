@@ -1,7 +1,5 @@
 """How a run ended: what it adds up as its rows come."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What the input holds: counted before anything is asked where it can be read twice, else while it is judged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal

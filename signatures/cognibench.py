@@ -8,8 +8,6 @@ whole responses are tagged in one call, and a second stage gives cognitive
 sentences their tier (section 3.1). The wording is ours.
 """
 
-from __future__ import annotations
-
 import inspect
 from typing import Literal, get_args
 

@@ -6,8 +6,6 @@ a list of sentences out. Below them is what is asked of the detectors of Table 3
 The wording is ours, so a model that was tuned on the wording of its authors hears another one.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import dspy

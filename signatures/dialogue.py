@@ -4,8 +4,6 @@
 only. The wording is ours.
 """
 
-from __future__ import annotations
-
 import dspy
 
 __all__ = ["Dialogue", "NextTurn", "Reply"]

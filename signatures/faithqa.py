@@ -4,8 +4,6 @@ Mapping a query to its constraints, judging which of them a response satisfies, 
 checking facts, and writing and verifying benchmark queries. The wording is ours.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import dspy

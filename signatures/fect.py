@@ -7,8 +7,6 @@ with and without reasoning before the label. The wording is ours. Variants
 subclass, so that each text stands once.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import dspy

@@ -6,8 +6,6 @@ Three verify, each with yes, no or uncertain (appendix A), and one compares a mo
 variant has the same fields and another instruction.
 """
 
-from __future__ import annotations
-
 from typing import Final, Literal, get_args
 
 import dspy

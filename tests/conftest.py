@@ -1,7 +1,5 @@
 """What all tests share: no network but the loopback, no real keys, helpers importable by name."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Ids of cases are part of artifacts: however they are computed, they stay as they are."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

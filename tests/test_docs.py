@@ -1,7 +1,5 @@
 """Every code block of the documentation: it can be read, and it runs, page by page, from the first to the last."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import json

@@ -1,7 +1,5 @@
 """The example of every built-in judge is what the judge takes and gives."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

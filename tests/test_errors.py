@@ -1,7 +1,5 @@
 """Errors speak the language of whoever made them: options to a command, arguments to Python."""
 
-from __future__ import annotations
-
 import pytest
 from judges import CHECK
 

@@ -1,7 +1,5 @@
 """The first hour of a new user, typed line by line: what each command ends with, and the line that says so."""
 
-from __future__ import annotations
-
 import csv
 import shlex
 from pathlib import Path

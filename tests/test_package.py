@@ -1,7 +1,5 @@
 """The package as it is installed: cheap to import, complete, and writing nothing by itself."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

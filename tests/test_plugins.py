@@ -1,7 +1,5 @@
 """Plug-ins, from the page that describes them: the package on it is built, installed with pip, and used."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

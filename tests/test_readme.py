@@ -1,7 +1,5 @@
 """What the README says is so: its code is the file it names, its example is better, its links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

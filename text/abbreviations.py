@@ -4,8 +4,6 @@ Punkt (Kiss and Strunk 2006) learns these from a corpus; here they are written d
 downloaded. All words are in lower case and without their last full stop. The lists are of our own writing.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 __all__ = ["ABBREVIATIONS", "BEFORE_NUMBERS", "STARTERS", "TITLES"]

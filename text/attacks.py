@@ -4,8 +4,6 @@ The suite is data (``data/attacks.toml``); a file of the same layout can take it
 model, no kind of answer.
 """
 
-from __future__ import annotations
-
 import string
 import tomllib
 from collections.abc import Mapping

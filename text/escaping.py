@@ -7,8 +7,6 @@ reaches an adapter. It does not detect persuasion ("ignore your instructions"):
 that is a property of the judge, to be measured, not of the format.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache

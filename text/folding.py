@@ -1,7 +1,5 @@
 """Texts that differ in case, width or white space alone are the same text."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Small word lists, English and Chinese: what kind of wording a sentence uses. The lists are in data/lexicons.toml."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping

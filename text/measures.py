@@ -3,8 +3,6 @@
 These are the units in which people state conditions on a text's form, and compare answers.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import Final, Literal

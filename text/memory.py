@@ -1,7 +1,5 @@
 """Caches that stay small: short texts are kept in number, long ones only a few."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from functools import lru_cache, wraps
 from typing import TypeVar

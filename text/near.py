@@ -7,8 +7,6 @@ the Jaccard similarity, within 0.06. Only texts with a band of bins in common ar
 texts below 20 letters and digits only equal ones are near.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """A long text in passages that can be read, searched or written from by themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

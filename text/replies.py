@@ -4,8 +4,6 @@ Knows no types and no signatures; only the standard library, because exports car
 (:mod:`jurist.exports.bundle`).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator

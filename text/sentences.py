@@ -12,8 +12,6 @@ Chinese (and Japanese) sentences end at ``。！？；`` and ``……``, with th
 It knows nothing of judges. CogniBench splits with NLTK too (section 3.1).
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

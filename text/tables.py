@@ -1,7 +1,5 @@
 """Word lists and other tables that are data: TOML files in a folder ``data`` beside the module that reads them."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

@@ -6,8 +6,6 @@ at. Other scripts are split at their word characters and not stemmed further. Th
 crude on purpose: they only have to be the same for the claim and for the evidence.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from functools import lru_cache

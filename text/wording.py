@@ -5,8 +5,6 @@ character counts as one word, because there are no spaces to count by. Scores we
 :mod:`.evaluation.words` instead, which are the paper's. It knows nothing of sentences, judges or models.
 """
 
-from __future__ import annotations
-
 import re
 
 __all__ = ["chinese_share", "count_words", "is_chinese"]

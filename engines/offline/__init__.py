@@ -1,7 +1,5 @@
 """The embedded offline engine: an evidence reader that answers DSPy requests without a model."""
 
-from __future__ import annotations
-
 from .engine import AsyncOfflineEngine, OfflineEngine
 
 __all__ = ["AsyncOfflineEngine", "OfflineEngine"]

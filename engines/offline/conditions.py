@@ -4,8 +4,6 @@ Rules, not understanding: patterns of commands, numbers, places, times, negation
 ``data/conditions.toml``. It sees what is written in the usual words; a condition put another way is not found.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ A criterion counts once however often it is said. The same bank gives the propos
 excepted that are only read.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Decide one labelled output field of a request: measure, weigh, and pick (or sample) labels."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -8,8 +8,6 @@ rates that grow with the temperature (:data:`INVENTED`, :data:`UNGROUNDED`), bec
 from what it read and understands nothing.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Sequence

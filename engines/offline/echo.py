@@ -3,8 +3,6 @@
 The sentences are shown as ``<>text</>``, one to a line, and answered as ``<label>text</label>``.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Every feature is roughly in [0, 1], so that hand-set weights are comparable. ``G
 them all; the order is the order of the columns. Nothing here looks at labels.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

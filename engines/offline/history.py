@@ -1,7 +1,5 @@
 """Read a proposal request: scored instructions, the current one, and the errors it reports."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

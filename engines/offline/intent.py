@@ -5,8 +5,6 @@ how often these gave a reading another name, or no place at all, decides what be
 instruction changes nothing: rules do not follow advice.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict

@@ -10,8 +10,6 @@ The names are in data/labels.toml. An unknown name lies at the origin unless the
 demonstrations can teach such a label.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Final

@@ -6,8 +6,6 @@ of the same verdict group + a part of its own; the shared part is penalised less
 borrow from their group. Examples are weighted so that rare labels count more (``balance``).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -4,8 +4,6 @@ Candidates are sentences, clauses or phrases of the text, whichever the objects 
 One readout tells which are chosen; further ones fill the labels, flags and scores beside the text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Simple on purpose: a question word by what the sentence holds, a fact with its o
 exchanged, and templates of inference, evaluation and speculation, English and Chinese (data/phrases.toml).
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final, cast
 

@@ -6,8 +6,6 @@ the rest is concrete. The verdict was reached before and elsewhere: the pieces s
 give it, and are made to agree with it. This is no reasoning.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

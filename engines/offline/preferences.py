@@ -4,8 +4,6 @@ Exchanging the candidates exchanges the odds, whatever was learned: there is no 
 difference; how small is learned.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

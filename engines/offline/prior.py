@@ -4,8 +4,6 @@
 axis. A label's weight vector is the sum of the directions, each times the label's place on the axis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

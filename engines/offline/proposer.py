@@ -6,8 +6,6 @@ over from other scored instructions. What was shown is never proposed again, and
 examples is copied.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

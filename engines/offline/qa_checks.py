@@ -5,8 +5,6 @@ and compared with the correct answer; what the question asks for is compared wit
 move the weights, and the general strictness that an instruction asks for moves the threshold.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Patterns of usual words, English and Chinese (data/qa.toml), not understanding: what is put another way is not found.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -6,8 +6,6 @@ the text picks, unless its instruction asks for what prevents it (``RULES``, dat
 mended, and what it mends is measured by verifiers. It writes from patterns and understands nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

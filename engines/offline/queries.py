@@ -4,8 +4,6 @@ Asked for a ``query``, ``question`` or ``instruction``, it fills one of a few pa
 a benchmark can be built and tried without a model. Its queries are correct and dull: no language model wrote them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final

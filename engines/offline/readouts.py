@@ -6,8 +6,6 @@ the prior alone being one of the choices: a demonstration counts for as much as 
 features, the words that several demonstrations share may be columns, chosen in the same way.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

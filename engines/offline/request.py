@@ -5,8 +5,6 @@ texts that the prompt shows; the outputs of demonstrations are kept as JSON, so 
 was learned from them is found again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Names decide first, then descriptions, then documented fallbacks: evidence is th
 the thing judged the last field that is not evidence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ a place; what must not occur is looked for. It knows nothing of the world: that 
 poem rhymes in the ear, or that a story surprises is not seen, and then the condition passes as met.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """A score: how far a claim is supported, on a scale, and what demonstrations teach about that scale."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Several labels at once: one readout per label, of the features, of the label's own words, and of shared words."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final

@@ -5,8 +5,6 @@ models are all read alike. Where a ``str`` stands for a label, the labels come f
 as ``one of: a; b; c``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

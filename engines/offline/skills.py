@@ -3,8 +3,6 @@
 A skill decides, writes, or both. Fields that decide come first, because what explains a decision is written after it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias

@@ -1,7 +1,5 @@
 """What a free-text field gets: an explanation of a decision, a quote, or an honest refusal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -12,8 +12,6 @@ The examples are mined by the optimizer ``contrastive`` on the train part of the
 part; every line is scored on the same sealed test part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial

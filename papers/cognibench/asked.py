@@ -5,8 +5,6 @@ asked about one sentence at a time; either way its answers come back as one row 
 sentence, so that all judges are scored on the same sentences. It knows nothing of scores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -8,8 +8,6 @@ tells that type from the others; the rate of hallucination *of a type* is over t
 for that type, and corrected by how well it tells hallucinations among such statements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -6,8 +6,6 @@ holds twice, nor for letters that lower case changes. Therefore every entry also
 equal sentences, as in their own files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

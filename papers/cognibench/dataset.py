@@ -7,8 +7,6 @@
 - ``statistics.json``, ``dynamics.json``, ``dynamics.csv``: what the set looks like.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 Words are counted as everywhere here: a Chinese character is one. Intervals are clustered by document.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any

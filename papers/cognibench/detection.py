@@ -21,8 +21,6 @@ the other rows (70.3 of 64.4 and 73.8), so both are given here. Where a kind has
 recall and F1 are 0.0 by the convention of :mod:`.metrics`, and so is its half of the macro average.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args

@@ -5,8 +5,6 @@ judge of one sentence at a time, or a detector named with its model. Responses o
 left out for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

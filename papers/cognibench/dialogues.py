@@ -1,7 +1,5 @@
 """Conversations for CogniBench: as many as are planned for each document, by the generator of dialogues."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

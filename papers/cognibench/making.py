@@ -1,7 +1,5 @@
 """CogniBench-L: dialogues from documents, with every assistant turn labelled."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -3,8 +3,6 @@
 The plan is a pure function of documents, spec and seed: adding a document changes no other dialogue.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A table of detectors: one line each, scored by kind, with paired tests against the first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

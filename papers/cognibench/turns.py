@@ -4,8 +4,6 @@ An :class:`AssistantTurn` is one assistant turn with what it answers; splitting 
 ``cognibench`` judge, whether a dialogue came from a file, from a generator or from a model under assessment.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

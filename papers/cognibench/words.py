@@ -10,8 +10,6 @@ in which there is a letter or a digit. For text without Han these are the words 
 gives, without lone punctuation. A unit without any word counts as one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Every response is marked on the constraints that the benchmark holds for its que
 against the same ones. Hallucinated responses to fact queries are checked for facts too (Table 4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final

@@ -3,8 +3,6 @@
 Every choice follows from the seed and the query's number, so that a longer benchmark begins like a shorter one.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter, defaultdict

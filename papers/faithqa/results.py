@@ -4,8 +4,6 @@ Shapes of Tables 3, 4, 9, 10 and 11 and of Figure 4. Captions of Tables 10 and 1
 depends on a missing query, response or article is response evaluation.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

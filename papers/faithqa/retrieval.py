@@ -4,8 +4,6 @@ A corpus is a file or a folder of texts (``.txt``, ``.md``) and of rows with ``t
 extractors of Wikipedia dumps write them (files without a suffix). It is held in memory, and read once in a process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache

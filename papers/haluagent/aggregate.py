@@ -6,8 +6,6 @@ item too, if all four options are distinct. Options are shuffled by the seed, an
 at each of the four places equally often, give or take one.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping

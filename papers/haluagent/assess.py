@@ -5,8 +5,6 @@ read from the reply by rules, and a reply that holds none is counted as unanswer
 measured on gold that it was not compiled on, are taken out of the rate of generative items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final

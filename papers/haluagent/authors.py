@@ -5,8 +5,6 @@ item that has none of its own gets one in our words. They hold no true-or-false 
 the generative ones (section 3.3).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

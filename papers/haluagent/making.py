@@ -5,8 +5,6 @@ files and the seed, and is written anew each time, question by question: of what
 memory but counts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import heapq
 import json

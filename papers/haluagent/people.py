@@ -4,8 +4,6 @@ The sample holds as many items that passed as items that did not, so without ver
 of its kind were written. An item is right if people say yes to all three questions about it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ formats, as in Table 5. A reply without an answer is counted apart and is in no 
 hallucinated answer for correct, a false positive the correct one for hallucinated. Intervals leave out documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ it argues first, what it states as its answer counts ("the answer is B", 答案�
 option alone. A reply that names several and settles on none has no answer.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

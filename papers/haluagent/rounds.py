@@ -3,8 +3,6 @@
 Nothing is asked for it: a search keeps what every check said of everything that was written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ What the kinds of closed-label answers share: votes with a threshold, the two si
 cards and output lines say. How a reply names the labels is for :mod:`.labels`, :mod:`.tags` and :mod:`.spans`.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What gold was taken for: counts of pairs of what people and a judge said, for every kind of answer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

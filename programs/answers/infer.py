@@ -1,7 +1,5 @@
 """Which kind of answer a signature asks for: read from the annotation of its output field."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin

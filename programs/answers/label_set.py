@@ -1,7 +1,5 @@
 """Several labels at once: any number of a closed set, none included. Samples combine label by label."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

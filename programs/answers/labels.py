@@ -1,7 +1,5 @@
 """One closed label for the whole case, alone or with the units of text that it rests on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args

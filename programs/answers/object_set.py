@@ -5,8 +5,6 @@ reply are matched one to one (:class:`~jurist.evaluation.object_sets.ObjectSets`
 over their fields: of texts the F1 of their words, of everything else whether it is equal.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

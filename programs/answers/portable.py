@@ -4,8 +4,6 @@ Only the standard library, because exports carry this source along (:mod:`jurist
 reader here against the answer that it stands for.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from statistics import median_low

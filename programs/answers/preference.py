@@ -5,8 +5,6 @@ exchanged, and counts only if both replies prefer the same one; replies that dif
 contradictions. The share of replies that chose the first place is the position bias: 0.5 without any.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """How an input is written into a prompt, by the name that an export gives it; for filling exports in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 

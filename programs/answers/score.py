@@ -1,7 +1,5 @@
 """A score: one number on a bounded scale, whole or not. Samples combine to their median."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """One closed label for each sentence of a response, given by its number; and what its relatives share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self

@@ -16,8 +16,6 @@ space nor quotation marks. In this order a string is
    would be faithful only because nothing names them, have no label.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -9,8 +9,6 @@ is believed only if it is exactly one echo of each sentence in order: a tag that
 its own sentence apart, so it can cost labels and cannot give one.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Mapping, Sequence

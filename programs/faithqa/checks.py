@@ -5,8 +5,6 @@ A check says whether a text meets it and by what evidence, or that it cannot see
 words of a constraint is in :mod:`.reading`. What needs an ear or a judgement (rhyme, mood, being short) is no check.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ A query that lacks what it speaks of has no constraints of its own: it is refuse
 What a response to it should do is always the same (section 5.2), see :func:`constraints_of`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal

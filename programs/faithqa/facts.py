@@ -3,8 +3,6 @@
 It tells hallucinations that are factually right from those that are not (Table 4).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final, get_args

@@ -1,7 +1,5 @@
 """The judges of FAITHQA: constraints, satisfaction, Constraint Score and its baseline (sections 4, 6 and A.4)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from typing import Any, Final

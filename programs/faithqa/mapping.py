@@ -3,8 +3,6 @@
 What comes back is refused where no words of the query support it: such constraints are left out and counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -3,8 +3,6 @@
 The rules are narrow on purpose: what they do not recognise is no check, and is judged like any other constraint.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final, Literal
 

@@ -3,8 +3,6 @@
 What code has decided is never asked for, and is marked so in the evidence.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import dspy

@@ -4,8 +4,6 @@ Score = satisfied weight / total weight x 10, where each constraint weighs what 
 models nor how the marks were made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args

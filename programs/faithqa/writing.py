@@ -4,8 +4,6 @@ Omission tasks (fact, story, poem) set conditions, and must be answerable. Misin
 relationship, summary) bring material of which exactly one part is removed, and must be unanswerable.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, Self, TypeAlias, get_args

@@ -4,8 +4,6 @@ The supporting passage must stand in the document, the question must not give it
 document's language, and no two answers say the same in nearly the same words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from ...text.measures import letters

@@ -3,8 +3,6 @@
 What counts as found by a verifier is what it does not let pass: ``no`` and ``uncertain``.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import dspy

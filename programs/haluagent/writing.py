@@ -5,8 +5,6 @@ is one hallucinated answer with its question, so that of one question some may p
 verifier stands in the program once for each time that it is asked, so that calls are counted exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal

@@ -1,7 +1,5 @@
 """A page in Debian's Chromium: nothing may leave it, and nothing may go wrong in it."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from collections.abc import Callable, Iterator

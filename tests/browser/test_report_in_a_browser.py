@@ -1,7 +1,5 @@
 """The page of a report as people see and use it: every width and colour, the keyboard, many cases, hostile ones."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The review page in a browser: the keyboard, a server that is killed in the middle, a reload, two raters."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

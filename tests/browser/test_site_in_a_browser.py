@@ -1,7 +1,5 @@
 """The documentation's site, built as CI builds it: every page, wide and narrow, light and dark, and its search."""
 
-from __future__ import annotations
-
 import functools
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``jurist assess``: answers, labels, shares, and what is taken out of them for the judge's own errors."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

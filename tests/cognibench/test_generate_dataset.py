@@ -1,7 +1,5 @@
 """``jurist generate cognibench-l`` and ``jurist gold dynamics``: the format, the way back, the figures."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``jurist generate dialogue``: asking again, the offline engine, and a job that survives being stopped."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

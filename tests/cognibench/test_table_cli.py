@@ -1,7 +1,5 @@
 """``jurist table``: CogniBench's Tables 3 and 5, offline: the same sealed test for all, nothing paid twice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``jurist gold agreement``: tables for people, one JSON object for machines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Options: every command declares its own once, reads them back, and says what is meant by a misspelt one."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Edges of the command line where paid work could be lost or paid twice, or a wrong name pass for an empty result."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

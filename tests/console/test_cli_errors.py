@@ -1,7 +1,5 @@
 """Whatever is wrong ends in one line that says so, with the right exit code, and nothing is written or lost."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """``--json``: one JSON object on standard output, and nothing else there; the rest goes to standard error."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``jurist compare``: the same rows for all, none that a judge was compiled on, and a test for each pair."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``jurist evaluate`` and ``jurist.evaluate``: one judge of any kind of answer, scored and explained."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``jurist share``, and what ``jurist run`` says of shares when it ends."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

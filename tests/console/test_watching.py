@@ -1,7 +1,5 @@
 """The display of a compilation: a live table on a terminal, plain lines elsewhere, and never in the work's way."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

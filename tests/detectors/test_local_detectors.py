@@ -1,7 +1,5 @@
 """LettuceDetect's own package, and SelfCheckGPT by NLI, over models of random weights made on the spot."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from pathlib import Path

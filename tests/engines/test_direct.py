@@ -1,7 +1,5 @@
 """Over connections of our own an endpoint gets, byte for byte, what DSPy's client sends, and says the same."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import socket

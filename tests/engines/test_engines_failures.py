@@ -1,7 +1,5 @@
 """Failures: what is tried again, what ends the work, and that no message holds a secret."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The journal: what was paid is never paid again, torn lines are dropped, damage is an error."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The meter, the ledger and the budget: limits are exact, counts add up."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """Going on within a budget: the limit holds over all processes of a job, and a job ends where it would have."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

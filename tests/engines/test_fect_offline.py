@@ -1,7 +1,5 @@
 """The offline engine on FECT's four prompts: the same decision, rendered in pieces that agree with it."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any, Literal
 

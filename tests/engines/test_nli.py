@@ -1,7 +1,5 @@
 """The NLI baseline: what is entailed, how it is counted, and, marked slow, a real model that is tiny and random."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections.abc import Sequence

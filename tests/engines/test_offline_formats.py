@@ -1,7 +1,5 @@
 """The offline engine behind DSPy's own adapters: every label shape comes back with its type."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The offline engine against hostile inputs: forged markers, broken markup, huge texts."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import dspy

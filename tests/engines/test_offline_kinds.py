@@ -3,8 +3,6 @@
 The rules below are known to the demonstrations alone; what is learned is measured on rows that are not shown.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Instructions the offline engine proposes: new, safe, in the right language, addressing the errors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import dspy

@@ -1,7 +1,5 @@
 """What the offline engine measures, what instructions move, and how it samples."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from typing import Any, Literal

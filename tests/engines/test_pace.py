@@ -1,7 +1,5 @@
 """An endpoint is asked no faster than it was said, and than it bears."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from typing import Any

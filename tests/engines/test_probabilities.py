@@ -1,7 +1,5 @@
 """The probability of labels, read from the tokens of a reply: by any prompt format, however the tokens are cut."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

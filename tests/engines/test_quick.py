@@ -1,7 +1,5 @@
 """What is sent and read on the quick way is, byte for byte, what DSPy's own path sends and reads."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Responses that come whole: split, judged and scored, with the place of every sentence, in English and Chinese."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a reply says, and what it does not: drafts, contradictions and halves, in every prompt format."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Literal
 

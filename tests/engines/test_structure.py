@@ -1,7 +1,5 @@
 """Answers held to a schema over real HTTP, and what becomes of parameters that an endpoint refuses."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Spans of a run, its cases and their calls: where tracing is on, and without a word of what is judged."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Cases that are longer than a model reads: said, and not sent when that is certain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

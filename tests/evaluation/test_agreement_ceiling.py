@@ -1,7 +1,5 @@
 """The human ceiling: each rater against the majority of the others, on the judge's own metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

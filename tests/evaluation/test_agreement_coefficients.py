@@ -1,7 +1,5 @@
 """Kappa and alpha against published worked examples and against sklearn, statsmodels and krippendorff."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Sequence

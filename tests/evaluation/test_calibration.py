@@ -1,7 +1,5 @@
 """Calibration and ranking of probabilities, against scikit-learn."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

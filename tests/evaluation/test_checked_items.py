@@ -1,7 +1,5 @@
 """Items with their checks: what a program returns, what it counts as, and the rates."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

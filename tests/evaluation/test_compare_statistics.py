@@ -1,7 +1,5 @@
 """Means over repeats, t-intervals, stacked repeats and contrasts: against scipy, enumeration and one repeat."""
 
-from __future__ import annotations
-
 import itertools
 import statistics
 

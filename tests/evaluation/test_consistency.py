@@ -1,7 +1,5 @@
 """Self-consistency: worked examples, and laws."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

@@ -1,7 +1,5 @@
 """Drift: a fair game if there is none, at any stopping time, and soon shown if there is."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import pytest

@@ -1,7 +1,5 @@
 """Agreement of raters: laws, gaps, groups, degenerate raters, refusals."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

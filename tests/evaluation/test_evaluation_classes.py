@@ -1,7 +1,5 @@
 """Scores of classes and the confusion matrix against scikit-learn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

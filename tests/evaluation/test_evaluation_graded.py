@@ -1,7 +1,5 @@
 """Scores and their errors in proofs, objectives and own metrics: which way each of them points."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

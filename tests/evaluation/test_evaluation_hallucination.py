@@ -1,7 +1,5 @@
 """Scores of hallucinated sentences by kind and by words, against scikit-learn and by enumeration."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Clustered intervals against slow ones written out, and the laws of clusters."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Scores, label sets and object sets: their metrics against scikit-learn and scipy, and the laws of every kind."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

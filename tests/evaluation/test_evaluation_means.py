@@ -1,7 +1,5 @@
 """Validation rate and negative mean squared error, against plain Python and scikit-learn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

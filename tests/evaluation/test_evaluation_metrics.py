@@ -1,7 +1,5 @@
 """The named metrics against scikit-learn, their conventions, and the bounds against every completion."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """McNemar and the permutation test against scipy and enumeration; Holm against closed testing."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Sequence

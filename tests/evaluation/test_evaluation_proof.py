@@ -1,7 +1,5 @@
 """The proof: the verdict needs all of its conditions, never rewards silence, and makes a plain card."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

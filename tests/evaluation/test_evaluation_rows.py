@@ -1,7 +1,5 @@
 """Rows, counts, pairing, encoding, and the promise that rows need no numpy."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

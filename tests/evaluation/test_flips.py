@@ -1,7 +1,5 @@
 """Flips: what counts as a changed answer, and what does not count at all."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

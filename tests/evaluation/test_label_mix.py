@@ -1,7 +1,5 @@
 """Shares of several labels, corrected by what a judge takes for what: exact cases, refusals, coverage."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

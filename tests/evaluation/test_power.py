@@ -1,7 +1,5 @@
 """The smallest effects against brute force, scipy, statsmodels and simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import statsmodels.api as sm

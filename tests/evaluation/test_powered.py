@@ -1,7 +1,5 @@
 """Shares by labels and a judge: laws, the papers' own package, and coverage by simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,7 +1,5 @@
 """The corrected share: laws, known cases, and coverage by simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

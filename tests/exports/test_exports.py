@@ -1,7 +1,5 @@
 """Exports: what is handed over is what the judge itself would send."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

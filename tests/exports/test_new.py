@@ -1,7 +1,5 @@
 """``jurist new``: a prompt that somebody has becomes a judge whose instruction it is."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

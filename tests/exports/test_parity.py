@@ -1,7 +1,5 @@
 """Every target sends what the judge sends: its own loader fills the export for rows full of traps."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

@@ -1,7 +1,5 @@
 """The export to promptfoo, and dotprompt in JavaScript; what needs packages of npm is run by .ci/promptfoo."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Scorers in their frameworks: a label becomes a score, and a row without a usable reply is none."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Mapping

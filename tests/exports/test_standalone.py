@@ -1,7 +1,5 @@
 """Exports that run without jurist: they read replies and count samples as jurist does."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

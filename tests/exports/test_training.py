@@ -1,7 +1,5 @@
 """Training files: the judge's own messages, nothing held out in them, and accepted by those who read them."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import runpy

@@ -1,7 +1,5 @@
 """Assessing models on the benchmark: tables by hand, and the command from its start to a resumed end."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The benchmark builder: plans, queries with a part removed, verification, statistics, and resumption."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

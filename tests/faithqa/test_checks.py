@@ -1,7 +1,5 @@
 """Conditions that a program checks: read from words, and verified on texts."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

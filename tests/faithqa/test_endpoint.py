@@ -1,7 +1,5 @@
 """FAITHQA against a real endpoint: mapping, scoring, the builder and an assessment through DSPy's own client."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

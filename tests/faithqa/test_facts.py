@@ -1,7 +1,5 @@
 """The fact check: votes, retrieval over local files, and the second verification."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The bundled gold faithqa-mini: what its card says is so, and its marks agree with what a program can count."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

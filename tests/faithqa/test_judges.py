@@ -1,7 +1,5 @@
 """The judges of intent hallucination: what is asked, what is not, and how replies become constraints and scores."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any, get_args

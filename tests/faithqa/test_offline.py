@@ -1,7 +1,5 @@
 """What the evidence reader sees of a query's intent: rules on hand-picked queries, laws, and the bundled gold."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

@@ -1,7 +1,5 @@
 """Constraint Score, by hand (section 4.2 of the FAITHQA paper) and by its laws."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

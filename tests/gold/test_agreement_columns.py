@@ -1,7 +1,5 @@
 """Ratings from columns ``rater:NAME``: the same as from the object ``ratings``, in every kind of file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

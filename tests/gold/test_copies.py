@@ -1,7 +1,5 @@
 """Near copies count as one group in a split, are named by the check, and are not scored by who was compiled on them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from dataclasses import replace

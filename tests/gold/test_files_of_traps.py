@@ -1,7 +1,5 @@
 """Files that would take all memory or time, or that say two things: refused in one line, or read all the same."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Documents, plans, and what an exchange must fulfil."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

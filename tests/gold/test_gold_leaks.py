@@ -1,7 +1,5 @@
 """Leaks: what of the test part may not be seen in train, in dev, or in a prompt."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Loading gold: labels, groups, ratings and duplicates; every error with its file, line and field."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

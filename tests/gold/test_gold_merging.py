@@ -1,7 +1,5 @@
 """``gold import --merge``: gold from ratings, what is ambiguous beside it, and raw labels that stay."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Writing gold: what is imported reads back as the same gold set."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The journal of the review page: what was saved is there after any kill, and gold import reads it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

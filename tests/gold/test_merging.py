@@ -1,7 +1,5 @@
 """Merging rules: what each says of a unit, of cases and of a gold set; ambiguity and its categories."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

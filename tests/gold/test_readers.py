@@ -1,7 +1,5 @@
 """Readers: every format, told apart by content, and every way in which a file can be broken."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """The formats of the papers' authors: small files of our own making, and the public data where present."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

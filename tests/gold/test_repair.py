@@ -1,7 +1,5 @@
 """Gold repaired in one pass: all that is wrong at once, other names for columns and labels, bad rows set aside."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The review list: what a label is worth most on, first, as a sheet that comes back as ratings."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

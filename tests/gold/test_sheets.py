@@ -1,7 +1,5 @@
 """Annotation sheets: what is written reads back, whatever the texts are and however people fill it in."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

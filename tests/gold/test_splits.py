@@ -1,7 +1,5 @@
 """Splits: by group, deterministic, independent of order, and stable when rows are added."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The ambiguous stratum: counted beside the score, with the judge's votes, and never dropped in silence."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """Results of evaluation tools are gold: people's labels under their own names, those of machines set apart."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

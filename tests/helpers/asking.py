@@ -1,7 +1,5 @@
 """A judge that asks the loopback server, for the tests of what is sent and of every fault."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Batches of a few rows, asked of a server on the loopback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

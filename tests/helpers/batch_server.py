@@ -1,7 +1,5 @@
 """The loopback server with the provider's side of batches: files and batches, as strict as the real one, and faults."""
 
-from __future__ import annotations
-
 import email
 import hashlib
 import json

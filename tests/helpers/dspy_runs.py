@@ -1,7 +1,5 @@
 """Small runs of DSPy's optimizers: an engine that answers by a rule, and a proposer that writes rules."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from functools import cache

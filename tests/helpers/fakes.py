@@ -1,7 +1,5 @@
 """A strict scripted engine: it sits where a real one does, and an unscripted call fails the test."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Texts that try to act on whatever shows them."""
 
-from __future__ import annotations
-
 HOSTILE = (
     "</script><script>document.title = 'owned'</script>",
     "<img src=x onerror=\"document.title = 'owned'\"><style>body{display:none}</style>",

@@ -4,8 +4,6 @@ Repositories are made, commits taken file by file, and files given as they were 
 known: any other request is answered with 404, which the client raises.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

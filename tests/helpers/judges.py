@@ -1,7 +1,5 @@
 """Small judges and their compiled prompts, for the tests of artifacts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Literal
 

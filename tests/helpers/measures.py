@@ -1,7 +1,5 @@
 """Metrics, intervals and tests of rows, for tests: encoding and resampling in one call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Small runs of our own optimizers on a little FECT gold."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Judges of a user's own for each kind of answer, and small gold that follows a rule."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -6,8 +6,6 @@ says what else there is: ``<!-- slow -->`` puts its whole page among the slow te
 the block out.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import csv

@@ -1,7 +1,5 @@
 """An artifact whose prompt and demonstrations hold what templates trip over, with rows that do too."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

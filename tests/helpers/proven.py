@@ -1,7 +1,5 @@
 """A proven artifact of FECT's judge, without a compilation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the tests of generators share: documents, and an endpoint that writes, verifies and proposes."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

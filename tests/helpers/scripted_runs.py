@@ -1,7 +1,5 @@
 """Runs of optimizers with scripted engines, for the tests of all of them."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What DSPy's own path sends: the requests of every predictor of every judge."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the end-to-end tests share: the command line in this process, and small files to give it."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """What the tests of conversations share: two references, good exchanges about one, and an endpoint that gives them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fakes import reply

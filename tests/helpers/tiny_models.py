@@ -1,7 +1,5 @@
 """Models of random weights, made on the spot: they know nothing, and show that everything runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Simulated worlds for tests of optimizers: the benchmark's simulator behind a job."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The matrix and the front in an artifact, and any point of the front made the artifact."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Experiments against a server: budgets, kills and resumption, questions, models x variants, output."""
 
-from __future__ import annotations
-
 import io
 import json
 import signal

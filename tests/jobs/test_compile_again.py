@@ -1,7 +1,5 @@
 """Compiling a judge whose replies leave units out: a limit holds, the proof has room, samples are not drawn in vain."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """``jurist compile`` from gold to artifact, offline, and what ``jurist artifacts`` says of the result."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Compiling against a server, through DSPy's client: exact budgets, kills, resumption, fitted thresholds."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -5,8 +5,6 @@ the result. ``PYTHONPATH=tests/helpers python tests/jobs/test_compile_golden.py`
 diff.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

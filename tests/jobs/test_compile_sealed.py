@@ -1,7 +1,5 @@
 """What compiling and choosing owe the sealed test: no text of it in a prompt, its labels, every opening counted."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``jurist gate``, ``jurist.gate`` and ``jurist.testing``: what passes, what fails, and that it is said."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Before dialogues, datasets and assessments are paid for: the estimate, the question, and what a kill leaves."""
 
-from __future__ import annotations
-
 import io
 import json
 import signal

@@ -1,7 +1,5 @@
 """What counts as hallucinated in datasets and assessments: what falls below the judge's strictness, or one given."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A generator of one's own: compiled on unlabelled documents, proven, kept, run and compared like a judge."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``jurist harden``: judges with planted weaknesses are found out, a sound one is not, and what was paid is kept."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """What `jurist artifacts show` says of a search: table, chart, plot, and the prompt from basic to compiled."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping

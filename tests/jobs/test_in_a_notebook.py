@@ -1,7 +1,5 @@
 """A judge that stands in no file, as in a notebook: compiled, called, awaited, loaded again, and shown."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 import re

@@ -1,7 +1,5 @@
 """Before a compilation: the estimate holds the truth between its ends, and much is asked about."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from pathlib import Path

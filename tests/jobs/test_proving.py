@@ -1,7 +1,5 @@
 """Who is asked on the sealed test, and how often."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """The store: versions, pointers, many savers, places, and judges that do not fit."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

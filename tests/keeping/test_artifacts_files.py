@@ -1,7 +1,5 @@
 """What an artifact holds: DSPy's own state, byte for byte the prompt that was proved, and a full card."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

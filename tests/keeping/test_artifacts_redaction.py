@@ -1,7 +1,5 @@
 """No key and no address with credentials reaches a card or a history."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

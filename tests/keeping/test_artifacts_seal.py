@@ -1,7 +1,5 @@
 """No changed byte is missed, and a damaged artifact is never loaded."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Checkpoints: found again by the job, refused unless asked for, removed at the end."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """``artifacts verify`` and ``diff``: what an artifact needs, why one cannot be used, and what differs between two."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

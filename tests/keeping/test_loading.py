@@ -1,7 +1,5 @@
 """From a reference to a judge: every way to name one, and how it is found again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

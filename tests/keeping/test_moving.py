@@ -1,7 +1,5 @@
 """Artifacts between stores: what arrives is what was sent, or is refused."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

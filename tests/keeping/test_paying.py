@@ -1,7 +1,5 @@
 """The life of paid work: signals, what is kept, exit codes, and one budget over all that it takes to end."""
 
-from __future__ import annotations
-
 import re
 import signal
 import threading

@@ -1,7 +1,5 @@
 """What ships with the package: every built-in judge compiled, small, sealed, usable at once, and made by its script."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

@@ -1,7 +1,5 @@
 """Signatures: who signed is said, nothing else passes for it, and no secret key is kept."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Nothing that an artifact names is executed before its seal holds and the user trusts it; no card breaks a command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

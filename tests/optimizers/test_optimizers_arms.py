@@ -1,7 +1,5 @@
 """The arms of the race: which one is next, and what each of them proposes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from fakes import reply

@@ -1,7 +1,5 @@
 """The error-driven rounds of HaluAgent: errors with feedback in, rewrites out, stop when dev drops."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

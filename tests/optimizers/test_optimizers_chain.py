@@ -1,7 +1,5 @@
 """Chains: parts in turn, each from the best so far, sharing the budget."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import Any

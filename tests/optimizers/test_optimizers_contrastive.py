@@ -1,7 +1,5 @@
 """Contrastive demonstrations: recurring confusions of the judge, and pairs that mark the boundary."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

@@ -1,7 +1,5 @@
 """Demonstrations of programs with several predictors, jointly and in turn; ``demos`` is ``fewshot``."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """DSPy's optimizers behind our interface: exact budgets, a complete record, replay, and our own choice."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

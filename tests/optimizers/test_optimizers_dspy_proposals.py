@@ -4,8 +4,6 @@ Each ``upstream`` test shows a defect in DSPy itself. When one of them fails, DS
 workaround can go.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import cycle

@@ -1,7 +1,5 @@
 """Few-shot demonstrations, chains of optimizers, and their settings."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from typing import Any

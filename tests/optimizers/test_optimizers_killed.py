@@ -3,8 +3,6 @@
 Real processes, real HTTP and real SIGKILLs take a while: ``pytest -m slow`` runs these.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import signal

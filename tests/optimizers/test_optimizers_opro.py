@@ -1,7 +1,5 @@
 """OPRO: its meta-prompt, its proposals, and what it does with a proposer that fails."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import re

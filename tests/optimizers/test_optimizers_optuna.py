@@ -1,7 +1,5 @@
 """The joint search: what it searches, that it asks nothing twice, that it repeats itself and can be interrupted."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 from pathlib import Path

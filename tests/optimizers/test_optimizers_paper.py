@@ -1,7 +1,5 @@
 """The paper's OPRO: everything on the whole sample, random labelled cases, the best twenty shown."""
 
-from __future__ import annotations
-
 import re
 
 from loopback import field_of

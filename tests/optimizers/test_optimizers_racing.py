@@ -1,7 +1,5 @@
 """Racing: stratified orders, calls that go to what may win, shrunken standings; and what is copied."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """What DSPy's optimizers are told of a run: the very answer that was scored, or none."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import cache

@@ -1,7 +1,5 @@
 """Optimizers on whole responses and on programs with several predictors: every predictor is improved, in its shape."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

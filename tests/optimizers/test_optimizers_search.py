@@ -1,7 +1,5 @@
 """Optimizers: exact budgets, the best so far however they end, the same history from the same seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

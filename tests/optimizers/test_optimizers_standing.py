@@ -1,7 +1,5 @@
 """Where prompts stand: pairing through the cases' effects, parents as priors, and the board's choice."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """OPRO on programs with several predictors: one in turn, or all in one proposal; and the record of it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

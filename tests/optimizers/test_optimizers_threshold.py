@@ -1,7 +1,5 @@
 """A threshold of probability: fitted on train at no further call, proven, kept, and used by runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Programs in steps and cases in several presentations: every call is counted, and what is frozen stays as it is."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Judges of one's own with any kind of answer work in every command, and are compiled on gold of that kind."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Kinds of answers: inferred from annotations, read without guessing, combined exactly, read back as written."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product

@@ -1,7 +1,5 @@
 """Closed labels: reading a reply into labels never guesses, and is the inverse of writing one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Asking with a scripted engine: verdicts, samples, users' own programs, Ctrl-C."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import signal

@@ -1,7 +1,5 @@
 """Samples that need not be drawn, units that are asked for again, replies that are all the same."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """Asking over real HTTP: every fault ends as documented, nothing is invented, and every call is counted."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections import Counter

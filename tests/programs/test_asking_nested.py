@@ -1,7 +1,5 @@
 """A reply that is nested too deep for DSPy's parsers is an abstention like any other unusable reply."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import dspy

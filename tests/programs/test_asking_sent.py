@@ -1,7 +1,5 @@
 """What leaves over real HTTP: settings, concurrency, budgets, and from which event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,7 +1,5 @@
 """The detector: which sentences a returned string names, and what becomes of a string that names none."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The four prompts of FECT: one task, four ways of asking, and replies that contradict themselves."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

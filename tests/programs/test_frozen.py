@@ -1,7 +1,5 @@
 """Frozen steps: never tuned, always counted, asked by a model of their own where one is named."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import dspy

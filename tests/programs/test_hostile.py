@@ -1,7 +1,5 @@
 """Judged text is data: nothing in it may be read as structure by any prompt format."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from typing import Any

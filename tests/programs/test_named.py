@@ -1,7 +1,5 @@
 """Detectors named with their model: what marked replies say, how spans become labels, and real requests for them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

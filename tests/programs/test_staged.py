@@ -1,7 +1,5 @@
 """Every sentence of a response in two calls: all of them first, then the cognitive ones only."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

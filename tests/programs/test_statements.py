@@ -1,7 +1,5 @@
 """Judges of one sentence, and the rows of whole responses from which their sentences come."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The echoed shape: a label reaches a sentence only through an exact copy of it, and no judged text can forge one."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

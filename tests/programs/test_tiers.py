@@ -1,7 +1,5 @@
 """The tier of a sentence: three decisions that stop at the first no; strictness."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Many askings at once: order, limits, and what a stop in the middle leaves behind."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from typing import Any

@@ -1,7 +1,5 @@
 """Votes: exhaustive tables and laws of thresholds, majorities and abstentions."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

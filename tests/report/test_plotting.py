@@ -1,7 +1,5 @@
 """Plots: what they hold, the same bytes every time, and one line for what cannot be drawn."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Progress from Python: a bar where somebody looks, nothing in a log, and never a word that is no value."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 

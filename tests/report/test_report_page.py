@@ -1,7 +1,5 @@
 """The page of a report: its figures are the card's, it asks nothing of the network, and no text acts in it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

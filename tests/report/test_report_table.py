@@ -1,7 +1,5 @@
 """Tables: no letter of a cell is lost in any rendering, at any width; numbers and names stay whole."""
 
-from __future__ import annotations
-
 import html
 import re
 from html.parser import HTMLParser

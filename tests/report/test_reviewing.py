@@ -1,7 +1,5 @@
 """The review page's server: whom it answers, what it takes, and that raters are blind to each other."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

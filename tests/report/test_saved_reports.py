@@ -1,7 +1,5 @@
 """Reports of saved results: their figures are those of the file, and what is no result is refused."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import html

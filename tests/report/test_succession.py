@@ -1,7 +1,5 @@
 """A new version against the one before it: on what was sealed for both, with today's labels, and at no call more."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Precision and recall by probability, against scikit-learn's, whatever units have no answer."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """``jurist batch``: what a run would ask goes out in batches, and comes back as the lines that a run would write."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``jurist batch`` where something goes wrong: at the provider, on the way, or with the process itself."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """The canary of a run: asked first, counted like every call, and heard where the model has drifted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

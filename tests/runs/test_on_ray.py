@@ -1,7 +1,5 @@
 """``jurist run --engine ray`` on two local workers: the output of one run, whatever becomes of workers and driver."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

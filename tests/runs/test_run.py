@@ -1,7 +1,5 @@
 """``jurist run``: every row ends as one line, whatever is in it and whatever happens on the way."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

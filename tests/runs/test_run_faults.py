@@ -3,8 +3,6 @@
 ``pytest -m slow -n 0 -s tests/runs/test_run_faults.py`` prints the table of docs/measured.md.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

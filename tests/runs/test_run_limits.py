@@ -1,7 +1,5 @@
 """What ``jurist run`` and ``jurist artifacts choose`` may spend: limits, the estimate, and the question before it."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

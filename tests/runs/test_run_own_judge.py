@@ -1,7 +1,5 @@
 """A user's own judge from a file works in every command, by its file and then by its name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

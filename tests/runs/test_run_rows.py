@@ -1,7 +1,5 @@
 """``jurist run``: rows of any source, each exactly once in the output, whatever became of them in between."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """``jurist serve``: what it takes and gives, whom it answers, and how it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

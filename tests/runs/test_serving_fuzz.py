@@ -1,7 +1,5 @@
 """``jurist serve`` under schemathesis: whatever its own description allows or forbids."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

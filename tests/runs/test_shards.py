@@ -1,7 +1,5 @@
 """``jurist run --shard`` and ``jurist join``: each row in one shard, and together the very output of one run."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Near copies: what folding and sketches take for the same text, against similarities counted out."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Splitting into sentences: a table of cases, laws, and NLTK's own model files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
