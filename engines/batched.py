@@ -6,21 +6,18 @@ told that the answer is pending.
 """
 
 import hashlib
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
-from dspy.clients.errors import error_boundary
 from dspy.clients.model_metadata import model_info, rate
-from dspy.lm15 import LMRouter, Request, Response
+from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError
 
 from ..errors import AnswerPending, UsageError
 from .channel import says_something
 from .conversion import content_of
+from .direct import Reply
 from .draws import current_draw
 from .journal import request_key
 from .models import Endpoint, Model, shipped_prices
@@ -58,19 +55,14 @@ class Written:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reply:
-    """What came back for a request: HTTP status and body, and what was known of the endpoint when it was written."""
+class BatchReply(Reply):
+    """What came back for a request.
 
-    status: int
+    Attributes:
+        terms: what was known of the endpoint when the request was written.
+    """
+
     terms: str
-    body: bytes = field(repr=False)
-    reason: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
-    http_version: str = "HTTP/1.1"
-
-    def read(self) -> bytes:
-        """Return the body, as a connection would."""
-        return self.body
 
 
 class Replies(Protocol):
@@ -79,7 +71,7 @@ class Replies(Protocol):
     def wants(self, request: Written) -> bool:
         """Take note that a request is asked for; return whether it still waits for its reply."""
 
-    def reply(self, request: Written) -> Reply:
+    def reply(self, request: Written) -> BatchReply:
         """Return the reply to a request that does not wait any more.
 
         Raises:
@@ -115,8 +107,7 @@ class BatchEndpoint(Endpoint):
                 hint="name an OpenAI-compatible endpoint: --model openai/NAME, elsewhere with --api-base and not with "
                 "OPENAI_BASE_URL",
             )
-        self._replies, self._wire, self._lock = replies, _Wire(), threading.Lock()
-        self._client = self._direct.client(LMRouter, self._wire)
+        self._replies = replies
         if known := replies.terms(self._direct.name):
             self._terms = self._terms.as_of(known)
         self._written_with = dict[str, Terms]()
@@ -136,7 +127,7 @@ class BatchEndpoint(Endpoint):
         sent = self._written_with[reply.terms].apply(request)
         try:
             with self._in_time(sent):
-                response = self._carried(sent, reply)
+                response = self._direct.read(sent, reply)
             priced = self._priced(sent, response)
         except LMError:
             self._replies.forget(written)
@@ -154,11 +145,7 @@ class BatchEndpoint(Endpoint):
 
     def written(self, request: Request) -> Written:
         """Return a request as it is sent."""
-        try:
-            self._carried(self._terms.apply(request), None)
-        except _Written as told:
-            (sent,) = told.args
-        base = self._client.base_url.rstrip("/")
+        sent, base = self._direct.written(self._terms.apply(request)), self._direct.base
         return Written(
             base=base,
             path=sent.url.removeprefix(base),
@@ -169,31 +156,9 @@ class BatchEndpoint(Endpoint):
             case=current_draw.get().case,
         )
 
-    def _carried(self, sent: Request, reply: Reply | None) -> Response:
-        with error_boundary(sent.model, provider=self._direct.provider, unexpected=True), self._lock:
-            self._wire.reply = reply
-            response: Response = self._client.complete(replace(sent, model=self._direct.name))
-            return response
-
     def _cost(self, request: Request, response: Response) -> float | None:
         cost = super()._cost(request, response)
         return None if cost is None else cost * batch_discount(request.model)
-
-
-class _Written(BaseException):
-    """Ends a call as soon as its request is written; no client that catches ``Exception`` takes it for a failure."""
-
-
-class _Wire:
-    """A transport of DSPy's providers that carries nothing: it gives the reply in hand, or tells what would be sent."""
-
-    reply: Reply | None = None
-
-    @contextmanager
-    def stream(self, request: Any) -> Iterator[Reply]:
-        if self.reply is None:
-            raise _Written(request)
-        yield self.reply
 
 
 @cache

@@ -1,26 +1,45 @@
 """Requests to an endpoint over connections of our own, one a request in flight.
 
 DSPy's client does a good deal around each request and holds at most 100 connections. Here the same provider of DSPy's
-writes the request and reads the reply, byte for byte, and aiohttp carries it. What this cannot carry (models that DSPy
-reaches through LiteLLM, and requests that it writes otherwise) takes DSPy's own path.
+writes the request and reads the reply, byte for byte, and aiohttp carries it. From case to case only the last text of
+a request differs: what stands around it is written once, with a mark in its place. What this cannot carry (models that
+DSPy reaches through LiteLLM, and requests that take several) takes DSPy's own path.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable
+import json
+import threading
+import uuid
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import dspy
+import orjson
 from dspy.clients.backend_selection import select_backend
 from dspy.clients.errors import error_boundary
-from dspy.lm15 import AsyncLMRouter, LMRouter, Request, Response, RouterConfig, TransportError
+from dspy.lm15 import (
+    Config,
+    LMRouter,
+    Message,
+    ProviderError,
+    Request,
+    Response,
+    RouterConfig,
+    TransportError,
+)
+from dspy.utils.exceptions import LMUnsupportedFeatureError
 
-__all__ = ["Direct"]
+from .kept import Kept
+
+__all__ = ["Direct", "Reply"]
 
 _CONNECTING = 10.0
 """Seconds to connect in, as of DSPy's client."""
@@ -42,6 +61,8 @@ class Direct:
         chosen = select_backend(lm)
         self.fits = chosen.native and not chosen.resolution.declared
         self._model, self._lines = lm.model, dict[asyncio.AbstractEventLoop, _Line]()
+        self._wire, self._lock = _Wire(), threading.Lock()
+        self._forms: Final[Kept[_Form | None]] = Kept(self._form)
         if self.fits:
             self.provider, self.name = chosen.resolution.provider, chosen.resolution.model
             self._options = {
@@ -49,39 +70,136 @@ class Direct:
                 "base_urls": _of(self.provider, chosen.clients.get("api_base")),
             }
 
+    @cached_property
+    def _client(self) -> Any:
+        """What writes requests and reads replies; the wire carries nothing."""
+        config = RouterConfig(transport=self._wire, **self._options)
+        return LMRouter(config).lm(f"{self.provider}:{self.name}")
+
+    @property
+    def base(self) -> str:
+        """The address of the server, as ``https://api.openai.com/v1``."""
+        return str(self._client.base_url).rstrip("/")
+
     async def complete(self, request: Request) -> Response:
         """Send a request and return the response.
 
         Raises:
             LMError: as DSPy's client. Where it is ``LMUnsupportedFeatureError``, nothing was sent.
         """
-        with error_boundary(self._model, provider=self.provider, unexpected=True):
-            client = (await self._line()).client
-            response: Response = await client.complete(replace(request, model=self.name))
+        form, last = None, request.messages[-1]
+        with self._errors():
+            if (text := last.text) and not request.tools and last == Message.user(text):
+                form = self._forms(request.config, request.system, *request.messages[:-1])
+            sent = form.sent if form else self.written(request)
+            reply = await (await self._line()).answered(sent, form.body(text) if form else sent.body)
+            if form and reply.status == 200:
+                with suppress(ProviderError, ValueError):  # read again below, which says what is wrong
+                    response: Response = self._client.parse_response(form.request, reply)
+                    return response
+        return self.read(request, reply)
+
+    def written(self, request: Request) -> Any:
+        """Return a request as it is sent: its ``method``, ``url``, ``headers`` and ``body``.
+
+        Raises:
+            LMError: as DSPy's client.
+        """
+        try:
+            self.read(request, None)
+        except _Written as told:
+            (sent,) = told.args
+        alone = not callable(self._client.api_key)  # which may ask for a new key
+        if not alone or sent != self._client.build_request(self._named(request), stream=False):
+            raise LMUnsupportedFeatureError("more than one request", model=self._model)
+        return sent
+
+    def read(self, request: Request, reply: Any) -> Response:
+        """Return the response to a request whose reply is here: ``status``, ``reason``, ``headers`` and ``body``.
+
+        Raises:
+            LMError: as DSPy's client.
+        """
+        with self._errors(), self._lock:
+            self._wire.reply = reply
+            response: Response = self._client.complete(self._named(request))
             return response
 
-    async def _line(self) -> _Line:
+    def _form(self, config: Config, system: Any, *before: Message) -> _Form | None:
+        """Let DSPy write a request with a mark for its last text; ``None`` where that text would change more."""
+        marks = [uuid.uuid4().hex.encode() for _ in range(2)]
+        one, two = (
+            Request(
+                model=self.name, system=system, messages=(*before, Message.user(mark.decode())), config=config
+            )
+            for mark in marks
+        )
+        sent, other = self.written(one), self.written(two)
+        parts = sent.body.split(b'"%s"' % marks[0])
+        if len(parts) != 2 or replace(sent, body=sent.body.replace(*marks)) != other:
+            return None
+        return _Form(request=one, sent=sent, around=(parts[0], parts[1]))
+
+    def _named(self, request: Request) -> Request:
+        return replace(request, model=self.name)
+
+    def _errors(self) -> AbstractContextManager[Any]:
+        boundary: AbstractContextManager[Any] = error_boundary(
+            self._model, provider=self.provider, unexpected=True
+        )
+        return boundary
+
+    async def _line(self) -> _Transport:
         """Return the connections of this event loop: they end with it."""
         loop = asyncio.get_running_loop()
         if loop not in self._lines:
             for other in [one for one in self._lines if one.is_closed()]:
                 del self._lines[other]
             opened = _open()
-            client = self.client(AsyncLMRouter, await anext(opened))
-            self._lines[loop] = _Line(client=client, opened=opened)
-        return self._lines[loop]
+            self._lines[loop] = _Line(transport=await anext(opened), opened=opened)
+        return self._lines[loop].transport
 
-    def client(self, router: type[AsyncLMRouter] | type[LMRouter], transport: Any) -> Any:
-        """Return what writes requests and reads replies, over a transport of that router's kind."""
-        config = RouterConfig(transport=transport, **self._options)
-        return router(config).lm(f"{self.provider}:{self.name}")
+
+@dataclass(frozen=True, kw_only=True)
+class _Form:
+    """What is sent whatever the last text is.
+
+    Attributes:
+        request: for some text.
+        sent: what DSPy writes for it.
+        around: its body before and after the text.
+    """
+
+    request: Request
+    sent: Any
+    around: tuple[bytes, bytes]
+
+    def body(self, text: str) -> bytes:
+        """Return the body for a text."""
+        return orjson.dumps(text).join(self.around)
+
+
+class _Written(BaseException):
+    """Ends a call as soon as its request is written; no client that catches ``Exception`` takes it for a failure."""
+
+
+class _Wire:
+    """A transport of DSPy's providers that carries nothing: it gives the reply in hand, or tells what would be sent."""
+
+    reply: Any = None
+
+    @contextmanager
+    def stream(self, request: Any) -> Iterator[Any]:
+        if self.reply is None:
+            raise _Written(request)
+        yield self.reply
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Line:
-    """A provider of DSPy's that sends over a session; the session is closed with the generator that has opened it."""
+    """Connections; they are closed with the generator that has opened them."""
 
-    client: Any
+    transport: _Transport
     opened: AsyncGenerator[_Transport, None]
 
 
@@ -96,59 +214,51 @@ async def _open() -> AsyncGenerator[_Transport, None]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Reply:
-    """What came back."""
+class Reply:
+    """What came back for a request, as DSPy's providers read it."""
 
     status: int
-    reason: str
-    headers: list[tuple[str, str]]
     body: bytes = field(repr=False)
+    reason: str = ""
+    headers: Sequence[tuple[str, str]] = ()
     http_version: str = "HTTP/1.1"
 
-    async def read(self) -> bytes:
+    def read(self) -> bytes:
+        """Return the body, as a connection would."""
         return self.body
 
-
-class _Exchange:
-    """A request and its reply, as a context manager: there is nothing to close."""
-
-    def __init__(self, answered: Awaitable[_Reply]) -> None:
-        self._answered = answered
-
-    async def __aenter__(self) -> _Reply:
-        return await self._answered
-
-    async def __aexit__(self, *_: object) -> None:
-        return None
+    def json(self) -> Any:
+        """Return what the body holds. Raises ``ValueError`` where that is no JSON."""
+        return json.loads(self.body)
 
 
 class _Transport:
-    """A transport of DSPy's providers, on aiohttp; whole replies only."""
+    """Connections of one event loop."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session, self._proxies = session, dict[str, str | None]()
 
-    def stream(self, request: Any) -> _Exchange:
-        """Return a block that sends a request, and gives the reply when all of it is there."""
-        return _Exchange(self._answered(request))
-
-    async def _answered(self, request: Any) -> _Reply:
+    async def answered(self, sent: Any, body: bytes) -> Reply:
+        """Send what DSPy has written, with another body; return the reply when all of it is there."""
         try:
             async with self._session.request(
-                request.method,
-                request.url,
-                headers=request.headers,
-                data=request.body,
+                sent.method,
+                sent.url,
+                headers=sent.headers,
+                data=body,
                 allow_redirects=False,
-                proxy=self._proxy(request.url),
+                proxy=self._proxy(sent.url),
             ) as answer:
-                body = await answer.read()
-                headers = list(answer.headers.items())
-                return _Reply(status=answer.status, reason=answer.reason or "", headers=headers, body=body)
+                return Reply(
+                    status=answer.status,
+                    body=await answer.read(),
+                    reason=answer.reason or "",
+                    headers=list(answer.headers.items()),
+                )
         except aiohttp.ConnectionTimeoutError:
-            said = f"timed out connecting to {_host(request.url)}"
+            said = f"timed out connecting to {_host(sent.url)}"
         except aiohttp.ClientConnectorError as error:
-            said = f"failed to connect to {_host(request.url)}: {error.os_error}"
+            said = f"failed to connect to {_host(sent.url)}: {error.os_error}"
         except aiohttp.ClientError as error:
             said = str(error) or "server closed connection before sending response"
         raise TransportError(said)

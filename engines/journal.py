@@ -34,6 +34,7 @@ from typing import Any, Literal, get_args
 import orjson
 
 from ..errors import CheckpointError
+from ..text.json_lines import json_line
 from .meter import PriorSpend
 
 __all__ = ["Answer", "Failed", "Journal", "Mark", "Past", "request_key"]
@@ -142,7 +143,6 @@ class Past:
 
 
 _NOTHING = Past()
-_LINES = json.JSONEncoder(ensure_ascii=False)
 _ANSWER = frozenset(item.name for item in fields(Answer))
 
 
@@ -167,7 +167,7 @@ class Journal:
         if path is not None:
             self._load(path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file, self._past = path.open("a", encoding="utf-8"), path.open("rb")
+            self._file, self._past = path.open("ab"), path.open("rb")
 
     def __len__(self) -> int:
         """Return the number of answers kept."""
@@ -224,7 +224,7 @@ class Journal:
     def _write(self, row: Mapping[str, Any]) -> None:
         if self._file is not None:
             try:
-                self._file.write(_LINES.encode(row) + "\n")
+                self._file.write(json_line(row).encode() + b"\n")
                 self._file.flush()
             except OSError as error:
                 hint = "make room on the disk and start again with --resume"
@@ -289,6 +289,7 @@ class _Index:
             "CREATE TABLE seen (key TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;"
             "CREATE TABLE calls (id INTEGER PRIMARY KEY, key TEXT, n INTEGER, past TEXT, "
             "place INTEGER, taken TEXT, UNIQUE (key, n));"
+            "BEGIN;"  # for good: nobody else reads it
         )
 
     def seen(self, key: str) -> int:

@@ -18,7 +18,7 @@ from typing import Any
 
 from dspy.utils.exceptions import LMError
 
-from ..engines.batched import Reply, Written
+from ..engines.batched import BatchReply, Written
 from ..engines.failures import redact
 from ..errors import CheckpointError
 from ..keeping.locking import alone
@@ -179,7 +179,7 @@ class BatchStore:
             self._do(again, request.body, request.terms, request.key)
         return bool(row[0])
 
-    def reply(self, request: Written) -> Reply:
+    def reply(self, request: Written) -> BatchReply:
         """Return the reply to a request that does not wait any more.
 
         Raises:
@@ -189,7 +189,7 @@ class BatchStore:
         ((status, terms, reply, error),) = self._all(asked, request.key)
         if reply is None:
             raise LMError(f"{_TRIES} batches brought no answer: {error}")
-        return Reply(status=status, terms=terms, body=reply)
+        return BatchReply(status=status, terms=terms, body=reply)
 
     def forget(self, request: Written) -> None:
         """Drop a reply that was of no use: if its request is asked for again, it waits for another one."""

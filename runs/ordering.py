@@ -39,7 +39,7 @@ class AsTheyCome:
 
 
 class InOrder:
-    """Keeps a line until all before it are written; what waits is on the disk."""
+    """Keeps a line until all before it are written; many that wait are on the disk."""
 
     def __init__(self, lines: Lines, state: RunState) -> None:
         self._lines, self._state, self._next = lines, state, 0

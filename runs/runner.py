@@ -6,7 +6,6 @@ judged once, and a run that goes on never gives a verdict to another row.
 """
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import collect, flow
+from ..text.json_lines import json_line
 from .batch_store import check_no_batches
 from .canary import Canary
 from .changes import Changes
@@ -379,4 +379,4 @@ class _Run:
 
     def _give(self, number: int, row: NewRow, known: Known) -> None:
         line = line_of(row, known, self._stamp, self._settings.keep)
-        self._order.give(number, json.dumps(line, ensure_ascii=False))
+        self._order.give(number, json_line(line))

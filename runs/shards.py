@@ -5,7 +5,6 @@ rows to the same, and rows that are added or moved change nothing for the others
 """
 
 import heapq
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
+from ..text.json_lines import json_line
 from .formats import check_name, flat, lines_in, lines_to
 
 __all__ = ["WHOLE", "Shard", "join"]
@@ -80,7 +80,7 @@ def join(shards: Sequence[Path], output: Path) -> int:
     lines, number = lines_to(part, output.name, list(columns)), 0
     try:
         for number, line in enumerate(_merged(shards), 1):  # noqa: B007 - the number of the last one
-            lines.write(json.dumps(line, ensure_ascii=False))
+            lines.write(json_line(line))
         lines.close()
         part.replace(output)
     finally:

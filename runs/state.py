@@ -12,11 +12,13 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from ..errors import CheckpointError
+from ..text.json_lines import json_line
 from .changes import Changes, changes_of
 
 __all__ = ["Known", "RunState", "Seen", "database_errors"]
@@ -25,6 +27,8 @@ Seen = tuple[int, int, str]
 """The number of a row, which of its cases, and the case's id."""
 _AT_ONCE = 64
 """Verdicts that are handed to the operating system together."""
+_IN_MEMORY = 2**22
+"""Characters of lines that wait in memory for their turn."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS verdicts (
     case_id TEXT PRIMARY KEY, row INTEGER, status TEXT, said TEXT, new INTEGER
@@ -63,7 +67,8 @@ class RunState:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._path, self._waiting, self._any, self._new = path, 0, False, 0
+        self._path, self._any, self._kept = path, False, dict[str, Known]()
+        self._waiting, self._waiting_size, self._on_disk = dict[int, str | None](), 0, 0
         self._lock = threading.RLock()  # rows may be read in a thread of their own
         with self._told():
             self._data = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False)
@@ -80,8 +85,7 @@ class RunState:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            with self._told():
-                self._end()
+            self._end()
         self._data.close()
 
     def _turn(self) -> None:
@@ -126,8 +130,8 @@ class RunState:
 
     def known(self, case_id: str) -> Known | None:
         """Return what was said of a case, in this start or an earlier one."""
-        if not self._any:
-            return None
+        if not self._any or case_id in self._kept:
+            return self._kept.get(case_id)
         with self._told():
             asked = "SELECT row, status, said, new FROM verdicts WHERE case_id = ?"
             found = self._data.execute(asked, (case_id,)).fetchone()
@@ -141,16 +145,10 @@ class RunState:
         It goes to the disk with some others. What a kill loses of it is in the journal of the calls, or in the output:
         it is read from there again, and paid for no second time.
         """
-        with self._told():
-            self._any = True
-            self._new += 1
-            if not self._data.in_transaction:
-                self._data.execute("BEGIN")
-            self._data.execute(
-                "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, 1)", _stored(case_id, known)
-            )
-            if self._new % _AT_ONCE == 0:
-                self._end()
+        self._any = True
+        self._kept[case_id] = known
+        if len(self._kept) >= _AT_ONCE:
+            self._end()
 
     def to_ask(self, *, failed_only: bool) -> int:
         """Return how many different cases there are to ask about, of the rows that were seen."""
@@ -170,36 +168,50 @@ class RunState:
             return changes_of(self._data, whole_before=self._whole_before)
 
     def wait(self, number: int, line: str | None) -> None:
-        """Keep a line that cannot be written yet, or that there is none."""
-        with self._told():
-            self._data.execute("INSERT INTO waiting VALUES (?, ?)", (number, line))
-            self._waiting += 1
+        """Keep a line that cannot be written yet, or that there is none: on the disk, where many are kept."""
+        self._waiting[number] = line
+        self._waiting_size += len(line or "")
+        if self._waiting_size >= _IN_MEMORY:
+            self._to_disk()
 
     def waited(self, number: int) -> tuple[str | None] | None:
         """Return a line that waited, and keep it no longer; ``None`` if nothing is known of it."""
-        if not self._waiting:
+        if number in self._waiting:
+            line = self._waiting.pop(number)
+            self._waiting_size -= len(line or "")
+            return (line,)
+        if not self._on_disk:
             return None
         with self._told():
             asked = "DELETE FROM waiting WHERE number = ? RETURNING line"
             found = self._data.execute(asked, (number,)).fetchall()
-        self._waiting -= len(found)
+        self._on_disk -= len(found)
         return found[0] if found else None
 
     def all_waited(self) -> Iterator[str]:
         """Return all lines that still wait, in their order."""
+        self._to_disk()
         with self._told():
             for (line,) in self._data.execute("SELECT line FROM waiting WHERE line NOT NULL ORDER BY number"):
                 yield line
 
+    def _to_disk(self) -> None:
+        with self._told(), self._together():
+            self._data.executemany("INSERT INTO waiting VALUES (?, ?)", self._waiting.items())
+        self._on_disk += len(self._waiting)
+        self._waiting, self._waiting_size = {}, 0
+
     def _end(self) -> None:
         """Hand to the operating system what was kept since the last time."""
-        if self._data.in_transaction:
-            self._data.execute("COMMIT")
+        kept, self._kept = self._kept, {}
+        with self._told(), self._together():
+            self._data.executemany(
+                "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, 1)", starmap(_stored, kept.items())
+            )
 
     @contextmanager
     def _together(self) -> Iterator[None]:
         """Make one transaction of many writes."""
-        self._end()
         self._data.execute("BEGIN")
         try:
             yield
@@ -226,4 +238,4 @@ def database_errors(path: Path | None, lock: AbstractContextManager[Any]) -> Ite
 
 
 def _stored(case_id: str, known: Known) -> tuple[str, int, str, str]:
-    return case_id, known.row, known.status, json.dumps(known.said, ensure_ascii=False)
+    return case_id, known.row, known.status, json_line(known.said)

@@ -16,7 +16,7 @@ from loopback import FAULTS, Fault, Loopback
 from sent import PREDICTORS, dspy_sends
 
 from jurist.engines.adapters import ADAPTERS, TypedRequest, adapter, typed_request
-from jurist.engines.batched import BatchEndpoint, Reply, Written
+from jurist.engines.batched import BatchEndpoint, BatchReply, Written
 from jurist.engines.direct import Direct
 from jurist.engines.failures import brief, fatal, retryable
 from jurist.engines.models import Endpoint, Model
@@ -56,7 +56,7 @@ class Nothing:
     def wants(self, request: Written) -> bool:
         return True
 
-    def reply(self, request: Written) -> Reply:
+    def reply(self, request: Written) -> BatchReply:
         raise AssertionError("a request that waits has no reply to be read")
 
     def terms(self, model: str) -> str:
@@ -100,6 +100,32 @@ def test_every_judge_adapter_and_structure_sends_the_same_bytes(data: st.DataObj
         (first, second) = server.hits
     assert first.raw == second.raw
     assert first.authorization == second.authorization
+
+
+@pytest.mark.parametrize(
+    "model", ["openai/m", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash", "xai/grok-3"]
+)
+@settings(max_examples=20, deadline=None)
+@given(
+    text=TEXTS.filter(bool),
+    config=st.builds(Config, temperature=st.none() | st.just(0.5), max_tokens=st.just(9)),
+)
+def test_only_the_text_is_written_anew_whoever_is_asked(model: str, text: str, config: Config) -> None:
+    direct = Direct(dspy.LM(model, api_key="k"))
+    request = replace(simple(), messages=(Message.user(text),), config=config)
+    form = direct._forms(config, request.system)
+    assert form is not None
+    assert replace(form.sent, body=form.body(text)) == direct.written(request)
+
+
+def test_every_character_is_written_as_dspy_writes_it() -> None:
+    characters = "".join(chr(code) for code in range(0x11000) if not 0xD800 <= code < 0xE000)
+    direct, config = Direct(dspy.LM("openai/m", api_key="k")), Config()
+    form = direct._forms(config, "s")
+    assert form is not None
+    assert (
+        form.body(characters) == direct.written(replace(simple(), messages=(Message.user(characters),))).body
+    )
 
 
 @pytest.mark.parametrize("fault", [None, *FAULTS])

@@ -163,7 +163,7 @@ def test_a_journal_that_cannot_be_written_ends_the_work(tmp_path: Path) -> None:
         pytest.skip("no /dev/full here")
     journal = Journal(tmp_path / "j")
     journal.close()
-    journal._file = full.open("a", encoding="utf-8")
+    journal._file = full.open("ab")
     judge = Asker(
         judge=FECT,
         program=FECT.basic(),
