@@ -84,6 +84,7 @@ def load(
     concurrency: int = 8,
     strictness: str | None = None,
     verifier: str | Model | None = None,
+    adapter: str | None = None,
 ) -> LoadedJudge:
     """Load a judge that can be called with its inputs.
 
@@ -101,6 +102,7 @@ def load(
         concurrency: cases in flight at once.
         strictness: of a judge with tiers: ``rational``, ``grounded`` or ``irrefutable``; default: as proven.
         verifier: answers the judge's frozen steps; default: ``model`` at temperature 0.
+        adapter: DSPy's prompt format of a basic prompt: ``chat``, ``json`` or ``xml``; a version keeps its own.
 
     Raises:
         JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
@@ -115,7 +117,7 @@ def load(
         concurrency=concurrency,
         strictness=strictness,
         verifier=None if verifier is None else model_of(verifier),
-    )
+    ).with_adapter(adapter)
     warn(loaded.note)
     return loaded
 

@@ -338,6 +338,10 @@ class Checkpoints(Resume):
 class JudgingOptions(VerifierOptions, SamplingOptions, StrictnessOptions, Transport, Limits, Common):
     """How judges are asked, but for who answers."""
 
+    adapter: Literal["chat", "json", "xml"] | None = option(
+        "--adapter", help="DSPy's prompt format of a basic prompt (default: chat; a version keeps its own)"
+    )
+
 
 class AskedOptions(ModelOptions, JudgingOptions):
     """Who answers, and how that one is asked."""

@@ -204,7 +204,7 @@ def judge_of(
 
 def judge_for(reference: str, options: JudgingOptions, store: Store) -> LoadedJudge:
     """Return a judge as the options say, whoever will answer."""
-    return judge_of(
+    loaded = judge_of(
         reference,
         options,
         store,
@@ -212,6 +212,7 @@ def judge_for(reference: str, options: JudgingOptions, store: Store) -> LoadedJu
         strictness=options.strictness,
         verifier=verifier_model(options, options.timeout, options.seed),
     )
+    return loaded.with_adapter(options.adapter)
 
 
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError, LMRateLimitError
@@ -31,6 +31,9 @@ from .meter import Budget, Estimate, Meter, ReplayWait, Reservation, size_of
 from .pace import Pace
 from .tracing import call_span, told_of
 from .window import Bounded
+
+if TYPE_CHECKING:
+    from .structure import Terms  # which imports this module
 
 __all__ = [
     "AsyncChannel",
@@ -73,6 +76,7 @@ class CallContext:
     journal: Journal
     breaker: Breaker = field(default_factory=Breaker)
     paces: dict[str, Pace] = field(default_factory=dict)
+    terms: dict[str, Terms] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""

@@ -47,6 +47,7 @@ __all__ = [
     "Reach",
     "adapter",
     "connect",
+    "held_by",
     "key_of",
     "reached",
     "shipped_prices",
@@ -149,7 +150,7 @@ class Model:
         if self.structure in ("schema", "object") and adapter != "json":
             raise UsageError(
                 f"answers to {adapter} prompts are no JSON, which --structure {self.structure} asks for",
-                hint="compile with --adapter json, or leave out --structure",
+                hint="ask a basic prompt, or compile, with --adapter json, or leave out --structure",
             )
 
     @property
@@ -195,6 +196,8 @@ def connect(
         UsageError: the model does not take these settings.
     """
     inner = reach(model)
+    if isinstance(inner, Endpoint):
+        inner.share(context.terms)
     pace = context.paces.setdefault(f"{model.name} {model.api_base}", Pace(model.rpm, model.tpm))
     channel = Channel(inner, context, purpose, pace=pace)
     settings = {"temperature": model.temperature, "max_tokens": model.max_tokens}
@@ -234,6 +237,17 @@ def key_of(model: Model) -> str | None:
     return "none" if local else None  # local servers ask for no key, DSPy's client does
 
 
+def held_by(model: Model, context: CallContext) -> str:
+    """Return what held a model's answers in JSON to their form in a job: ``schema``, ``object_schema`` (an object with
+    a schema), ``object`` or ``prompt``; empty if it has not answered there."""
+    terms = context.terms.get(_place(model))
+    return terms.held_by if terms else ""
+
+
+def _place(model: Model) -> str:
+    return f"{model.name} {model.api_base} {model.structure}"
+
+
 class _Offline:
     """The evidence reader behind the channel; it costs nothing."""
 
@@ -269,7 +283,12 @@ class Endpoint:
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
         self._priceless: dict[str, bool] = {}
         self._window = Window(model.name)
+        self._place = _place(model)
         self._looked_up = bool(model.api_base)  # a server may serve less, or more, than its model's name says
+
+    def share(self, terms: dict[str, Terms]) -> None:
+        """Know what others have found out about this endpoint, and let them know."""
+        self._terms = terms.setdefault(self._place, self._terms)
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Send a request; return the response and its cost in US dollars, ``None`` if not known."""

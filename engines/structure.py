@@ -84,9 +84,14 @@ class Terms:
 
     def __init__(self, model: str, structure: Structure, *, foreign: bool) -> None:
         self._model, self._forms, self._refused = model, _FORMS[structure], set[str]()
-        self._both_limits, self._limited = foreign, True
+        self._both_limits, self._limited, self._heard = foreign, True, False
         self._with_default = list[Config]()
         self._config = Kept(self._changed)
+
+    @property
+    def held_by(self) -> str:
+        """What holds answers in JSON to their form, known from the first reply on; empty before."""
+        return self._forms[0] if self._heard else ""
 
     @property
     def known(self) -> str:
@@ -157,6 +162,7 @@ class Terms:
         Returns:
             Whether the reply was cut because the model thinks before it answers: asked again, it has no limit.
         """
+        self._heard = True
         if response.finish_reason == "length" and self._has_default(sent) and _thinks(response):
             self._leave_limit("thinks before it answers")
             return True

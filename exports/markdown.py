@@ -21,7 +21,18 @@ __all__ = ["MarkdownExporter"]
 _DECISION = ("verdict", "words", "warnings")
 _DETAILS = ("by_purpose", "settings")  # which the card has
 _PROVENANCE = (
-    *("variant", "created", "parent", "optimizer", "model", "prompt_model", "adapter", "gold", "spend"),
+    *(
+        "variant",
+        "created",
+        "parent",
+        "optimizer",
+        "model",
+        "prompt_model",
+        "adapter",
+        "structure",
+        "gold",
+        "spend",
+    ),
     *("thresholds", "strictness", "inconsistent", "position_bias", "contradictions", "versions", "judge_ref"),
 )
 

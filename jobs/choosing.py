@@ -34,7 +34,7 @@ from ..programs.strictness import with_strictness
 from .estimate import Estimate
 from .looking import Look, proof_of
 from .measuring import part_of
-from .proving import described, model_under, proven
+from .proving import asked_as, model_under, proven
 
 __all__ = ["Choosing", "Chosen", "Opening", "choose"]
 
@@ -239,7 +239,7 @@ def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _
     kept = store.save(
         work.judge,
         work.state,
-        {**_card(work, pair), "spend": job.spend(), **shown.to_card(), "test_openings": look.opening},
+        {**_card(work, pair, job), "spend": job.spend(), **shown.to_card(), "test_openings": look.opening},
         work.artifact.history,
         records={
             **({MATRIX: work.artifact.matrix()} if "matrix" in work.artifact.card else {}),
@@ -251,7 +251,7 @@ def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _
     return Chosen(artifact=kept, proof=shown.proof, latest=latest)
 
 
-def _card(work: _Work, pair: _Pair) -> dict[str, Any]:
+def _card(work: _Work, pair: _Pair, job: PaidJob) -> dict[str, Any]:
     """Return the new version's card, without its proof and spend: the old one's, but for what was chosen."""
     card, voting = work.artifact.card, pair.chosen.sampling
     return {
@@ -262,8 +262,7 @@ def _card(work: _Work, pair: _Pair) -> dict[str, Any]:
             "candidate": work.row["candidate"],
             "chosen_from": work.artifact.ref,
         },
-        "model": described(pair.model),
-        "adapter": pair.chosen.adapter,
+        **asked_as(pair.model, pair.chosen.adapter, job.contexts["judge"]),
         "setting": work.setting.to_json(),
         "thresholds": {"samples": voting.samples, "threshold": voting.needed},
     }

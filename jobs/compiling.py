@@ -34,7 +34,7 @@ from ..programs.asking import Sampling, Verdict
 from ..report.notebook import artifact_html
 from .looking import proof_of
 from .plan import Plan
-from .proving import Proven, described, model_under, proven
+from .proving import Proven, asked_as, described, model_under, proven
 
 __all__ = ["Compiled", "compile_judge"]
 
@@ -241,6 +241,7 @@ def _prove(job: Job, split: Split, result: Result, sampling: Sampling, opened: i
 
 def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict[str, Any]:
     split, setting = plan.split, result.best.setting
+    model = model_under(plan.model, setting, plan.sampling.samples)
     return {
         "judge_ref": plan.judge_ref or plan.judge.name,
         "optimizer": {
@@ -253,10 +254,9 @@ def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict
             "candidate": result.best.id,
             "candidates": len(result.board.candidates),
         },
-        "model": described(model_under(plan.model, setting, plan.sampling.samples)),
+        **asked_as(model, setting.adapter or plan.adapter, work.contexts["judge"]),
         "prompt_model": described(plan.proposer),
         **({"verifier": described(plan.frozen_model)} if plan.frozen_model else {}),
-        "adapter": setting.adapter or plan.adapter,
         "setting": setting.to_json(),
         "job": {
             "model": described(plan.model),

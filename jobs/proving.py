@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cases import Case
-from ..engines.models import Model
+from ..engines.channel import CallContext
+from ..engines.models import Model, held_by
 from ..evaluation.calibration import calibrate
 from ..evaluation.proof import Proof, prove
 from ..evaluation.rows import Row
@@ -21,7 +22,7 @@ from ..optimizers.setting import Setting
 from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
 
-__all__ = ["Proven", "described", "model_under", "proven"]
+__all__ = ["Proven", "asked_as", "described", "model_under", "proven"]
 
 
 def model_under(model: Model, setting: Setting, samples: int) -> Model:
@@ -179,6 +180,16 @@ def _asked(judge: Judge, test: Sequence[Case], verdicts: Sequence[Verdict]) -> _
         inconsistent=sum(verdict.inconsistent for verdict in verdicts),
         facts=judge.answer.proof_facts(sums),
     )
+
+
+def asked_as(model: Model, adapter: str, context: CallContext) -> dict[str, Any]:
+    """Return what a card says of how its proof was asked: who, in which format, and what held answers in JSON to it."""
+    held = held_by(model, context) if adapter == "json" else ""
+    return {
+        "model": described(model),
+        "adapter": adapter,
+        **({"structure": held} if held else {}),
+    }
 
 
 def described(model: Model) -> dict[str, Any]:

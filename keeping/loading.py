@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..cases import Case
+from ..engines.adapters import adapter as adapter_named
 from ..engines.channel import CallContext
 from ..engines.detectors import Named, named
 from ..engines.models import OFFLINE, Model, Reach, connect, reached
@@ -30,6 +31,7 @@ from .resolving import default_temperature, resolve_sampling, verifier_of
 __all__ = ["LoadedJudge", "load_judge", "unique_names"]
 
 _BASIC = ":basic"
+_ADAPTER = "chat"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -170,6 +172,20 @@ class LoadedJudge:
         fit = resolve_sampling(default_temperature(model, draws or wanted.samples), wanted)
         return replace(self, model=fit.model, sampling=fit.sampling, limit=fit.note)
 
+    def with_adapter(self, adapter: str | None) -> LoadedJudge:
+        """Return the same judge with another of DSPy's prompt formats; ``None`` leaves it as it is.
+
+        Raises:
+            UsageError: there is no such format, or a compiled version was proven with another one.
+        """
+        if adapter is None or adapter == self.adapter:
+            return self
+        adapter_named(adapter)
+        if self.artifact:
+            hint = f"leave out --adapter, or name {self.judge.name}:basic"
+            raise UsageError(f"{self.name} was proven with {self.adapter} prompts", hint=hint)
+        return replace(self, adapter=adapter)
+
     def on(self, models: Sequence[Model], *, draws: int = 1) -> list[LoadedJudge]:
         """Return the same judge for each model; once for a detector that is named with its own.
 
@@ -217,6 +233,7 @@ class LoadedJudge:
             "model": self.model.name,
             **({"judge_model": self.verifier.name} if self.verifier else {}),
             **({"strictness": strictness} if strictness else {}),
+            **({} if self.artifact or self.adapter == _ADAPTER else {"adapter": self.adapter}),
             "sampling": {
                 "samples": self.sampling.samples,
                 "threshold": self.sampling.needed,
@@ -281,7 +298,7 @@ def load_judge(
         artifact=artifact,
         model=fit.model,
         sampling=fit.sampling,
-        adapter=str(card.get("adapter", "chat")),
+        adapter=str(card.get("adapter", _ADAPTER)),
         concurrency=concurrency,
         context=CallContext.fresh(),
         standing=standing,

@@ -29,6 +29,7 @@ _SETTINGS: Mapping[str, tuple[str, ...]] = {
     "samples": ("thresholds", "samples"),
     "threshold": ("thresholds", "threshold"),
     "adapter": ("adapter",),
+    "structure": ("structure",),
     "strictness": ("strictness",),
     "optimizer": ("optimizer", "name"),
     "seed": ("optimizer", "seed"),

@@ -22,7 +22,7 @@ _FLAT = (".csv", ".parquet")
 _NUMBERS = ("row", "part", "drawn", "saved", "inconsistent", "reasked", "extra", "duplicated")
 _TEXTS = (
     *("id", "case", "source", "group", "status", "label", "reasoning", "error"),
-    *("judge", "artifact", "model", "judge_model", "strictness"),
+    *("judge", "artifact", "model", "judge_model", "strictness", "adapter"),
 )
 _GROUP = 1024
 """Rows of Parquet that are written at once."""

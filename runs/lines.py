@@ -18,7 +18,7 @@ _OWN = frozenset(
         *_ABOUT_ROW,
         *("status", "label", "value", "passed", "units", "reasoning", "drawn", "saved", "identical"),
         *("inconsistent", "reasked", "extra", "duplicated", "counts", "error", "usage"),
-        *("judge", "artifact", "model", "judge_model", "strictness", "sampling"),
+        *("judge", "artifact", "model", "judge_model", "strictness", "adapter", "sampling"),
     )
 )
 _KEPT = "input_"

@@ -3,16 +3,17 @@
 import json
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import CASES, FECT, wait_briefly
 from loopback import Loopback
-from small import cli
+from small import FAST, claims, cli, read_jsonl, write_jsonl
 
 from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
-from jurist.engines.models import Model, connect
+from jurist.engines.models import Model, connect, held_by
 from jurist.engines.structure import STRUCTURES, Structure, schema_of
 from jurist.engines.typed import TypedRequest
 from jurist.errors import UsageError
@@ -82,6 +83,16 @@ def test_a_refused_form_is_asked_for_once(
     assert len({json.dumps(hit.body["messages"]) for hit in server.hits}) == 2  # the prompt stays what it is
     assert len(caplog.messages) == len(refused)
     assert sum(one.usage.calls for one in verdicts) == server.count
+
+
+def test_what_one_connection_of_a_job_has_found_out_all_know(serve: Serve) -> None:
+    server = serve(lambda messages: YES, refuses=refusing("json_schema"))
+    model, context = Model(name="openai/x", api_base=server.url), CallContext.fresh()
+    for number, case in enumerate(CASES[:2]):
+        assert held_by(model, context) == ("object_schema" if number else "")
+        lm = connect(model, context)
+        assert Asker(judge=FECT, program=FECT.basic(), lm=lm, adapter="json").ask(case).label == "factual"
+    assert forms(server) == [FORMS[0], FORMS[1], FORMS[1]]
 
 
 def test_a_form_that_was_asked_for_and_is_refused_is_said(serve: Serve) -> None:
@@ -234,3 +245,25 @@ def test_commands_refuse_a_schema_for_other_prompts_before_anything_is_asked(ser
         done = cli(*argv, *real)
         assert (done.code, server.count) == (2, 0)
         assert "--adapter json" in done.err
+
+
+def test_a_basic_prompt_is_asked_in_json_held_to_a_schema(serve: Serve, tmp_path: Path) -> None:
+    server = serve(lambda messages: '{"factual": true}')
+    rows = write_jsonl(tmp_path / "rows.jsonl", [{"conversation": "Agent: Hello.", "claim": "It is a lamp."}])
+    real = ("--input", rows, "--adapter", "json", "--model", "openai/x", "--api-base", server.url)
+    done = cli("run", "fect:basic", *real, "--output", tmp_path / "o.jsonl")
+    assert done.code == 0, done.err
+    assert server.hits[0].body["response_format"]["type"] == "json_schema"
+    assert read_jsonl(tmp_path / "o.jsonl")[0]["adapter"] == "json"
+
+
+def test_the_card_says_what_held_the_answers_of_its_proof(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(Path("gold.jsonl"), claims())
+    server = serve(lambda messages: YES, refuses=refusing("json_schema"))
+    real = ("--adapter", "json", "--model", "openai/x", "--api-base", server.url, "--yes")
+    done = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, *real)
+    assert done.code == 0, done.err
+    assert json.loads(Path("compiled/fect/1/card.json").read_text())["structure"] == "object_schema"

@@ -152,6 +152,16 @@ def test_samples_and_threshold_as_proven_or_as_given(
     assert loaded.adapter == "json"
 
 
+def test_a_basic_prompt_takes_a_format_and_a_version_keeps_its_own(store: Store) -> None:
+    assert load_judge("fect:basic", store=store).with_adapter("json").adapter == "json"
+    kept = load_judge("fect@2", store=store)
+    assert kept.with_adapter("json") is kept.with_adapter(None) is kept
+    with pytest.raises(UsageError, match="fect@2 was proven with json prompts"):
+        kept.with_adapter("xml")
+    with pytest.raises(UsageError, match="no adapter is called 'yaml'"):
+        kept.with_adapter("yaml")
+
+
 @pytest.mark.parametrize(
     "given", [{"threshold": 4}, {"threshold": 0}, {"samples": 0}, {"samples": 2, "threshold": 3}]
 )

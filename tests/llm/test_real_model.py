@@ -69,6 +69,7 @@ def test_no_reply_of_a_structured_compilation_is_unusable(compiled: tuple[Path, 
     from jurist.keeping.artifacts import Store
 
     card = Store(compiled[0]).load("fect@1").card
+    assert card["structure"] == "object_schema"
     for counts in card["counts"].values():
         assert counts["coverage"] == 1.0
     told = card["calibration"]["basic"]
