@@ -54,7 +54,7 @@ def load_finder(model: str) -> SpanFinder:
         ModelError: it cannot be loaded, or does not tell two kinds of tokens.
     """
     hint = "name a LettuceDetect model of the Hugging Face hub, or a folder that holds one"
-    with loading(f"lettuce:{model}", hint):
+    with loading("lettuce", model, hint):
         from lettucedetect.detectors.transformer import TransformerDetector
 
         detector = TransformerDetector(model)

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from dspy.lm15 import Message, Request, Response, Usage
@@ -87,8 +88,8 @@ class LocalEngine(ABC, Generic[Loaded]):
 
 
 @contextmanager
-def loading(name: str, hint: str) -> Iterator[None]:
-    """Load with transformers in this block: quietly, and a model that cannot be loaded is one line.
+def loading(kind: str, model: str, hint: str) -> Iterator[None]:
+    """Load ``model`` with transformers in this block: quietly, and a model that cannot be loaded is one line.
 
     Raises:
         ModelError: it cannot be loaded.
@@ -102,7 +103,8 @@ def loading(name: str, hint: str) -> Iterator[None]:
         yield
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         said = str(error).strip().splitlines()[0][:200].rstrip(".")
-        raise ModelError(f"{name} cannot be loaded: {said}", hint=hint) from error
+        where = "" if Path(model).is_dir() else "is no folder here and "
+        raise ModelError(f"{kind}:{model} {where}cannot be loaded: {said}", hint=hint) from error
 
 
 def window(config: Any, tokenizer: Any) -> int:

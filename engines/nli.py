@@ -101,7 +101,7 @@ def load_classifier(model: str) -> Classifier:
         ModelError: it cannot be loaded, is no trained classifier, or none of its classes is entailment.
     """
     hint = "name a sequence-classification model of the Hugging Face hub, or a folder that holds one"
-    with loading(f"nli:{model}", hint):
+    with loading("nli", model, hint):
         import transformers
 
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)

@@ -82,7 +82,7 @@ def test_what_is_no_span_detector_is_refused(tmp_path: Path, options: dict[str, 
 def test_nothing_to_load_is_one_line() -> None:
     done = cli("run", "lettuce:nowhere", "--input", "rows.jsonl", "--output", "o.jsonl")
     assert (done.code, done.err.count("\n")) == (1, 1)
-    assert "lettuce:nowhere cannot be loaded" in done.err
+    assert "lettuce:nowhere is no folder here and cannot be loaded" in done.err
 
 
 def test_selfcheck_compares_by_nli(tmp_path: Path) -> None:
