@@ -89,4 +89,13 @@ examples:
   jurist batch collect verdicts.jsonl --wait --every 300
 """,
     ),
+    Command(
+        name="batch cancel",
+        does="batch.cancel",
+        options=BatchOptions,
+        help="""\
+Cancel the batches of an output that are under way. What they brought until then is paid and kept: batch collect writes
+it, and the same batch submit as before sends the rest again.
+""",
+    ),
 )

@@ -11,32 +11,35 @@ from typing import Any
 from ..arguments.batch import BatchOptions, CollectOptions, SubmitOptions
 from ..engines.batched import BatchEndpoint, batch_discount
 from ..engines.models import key_of
-from ..errors import CheckpointError, StoppedError, UsageError, signal_name
+from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
 from ..jobs.estimate import free
 from ..keeping.loading import LoadedJudge
 from ..report.table import Table, table
 from ..runs.batch_service import BatchService
 from ..runs.batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches
 from ..runs.batching import BatchRun, Collected, opened
+from ..runs.batching import cancel as cancel_all
 from ..runs.runner import Plan
 from .common import Bar, model_of
 from .printing import Result, remark
 from .run import foreseen, result_of, rows_of
 
-__all__ = ["collect", "status", "submit"]
+__all__ = ["cancel", "collect", "status", "submit"]
 
 _BEGIN = "jurist batch submit begins them"
 
 
 def submit(options: SubmitOptions) -> Result:
-    """Send the first batches of a run."""
+    """Send the first batches of a run, or again what was cancelled."""
     if "-" in (options.input, options.output):
         raise UsageError("the rows of batches are read again when they are collected", hint="name files")
     output = Path(options.output)
-    check_no_batches(output, forget=options.fresh)
-    if output.is_file() and output.stat().st_size:
-        raise UsageError(f"{output} exists", hint="name another file; jurist run --resume continues this one")
-    with opened(output, new=True) as store, Bar() as bar:
+    if options.fresh:
+        check_no_batches(output, forget=True)
+    with _going_on(output), opened(output, new=True) as store, Bar() as bar:
+        if output.is_file() and output.stat().st_size and not store.cancelled:
+            hint = "name another file; jurist run --resume continues this one"
+            raise UsageError(f"{output} exists", hint=hint)
 
         def begin(plan: Plan) -> None:
             share = batch_discount(run.judge.model.name)
@@ -48,8 +51,7 @@ def submit(options: SubmitOptions) -> Result:
         run = _run(store, options, bar)
         _check(run.judge, store)
         settings = replace(run.settings, fresh=options.fresh)
-        with _going_on(options.output):
-            found = replace(run, settings=settings, on_begin=begin).submit({"options": asdict(options)})
+        found = replace(run, settings=settings, on_begin=begin).submit({"options": asdict(options)})
     result = _result(options, run.judge, found)
     under_way = not (found.done or found.unsent or found.summary.stopped)
     return replace(result, code=0) if under_way else result
@@ -69,9 +71,29 @@ def status(options: BatchOptions) -> Result:
     )
 
 
+def cancel(options: BatchOptions) -> Result:
+    """Cancel what is under way, and say what had ended before."""
+    output = Path(options.output)
+    with _going_on(output, "jurist batch cancel"), opened(output) as store:
+        cancelled = cancel_all(store, _service(store, _submitted(store)))
+        batches = store.batches()
+    ended = len(batches) - len(cancelled)
+    how = f"jurist batch collect {options.output} takes what they brought, jurist batch submit sends the rest again"
+    return Result(
+        data={
+            "output": options.output,
+            "cancelled": [_json(one) for one in cancelled],
+            "batches": [_json(one) for one in batches],
+        },
+        body=[_table(batches), f"{len(cancelled)} of {len(batches)} batches cancelled, {ended} had ended"],
+        notes=[how],
+    )
+
+
 def collect(options: CollectOptions) -> Result:
     """Take what has come; exit code 1 if some rows still wait, 3 if too many are unusable."""
-    with opened(Path(options.output)) as store, Bar() as bar, _going_on(options.output):
+    output = Path(options.output)
+    with _going_on(output), opened(output) as store, Bar() as bar:
         given = _submitted(store)
         given = replace(
             given,
@@ -140,14 +162,24 @@ def _check(loaded: LoadedJudge, store: BatchStore) -> None:
 
 
 @contextmanager
-def _going_on(output: str) -> Iterator[None]:
+def _going_on(output: Path, command: str = "jurist batch collect") -> Iterator[None]:
     """Say how batches go on, where a run would say how it does."""
+
+    def again() -> str:
+        return f"{command} {output}" if batches_of(output).exists() else "jurist batch submit"
+
     try:
         yield
     except (StoppedError, KeyboardInterrupt) as stop:
         number = stop.signal if isinstance(stop, StoppedError) else SIGINT
         why = f"stopped by {signal_name(number)}" if number else str(stop)
-        raise StoppedError(why, hint=f"jurist batch collect {output} goes on", signal=number) from None
+        raise StoppedError(why, hint=f"{again()} goes on", signal=number) from None
+    except JuristError as error:
+        words = "start again with --resume"
+        if words not in error.hint:
+            raise
+        hint = error.hint.replace(words, f"start again with {again()}")
+        raise type(error)(error.message, hint=hint) from error
 
 
 def _result(options: SubmitOptions, loaded: LoadedJudge, found: Collected) -> Result:
@@ -156,10 +188,12 @@ def _result(options: SubmitOptions, loaded: LoadedJudge, found: Collected) -> Re
     counts = found.summary.to_json()
     said = f"{loaded.name}: {counts['left']} of {counts['rows']} rows and {found.pending} requests wait"
     notes = [f"jurist batch collect {options.output} goes on" if found.batches else "nothing was sent"]
+    if found.unsent and found.cancelled:
+        notes = [f"{found.unsent} requests were cancelled: jurist batch submit sends them again"]
+    elif found.unsent:
+        notes.insert(0, f"{found.unsent} requests were not sent: raise --max-calls or --max-cost")
     if found.summary.stopped:
         notes.insert(0, f"stopped: {found.summary.stopped}")
-    if found.unsent:
-        notes.insert(0, f"{found.unsent} requests were not sent: raise --max-calls or --max-cost")
     about = {"judge": loaded.name, "output": options.output, "pending": found.pending, "unsent": found.unsent}
     return Result(
         data={

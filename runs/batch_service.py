@@ -20,6 +20,7 @@ from .batch_store import Batch, BatchStore
 __all__ = ["ENDED", "BatchService"]
 
 ENDED = ("completed", "expired", "cancelled", "failed")
+_OVER = (*ENDED, "cancelling")  # what cannot be cancelled, or need not be
 _WINDOW: Any = "24h"  # the only one that there is
 _ATTEMPTS, _PAUSE = 4, 0.5
 _AGAIN = (openai.APIConnectionError, openai.InternalServerError, openai.RateLimitError, httpx.TransportError)
@@ -58,6 +59,31 @@ class BatchService:
         self._send(batch)
         return ""
 
+    def cancel(self, batch: Batch) -> None:
+        """Cancel a batch that has not ended, and keep how it stands then; what was never begun never will be.
+
+        Raises:
+            ModelError: the provider cannot be reached, or refuses.
+        """
+        client = self._client(batch)
+        with _told("jurist batch cancel asks again"):
+            begun = (
+                self._sent(client, batch)
+                if not batch.id
+                else _tried(lambda: client.batches.retrieve(batch.id))
+            )
+            if begun is None:
+                self._store.end(batch, "cancelled", (), "it was not sent")
+                return
+            if begun.status not in _OVER:
+                try:
+                    begun = _tried(lambda: client.batches.cancel(begun.id))
+                except openai.APIStatusError:
+                    begun = client.batches.retrieve(begun.id)
+                    if begun.status not in _OVER:
+                        raise
+            self._store.note(batch, id=begun.id, status=begun.status)
+
     def _send(self, batch: Batch) -> None:
         """Upload the file of a batch and begin it; what was done of that before is not done again."""
         client, file = self._client(batch), batch.file
@@ -65,7 +91,7 @@ class BatchService:
             if not file:
                 file = _tried(lambda: self._uploaded(client, batch))
                 self._store.note(batch, file=file, status="uploaded")
-            begun = self._begun(client, file) if batch.status == "sending" else None
+            begun = self._sent(client, batch)
             self._store.note(batch, status="sending")
             if begun is None:
                 begun = _tried(lambda: self._begin(client, batch, file), lambda: self._begun(client, file))
@@ -97,6 +123,10 @@ class BatchService:
     def _begin(self, client: openai.OpenAI, batch: Batch, file: str) -> Any:
         endpoint: Any = batch.url
         return client.batches.create(input_file_id=file, endpoint=endpoint, completion_window=_WINDOW)
+
+    def _sent(self, client: openai.OpenAI, batch: Batch) -> Any:
+        """Return a batch that an earlier process may have begun, if it has."""
+        return self._begun(client, batch.file) if batch.status == "sending" else None
 
     def _begun(self, client: openai.OpenAI, file: str) -> Any:
         """Return the batch of a file, if it was begun although nobody heard so."""
@@ -137,9 +167,9 @@ def _tried(work: Callable[[], Found], done: Callable[[], Found | None] = lambda:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _told(then: str = "jurist batch collect goes on") -> Iterator[None]:
     try:
         yield
     except (openai.OpenAIError, httpx.TransportError) as error:
-        hint = "check the address, the key and the account; nothing is lost: jurist batch collect goes on"
+        hint = f"check the address, the key and the account; nothing is lost: {then}"
         raise ModelError(f"the provider of batches: {redact(str(error))[:300]}", hint=hint) from error

@@ -157,6 +157,11 @@ class BatchStore:
         for name, value in about.items():
             self._do("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value))
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody has cancelled all of it: nothing more is sent then."""
+        return bool(self.about.get("cancelled"))
+
     @contextmanager
     def round(self) -> Iterator[None]:
         """Begin another pass over the rows: only what is wanted in the block is wanted still."""

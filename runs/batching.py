@@ -22,7 +22,7 @@ from .batch_service import ENDED, BatchService
 from .batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches, only_process
 from .runner import Plan, RunSettings, Summary, run_judge
 
-__all__ = ["BatchRun", "Collected", "opened"]
+__all__ = ["BatchRun", "Collected", "cancel", "opened"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +33,15 @@ class Collected:
         summary: of the rows that have their lines.
         batches: all of them.
         pending: requests that wait for their replies.
-        unsent: those of them that a limit keeps from being sent.
+        unsent: those of them that are not sent: a limit does not allow it, or they were cancelled.
+        cancelled: whether they wait to be submitted again.
     """
 
     summary: Summary
     batches: tuple[Batch, ...]
     pending: int
     unsent: int
+    cancelled: bool
 
     @property
     def done(self) -> bool:
@@ -53,10 +55,10 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
 
     Args:
         output: the output.
-        new: begin them; else they have to be there.
+        new: begin them, or again where they were cancelled; else they have to be there.
 
     Raises:
-        CheckpointError: there are none, or another process works on them; with ``new``, there are some.
+        CheckpointError: there are none, or another process works on them; with ``new``, some are under way.
     """
     folder, kept = batches_of(output), True
     if new:
@@ -65,7 +67,7 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
         raise CheckpointError(f"no batches of {output} are under way", hint="jurist batch submit begins them")
     try:
         with only_process(output), BatchStore(folder / "batches.sqlite") as store:
-            if new and store.batches():
+            if new and store.batches() and not store.cancelled:
                 check_no_batches(output, forget=False)
             try:
                 yield store
@@ -76,6 +78,26 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
             shutil.rmtree(folder)
             with suppress(OSError):  # the checkpoint of a run is there
                 folder.parent.rmdir()
+
+
+def cancel(store: BatchStore, service: BatchService) -> list[Batch]:
+    """Cancel what is under way, and let nothing be sent until somebody submits again; what has come is kept.
+
+    Returns:
+        The batches that were cancelled. One that had ended before, though nobody knew it here, is none.
+
+    Raises:
+        ModelError: the provider cannot be reached, or refuses.
+    """
+    store.tell({"cancelled": True})
+    under_way = {batch.number for batch in store.unended()}
+    for batch in store.unended():
+        service.cancel(batch)
+    return [
+        one
+        for one in store.batches()
+        if one.number in under_way and one.status in ("cancelling", "cancelled")
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +127,7 @@ class BatchRun:
     on_row: Callable[[], None] = lambda: None
 
     def submit(self, about: Mapping[str, Any]) -> Collected:
-        """Send what the first pass over the rows asks.
+        """Send what the first pass over the rows asks, or, where batches were cancelled, what they did not bring.
 
         Args:
             about: what is to be known when the batches are collected, as JSON values. Where a limit is one of cost,
@@ -113,10 +135,17 @@ class BatchRun:
 
         Raises:
             UsageError: the model cannot be asked in batches, or nothing is to be asked.
+            CheckpointError: the judge is not the one whose batches were cancelled.
             ModelError: the provider cannot be reached, or refuses them.
         """
+        again = bool(self.store.batches())
+        if again:
+            self._check_judge()
+            self._take()
         self.store.tell({**about, "judge": self.judge.fingerprint()})
-        return self._sent(*self._pass(resume=False))
+        summary, spent = self._pass(resume=again)
+        self.store.tell({"cancelled": False})
+        return self._sent(summary, spent)
 
     def collect(self) -> Collected:
         """Take what batches have brought, write the lines of rows that have their answers, and send what is asked next.
@@ -125,17 +154,25 @@ class BatchRun:
             CheckpointError: the judge is not the one whose batches these are.
             ModelError: the provider cannot be reached, or has refused a batch, or somebody has cancelled one.
         """
+        self._check_judge()
+        halted = self._take()
+        summary, spent = self._pass(resume=True)
+        if halted and not self.store.cancelled:
+            hint = "what it brought is kept; jurist batch collect sends the rest of its requests again"
+            raise ModelError(halted[0], hint=hint)
+        return self._sent(summary, spent)
+
+    def _check_judge(self) -> None:
         if self.store.about["judge"] != self.judge.fingerprint():
             hint = "bring it back, or begin anew with jurist batch submit --fresh"
             raise CheckpointError(
                 f"{self.judge.name} is not what the batches of {self.output} were made with", hint=hint
             )
-        halted = list(filter(None, map(self.service.advance, self.store.unended())))
-        summary, spent = self._pass(resume=True)
-        if halted:
-            hint = "what it brought is kept; jurist batch collect sends the rest of its requests again"
-            raise ModelError(halted[0], hint=hint)
-        return self._sent(summary, spent)
+
+    def _take(self) -> list[str]:
+        """Take what batches have brought; return why some of them are not to be sent again by themselves."""
+        found = [one for one in self.store.unended() if one.id or not self.store.cancelled]
+        return list(filter(None, map(self.service.advance, found)))
 
     @property
     def waiting(self) -> bool:
@@ -168,7 +205,9 @@ class BatchRun:
 
     def _sent(self, summary: Summary, spent: PriorSpend) -> Collected:
         unsent = 0
-        if not summary.stopped:
+        if self.store.cancelled:
+            unsent = self.store.cut(self.files, 0)
+        elif not summary.stopped:
             unsent = self.store.cut(self.files, self._room(spent))
             for batch in self.store.unended():
                 if not batch.id:
@@ -178,6 +217,7 @@ class BatchRun:
             batches=tuple(self.store.batches()),
             pending=self.store.pending,
             unsent=unsent,
+            cancelled=self.store.cancelled,
         )
         self.store.tell({"done": found.done})
         return found

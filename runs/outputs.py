@@ -47,7 +47,7 @@ def claimed(
                 raise CheckpointError(f"an unfinished run of {output} is kept in {other}", hint=hint)
             yield
     except OSError as error:
-        hint = "name a file that can be written, or make room and add --resume"
+        hint = "name a file that can be written, or make room and start again with --resume"
         raise UsageError(f"{output}: {why(error)}", hint=hint) from error
 
 

@@ -78,6 +78,18 @@ class BatchServer(Loopback):
             batch["status"] = "in_progress"
             if self.looks[name] > self.polls:
                 self._end(batch, self.troubles.get(number))
+        elif batch["status"] == "cancelling" and self.looks[name] > self.polls:
+            self._end(batch, "missing")
+            batch["status"] = "cancelled"
+        return batch
+
+    def cancel(self, name: str) -> dict[str, Any] | None:
+        """Return a batch that will end without some of its lines; ``None`` if it has ended."""
+        batch = self.batches[name]
+        if batch["status"] not in ("validating", "in_progress"):
+            return None
+        self.looks[name] = 0
+        batch["status"] = "cancelling"
         return batch
 
     def _end(self, batch: dict[str, Any], trouble: Trouble | None) -> None:
@@ -174,6 +186,13 @@ class _BatchHandler(_Handler):
 
     def do_POST(self) -> None:  # noqa: N802 - as above
         path = self.path.removeprefix("/v1")
+        if path.endswith("/cancel"):
+            found = self._loop.cancel(path.split("/")[2])
+            if found is None:
+                self._send(409, b'{"error": {"message": "Cannot cancel a batch that has ended"}}')
+            else:
+                self._done("POST /cancel", found)
+            return
         if path not in ("/files", "/batches"):
             super().do_POST()
             return
