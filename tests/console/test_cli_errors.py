@@ -12,9 +12,8 @@ from judges import changed
 from small import FAST, OWN, claims, cli, tree, write_jsonl
 
 from jurist.keeping.artifacts import Store
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 RUN = ("run", "--yes", "fect:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
 NOTES = re.compile(r"fect on \S+: 42 cases|0 calls: the sealed test: only 4 groups|Generating train split|$")
 """Lines that may come before the error: what is compiled, what its proof can show, and the bar of ``datasets``."""

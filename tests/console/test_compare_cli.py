@@ -13,9 +13,7 @@ from jurist.evaluation.power import smallest_net
 from jurist.gold.goldset import Gold
 from jurist.gold.readers import read
 from jurist.keeping.artifacts import Store
-from jurist.programs.catalogue import find
-
-FECT = find("fect")
+from jurist.programs.fect import FECT
 
 
 @pytest.fixture(autouse=True)

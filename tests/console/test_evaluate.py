@@ -12,9 +12,8 @@ from small import FAST, claims, cli, ok, write_jsonl
 import jurist
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 SCORES = '''
 from typing import Literal
 

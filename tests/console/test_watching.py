@@ -24,9 +24,8 @@ from jurist.engines.meter import Budget
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Event
 from jurist.optimizers.progress import Standings
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 ROOT = Path(__file__).resolve().parents[2]
 OPRO = ("compile", "fect", "--gold", "gold.jsonl", "--optimizer", "opro", "--set", "steps=3")
 

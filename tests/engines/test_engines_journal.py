@@ -24,8 +24,8 @@ from jurist.engines.models import Model, adapter, connect
 from jurist.errors import CheckpointError
 from jurist.programs.asking import Asker, Sampling
 from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(60)]
 TRUTH = {True: "factual", False: "non_factual"}
 

@@ -14,9 +14,8 @@ from jurist.engines.ledger import Ledger, Spend
 from jurist.engines.meter import Budget, Meter, Reservation
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.programs.asking import Asker, Verdict
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 EVEN = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(10, 50)]
 """Requests of the same length."""
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(40)]

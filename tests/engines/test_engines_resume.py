@@ -20,11 +20,10 @@ from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Budget, Meter, PriorSpend, Reservation
 from jurist.errors import BudgetExhausted, StopRequested
 from jurist.programs.asking import Asker, Sampling, Verdict
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
-FECT = find("fect")
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(10, 30)]
 YES = reply("chat", factual=True)
 

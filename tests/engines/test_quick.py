@@ -14,9 +14,8 @@ from sent import PREDICTORS, dspy_sends
 
 from jurist.engines.adapters import ADAPTERS, adapter, predicted
 from jurist.engines.quick import Prompts
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 HOSTILE = [
     "",
     " ",

@@ -13,10 +13,9 @@ from pydantic import BaseModel
 
 from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.programs.asking import Asker
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.text.replies import without_drafts
 
-FECT = find("fect")
 TEXT = st.text(
     st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="<>&[]{}\"'\\#"), max_size=20
 )

@@ -12,9 +12,8 @@ from jurist.errors import UsageError
 from jurist.exports import EXPORTERS, Target, export, prompt_of, rendered
 from jurist.exports.parity import parity
 from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
-
-FECT = find("fect")
 
 
 @pytest.mark.promptfoo

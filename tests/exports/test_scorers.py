@@ -17,10 +17,10 @@ from jurist.exports import EXPORTERS, export, rendered, subject_of
 from jurist.exports.parity import nasty_cases, parity, rows_of
 from jurist.exports.portable_file import executed
 from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 
-FECT = find("fect")
 ROW = {"conversation": "Agent: Hello.", "claim": "They said hello."}
 REPLIES = {
     "factual": "[[ ## factual ## ]]\nTrue\n\n[[ ## completed ## ]]",

@@ -30,6 +30,7 @@ from jurist.exports.signature_source import signature_source
 from jurist.keeping.artifacts import Store
 from jurist.programs.answers.portable import COMBINERS
 from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 from jurist.programs.votes import Sampling
@@ -156,9 +157,6 @@ def test_samples_count_as_jurist_counts_them(kind: str, samples: int, data: st.D
     sampling = Sampling(samples=samples, threshold=threshold)
     spec, reader = answer.identity(), answer.parser_rule()["reader"]
     assert COMBINERS[reader](votes, spec, samples, threshold) == answer.combine(votes, sampling)
-
-
-FECT = find("fect")
 
 
 def compiled(store: Path, adapter: str = "chat", judge: Judge = FECT) -> Subject:

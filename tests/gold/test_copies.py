@@ -14,8 +14,7 @@ from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 from jurist.gold.copies import near_copies, near_rows, sketched_rows
 from jurist.gold.goldset import Gold
 from jurist.programs.catalogue import find
-
-FECT = find("fect")
+from jurist.programs.fect import FECT
 
 
 def changed(row: Mapping[str, Any], seed: int) -> dict[str, Any]:

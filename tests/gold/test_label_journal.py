@@ -12,9 +12,8 @@ from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.gold.label_journal import Label, LabelJournal
 from jurist.gold.sheets_out import sheet_row
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 GOLD = Gold.of(claims(3), FECT, labelled=False)
 STEPS = st.lists(
     st.tuples(

@@ -9,9 +9,8 @@ from jurist.engines import channel
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.programs.asking import Asker, Verdict
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 CASES = [FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}) for n in range(200)]
 TRUTH = {True: "factual", False: "non_factual"}
 

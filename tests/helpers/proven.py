@@ -8,11 +8,9 @@ from judges import basic
 
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Artifact, Store
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
 __all__ = ["proven_fect"]
-
-FECT = find("fect")
 
 
 def proven_fect(

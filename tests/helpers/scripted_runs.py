@@ -14,11 +14,9 @@ from jurist.gold.splits import Split
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.board import Board
 from jurist.optimizers.registry import make
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
 __all__ = ["FECT", "ScriptedRun", "fect_split", "gold", "hashed"]
-
-FECT = find("fect")
 
 
 @cache

@@ -12,9 +12,7 @@ from small import FAST, THINGS, cli, ok, write_jsonl
 
 from jurist.gold.goldset import Gold
 from jurist.programs.asking import room_for
-from jurist.programs.catalogue import find
-
-COGNI = find("cognibench")
+from jurist.programs.cognibench import COGNIBENCH as COGNI
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,8 @@ from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.gold.goldset import Gold
 from jurist.gold.splits import Split
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 OPRO = ("--set", "steps=2", "--set", "candidates=2")
 
 

@@ -23,10 +23,9 @@ from jurist.gold.goldset import Gold
 from jurist.jobs.compiling import Compiled, compile_judge
 from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "fect.json"
-FECT = find("fect")
 OPTIONS = {"steps": 4, "candidates": 2, "sample": 8, "sizes": (2, 4), "block": 5}
 
 

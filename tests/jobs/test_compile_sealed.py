@@ -20,9 +20,8 @@ from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.keeping.trust import data_file
 from jurist.programs.asking import Sampling
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 LEAK = "The customer reports that kettle 10 arrived broken."
 SEARCH = ("--optimizer", "opro", "--set", "steps=1", "--set", "candidates=4", "--set", "sample=12")
 

@@ -12,11 +12,9 @@ from small import claims, cli, ok, write_jsonl
 import jurist
 from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.report.junit import junit
 from jurist.testing import assert_judge
-
-FECT = find("fect")
 
 
 def hard() -> list[dict[str, Any]]:

@@ -20,11 +20,10 @@ from jurist.gold.goldset import Gold
 from jurist.jobs.hardening import AGAIN, Hardening
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.report.artifact import ArtifactReport
 from jurist.text.attacks import suite
 
-FECT = find("fect")
 FAMILIES = tuple(dict.fromkeys(one.family for one in suite()))
 
 

@@ -12,11 +12,10 @@ from small import Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.console.history import chart
 from jurist.keeping.artifacts import Store
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
 from jurist.report.history import Curve, curve
 
-FECT = find("fect")
 PROMPT = PromptState.of(FECT.basic()).with_instruction("self", "New words.\nKept.")
 
 

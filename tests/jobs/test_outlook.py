@@ -17,8 +17,8 @@ from jurist.jobs.foresee import foresee_compilation
 from jurist.jobs.plan import Plan
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 COMPILE = ("compile", "fect", "--gold", "gold.jsonl", *FAST)
 PRICED = Model(name="openai/gpt-4.1-mini", temperature=0.0)
 

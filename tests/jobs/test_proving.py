@@ -8,9 +8,8 @@ from fakes import Scripted, context_with, lm_of, reply
 
 from jurist.jobs.proving import proven
 from jurist.programs.asking import Asker, Sampling
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 CASES = [
     dataclasses.replace(
         FECT.case({"conversation": f"Agent: hello {n}", "claim": f"claim {n}"}),

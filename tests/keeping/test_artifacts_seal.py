@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from jurist.errors import ArtifactError
 from jurist.keeping.artifacts import Artifact, Store
 from jurist.keeping.sealing import CARD, FILES, HISTORY, PROGRAM, canonical, inspect, seal
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
-
-FECT = find("fect")
 
 
 @pytest.fixture

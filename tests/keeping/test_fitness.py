@@ -11,8 +11,8 @@ from small import FAST, claims, cli, ok, write_jsonl
 from jurist.errors import ArtifactError
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 MINE = '''
 from typing import Literal
 

@@ -15,8 +15,7 @@ from jurist.keeping.locating import find_judge, locate
 from jurist.keeping.resolving import default_temperature, resolve_sampling
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
-
-FECT = find("fect")
+from jurist.programs.fect import FECT
 
 
 @pytest.fixture

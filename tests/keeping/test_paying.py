@@ -18,9 +18,8 @@ from jurist.errors import JuristError, StoppedError
 from jurist.keeping.paying import PaidJob, Start, paying
 from jurist.keeping.stopping import stopping
 from jurist.programs.asking import Asker
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 ROWS, IN_FLIGHT = 40, 4
 CASES = [FECT.case({"conversation": "Agent: hello", "claim": f"claim {n}"}) for n in range(ROWS)]
 YES = reply("chat", factual=True)

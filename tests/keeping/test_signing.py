@@ -14,13 +14,11 @@ from jurist.keeping.artifacts import Artifact, Store
 from jurist.keeping.moving import files_of, pack, receive
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, SIGNATURE, canonical, seal
 from jurist.keeping.signing import public_key, require_signer, signature_of
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
 pytest.importorskip("cryptography", reason="signing needs the extra signing")
 from cryptography.hazmat.primitives import serialization as form
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
-
-FECT = find("fect")
 
 
 def key(path: Path, passphrase: bytes = b"") -> Path:

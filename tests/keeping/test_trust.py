@@ -21,9 +21,9 @@ from jurist.keeping.locating import judge_of
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
 from jurist.keeping.trust import Trust, remembered_file
 from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.report.table import table
 
-FECT = find("fect")
 EVIL = "from pathlib import Path\nPath('executed').write_text('yes')\n" + OWN
 COMMANDS = (
     ("artifacts", "show", "may-go"),

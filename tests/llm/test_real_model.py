@@ -15,12 +15,11 @@ from small import claims, ok, read_jsonl, start, write_jsonl
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.programs.asking import Asker, Sampling, Verdict
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
 pytestmark = pytest.mark.llm
 
 NAME = "openai/smollm2"
-FECT = find("fect")
 ROWS = claims(groups=8, per_group=2)
 CASES = [FECT.case(row) for row in ROWS]
 

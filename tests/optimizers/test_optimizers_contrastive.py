@@ -12,9 +12,8 @@ from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.board import Board
 from jurist.optimizers.contrastive import Contrastive, confusions
 from jurist.optimizers.objective import Objective
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 
-FECT = find("fect")
 PARTS = Gold.load("fect-mini", FECT).split(0)
 GOLD = {c.inputs["claim"]: (c.gold or ("",))[0] for c in (*PARTS.train, *PARTS.dev, *PARTS.test)}
 

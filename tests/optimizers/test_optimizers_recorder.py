@@ -22,9 +22,7 @@ from jurist.optimizers.recorder import Recorder
 from jurist.optimizers.registry import make
 from jurist.optimizers.setting import Setting
 from jurist.programs.asking import Sampling
-from jurist.programs.catalogue import find
-
-COGNIBENCH = find("cognibench")
+from jurist.programs.cognibench import COGNIBENCH
 
 
 @cache

@@ -12,10 +12,9 @@ from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError, UsageError
 from jurist.gold.goldset import Gold
 from jurist.programs.asking import Asker, Sampling
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.programs.votes import decide
 
-FECT = find("fect")
 AT = 0.75
 """The share of the cases below which people, here, still call a claim factual."""
 

@@ -14,9 +14,8 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.errors import ModelError, UsageError
 from jurist.programs.asking import Asker
-from jurist.programs.catalogue import find
+from jurist.programs.cognibench import COGNIBENCH as COGNI
 
-COGNI = find("cognibench")
 Serve = Callable[..., Loopback]
 
 

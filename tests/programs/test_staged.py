@@ -16,10 +16,10 @@ from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.programs.asking import Asker, Verdict
 from jurist.programs.catalogue import find
+from jurist.programs.staged import COGNIBENCH_STAGED as STAGED
 from jurist.programs.state import PromptState
 from jurist.signatures.cognibench import LABELS, TIERS
 
-STAGED = find("cognibench-staged")
 SENTENCES = ["Sure!", "It was built\nin 1802.", "It must be loved.", "2. It had owners.", "So it mattered."]
 CASE = STAGED.case({"reference": "The mill was built in 1802.", "sentences": SENTENCES})
 

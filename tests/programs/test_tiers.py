@@ -17,10 +17,9 @@ from jurist.programs.asking import Asker, Verdict
 from jurist.programs.catalogue import JUDGES, find
 from jurist.programs.state import PromptState
 from jurist.programs.strictness import LEVELS, with_strictness
-from jurist.programs.tiers import STEPS, decisions
+from jurist.programs.tiers import STEPS, TIER, decisions
 from jurist.signatures.cognibench import TIERS
 
-TIER = find("tier")
 CASE = TIER.case(
     {"reference": "The mill closed in 1911.", "sentence": "Its closing must have hurt the town."}
 )

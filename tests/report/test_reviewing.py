@@ -12,10 +12,9 @@ from small import claims
 from jurist.gold.goldset import Gold
 from jurist.gold.label_journal import LabelJournal
 from jurist.gold.sheets_out import open_lines
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.report.reviewing import Review, application
 
-FECT = find("fect")
 OURS = {"x-jurist": "review"}
 
 

@@ -6,10 +6,8 @@ from pathlib import Path
 from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.keeping.artifacts import Store
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.report.succession import against_before
-
-FECT = find("fect")
 
 
 def compiled(folder: Path, gold: str, *more: str) -> Done:

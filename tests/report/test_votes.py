@@ -5,10 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_curve
 
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.report.votes import cuts
 
-FECT = find("fect")
 UNITS = st.lists(
     st.tuples(st.booleans(), st.sampled_from([None, 0.0, 0.25, 0.4, 0.5, 0.75, 1.0])), min_size=2, max_size=30
 )

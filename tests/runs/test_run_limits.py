@@ -17,10 +17,9 @@ from jurist.engines.meter import Budget
 from jurist.errors import BudgetExhausted
 from jurist.keeping.artifacts import Artifact, Store
 from jurist.programs.asking import Asker, Sampling, Verdict
-from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT
 from jurist.programs.votes import is_decided
 
-FECT = find("fect")
 ROWS = 24
 
 
