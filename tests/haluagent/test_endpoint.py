@@ -1,14 +1,12 @@
 """The chain against an OpenAI-compatible endpoint: kills, faults, replies that cannot be read, models side by side."""
 
 import json
-import signal
-import time
 from pathlib import Path
 
 import pytest
 from fakes import reply
 from loopback import field_of
-from small import ok, read_jsonl, start
+from small import killed, ok, read_jsonl
 
 TEXT = (
     "The saxophone was invented by Adolphe Sax. He was born in Dinant in 1814. The body is made of brass. "
@@ -78,14 +76,7 @@ def test_a_killed_generation_goes_on_and_pays_nothing_twice(serve, tmp_path):
     assert [row["question_id"].split("/")[0] for row in kept] == [f"d{n}" for n in range(5) for _ in "ab"]
     requests, server.hits[:], server.delay = server.count, [], 0.02
     for number, after in enumerate((12, 15)):
-        goal = server.count + after
-        process = start(*argv(server, "parts", *(("--resume",) if number else ())), cwd=tmp_path)
-        deadline = time.monotonic() + 90
-        while server.count < goal and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        _, err = process.communicate(timeout=60)
-        assert process.returncode == -signal.SIGKILL, err
+        killed(server, after, *argv(server, "parts", *(("--resume",) if number else ())), cwd=tmp_path)
         assert not Path("parts/benchmark.jsonl").exists()
     done = ok(*argv(server, "parts", "--resume", "--json"))
     assert requests <= server.count <= requests + 2 * IN_FLIGHT

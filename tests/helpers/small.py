@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,31 @@ def start(*argv: object, cwd: Path, ignoring: signal.Signals | None = None) -> s
         stderr=subprocess.PIPE,
         preexec_fn=(lambda: signal.signal(ignoring, signal.SIG_IGN)) if ignoring else None,
     )
+
+
+def reached(server: Any, process: subprocess.Popen[str], goal: int) -> None:
+    """Wait until a server has got so many requests, or nobody is left to send them."""
+    deadline = time.monotonic() + 120
+    while server.count < goal and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+
+
+def ended(
+    server: Any, after: int, *argv: object, cwd: Path, by: signal.Signals = signal.SIGKILL
+) -> tuple[int, str]:
+    """Start the command, send a signal when ``after`` more requests have arrived; return its code and last words."""
+    goal = server.count + after
+    process = start(*argv, cwd=cwd)
+    reached(server, process, goal)
+    process.send_signal(by)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+def killed(server: Any, after: int, *argv: object, cwd: Path) -> None:
+    """Start the command, and kill it when ``after`` more requests have arrived."""
+    code, err = ended(server, after, *argv, cwd=cwd)
+    assert code == -signal.SIGKILL, err
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:

@@ -3,7 +3,6 @@
 import io
 import json
 import signal
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 from loopback import answer
-from small import claims, cli, ok, start, write_jsonl
+from small import claims, cli, ended, ok, write_jsonl
 
 import jurist
 from jurist.engines.models import Model
@@ -32,17 +31,6 @@ def argv(server: Any, *more: object) -> tuple[object, ...]:
     named = ("--model", "openai/x", "--model", "openai/y", "--api-base", server.url)
     common = ("--gold", "gold.jsonl", "--repeats", REPEATS, "--concurrency", IN_FLIGHT)
     return ("compare", "fect:basic", *common, *named, *more)
-
-
-def kill(server: Any, after: int, end: signal.Signals, tmp_path: Path, *more: object) -> tuple[int, str]:
-    goal = server.count + after
-    process = start(*argv(server, *more), cwd=tmp_path)
-    deadline = time.monotonic() + 60
-    while server.count < goal and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.005)
-    process.send_signal(end)
-    _, err = process.communicate(timeout=60)
-    return process.returncode, err
 
 
 def results(found: dict[str, Any]) -> list[Any]:
@@ -79,7 +67,7 @@ def test_a_killed_experiment_goes_on_and_pays_nothing_twice(
 ) -> None:
     server = serve(delay=0.02)
     for number, after in enumerate((30, 50)):
-        code, err = kill(server, after, signal.SIGKILL, tmp_path, *(("--resume",) if number else ()))
+        code, err = ended(server, after, *argv(server, *(("--resume",) if number else ())), cwd=tmp_path)
         assert code == -signal.SIGKILL, err
     refused = cli(*argv(server))
     assert refused.code == 1
@@ -97,7 +85,7 @@ def test_a_killed_experiment_goes_on_and_pays_nothing_twice(
 
 def test_ctrl_c_keeps_what_was_paid(serve: Callable[..., Any], tmp_path: Path) -> None:
     server = serve(delay=0.02)
-    code, err = kill(server, 40, signal.SIGINT, tmp_path)
+    code, err = ended(server, 40, *argv(server), cwd=tmp_path, by=signal.SIGINT)
     assert code == 130
     assert "Traceback" not in err
     assert err.splitlines()[-1].startswith("stopped by Ctrl-C; ")

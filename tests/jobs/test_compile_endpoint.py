@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 from loopback import answer, field_of
-from small import Done, claims, cli, ok, read_jsonl, start, write_jsonl
+from small import Done, claims, cli, ended, ok, read_jsonl, write_jsonl
 
 from jurist.gold.goldset import Gold
 from jurist.programs.catalogue import find
@@ -45,18 +44,6 @@ def whole(server: Any) -> tuple[int, bytes]:
     server.delay = delay
     requests, server.hits[:] = server.count, []
     return requests, Path("whole/fect/1/program.json").read_bytes()
-
-
-def kill(server: Any, after: int, end: signal.Signals, tmp_path: Path, *more: object) -> tuple[int, str]:
-    """Start compiling, end it when ``after`` more requests have arrived, and return its code and last words."""
-    goal = server.count + after
-    process = start(*argv(server, *more), cwd=tmp_path)
-    deadline = time.monotonic() + 60
-    while server.count < goal and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.005)
-    process.send_signal(end)
-    _, err = process.communicate(timeout=60)
-    return process.returncode, err
 
 
 @pytest.mark.parametrize("extra", [0, 1, 17, 60])
@@ -99,7 +86,7 @@ def test_a_killed_compilation_goes_on_and_pays_nothing_twice(
     requests, program = whole(server)
     assert requests > sum(cut) + 20
     for number, after in enumerate(cut):
-        code, err = kill(server, after, signal.SIGKILL, tmp_path, *(("--resume",) if number else ()))
+        code, err = ended(server, after, *argv(server, *(("--resume",) if number else ())), cwd=tmp_path)
         assert code == -signal.SIGKILL, err
     assert not Path("compiled/fect").exists()
     refused = cli(*argv(server))
@@ -125,7 +112,7 @@ def test_a_killed_compilation_goes_on_and_pays_nothing_twice(
 def test_ctrl_c_keeps_the_best_and_resume_finishes(serve: Callable[..., Any], tmp_path: Path) -> None:
     server = serve(delay=0.02)
     requests, program = whole(server)
-    code, err = kill(server, 40, signal.SIGINT, tmp_path)
+    code, err = ended(server, 40, *argv(server), cwd=tmp_path, by=signal.SIGINT)
     assert code == 130
     assert "Traceback" not in err
     last = err.splitlines()[-1]
@@ -143,7 +130,7 @@ def test_ctrl_c_keeps_the_best_and_resume_finishes(serve: Callable[..., Any], tm
 def test_ctrl_c_in_the_proof_keeps_the_best_too(serve: Callable[..., Any], tmp_path: Path) -> None:
     server = serve(delay=0.03)
     requests, program = whole(server)
-    code, err = kill(server, requests - 8, signal.SIGINT, tmp_path)
+    code, err = ended(server, requests - 8, *argv(server), cwd=tmp_path, by=signal.SIGINT)
     assert code == 130
     assert "proving on" in err
     assert len(list(Path("compiled/.checkpoints").glob("*/best.json"))) == 1

@@ -2,14 +2,12 @@
 
 import io
 import json
-import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from small import Done, cli, ok, read_jsonl, start, tree, write_jsonl
+from small import Done, cli, killed, ok, read_jsonl, tree, write_jsonl
 from talks import conversing, docs
 
 from jurist.engines.meter import Budget
@@ -171,16 +169,6 @@ def test_yes_and_offline_are_not_asked(serve: Callable[..., Any], fake_key: str,
 # killed
 
 
-def killed(argv: tuple[object, ...], server: Any, after: int, folder: Path) -> None:
-    """Start the command in a process of its own, and kill it when ``after`` requests have arrived."""
-    process = start(*argv, cwd=folder)
-    while server.count < after and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
-    assert process.returncode == -signal.SIGKILL
-
-
 def resumed(argv: tuple[object, ...], server: Any, whole: int) -> Done:
     """Resume a killed job; no answer that arrived may be asked for again."""
     before = server.count
@@ -200,7 +188,7 @@ def test_a_killed_dataset_goes_on_over_real_http(
     ends = ("--api-base", server.url, "--judge-api-base", server.url, "--concurrency", 2, "--samples", 2)
     judge = ("--judge", "cognibench:basic", "--judge-model", "openai/y")
     argv = (*DATASET, *SHORT, "--model", "openai/x", *judge, *ends)
-    killed(argv, server, 10, tmp_path)
+    killed(server, 10, *argv, cwd=tmp_path)
     assert not Path("d/statistics.json").exists()
     resumed(argv, server, 6 + 2 * 6)
     again = [part if part != "d" else "whole" for part in argv]
@@ -217,7 +205,7 @@ def test_a_killed_assessment_goes_on_over_real_http(
     judge = ("--judge", "cognibench:basic", "--judge-model", "openai/y", "--judge-api-base", server.url)
     judge = (*judge, "--samples", 1, "--concurrency", 2)
     argv = ("assess", "openai/x", *ASSESS[2:], "--api-base", server.url, *judge)
-    killed(argv, server, 10, tmp_path)
+    killed(server, 10, *argv, cwd=tmp_path)
     server.faults = lambda index, body: "500" if "new " + lost in str(body) else None
     broken = cli(*argv, "--resume", "--json", "--answers", "a.jsonl")
     (model,) = broken.json["models"]

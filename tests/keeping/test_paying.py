@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fakes import Scripted, lm_of, reply
-from small import claims, cli, ok, read_jsonl, start, write_jsonl
+from small import claims, cli, ended, killed, ok, reached, read_jsonl, start, write_jsonl
 
 from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Model, connect
@@ -59,12 +59,6 @@ def argv(command: str, server: Any, *more: object) -> tuple[object, ...]:
     return (*what[command], *named, *more)
 
 
-def reached(server: Any, process: Any, goal: int) -> None:
-    deadline = time.monotonic() + 60
-    while server.count < goal and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
-
-
 # signals
 
 
@@ -74,11 +68,8 @@ def test_a_signal_lets_what_is_in_flight_arrive_and_nothing_else_begin(
     command: str, end: signal.Signals, serve: Callable[..., Any], tmp_path: Path
 ) -> None:
     server = serve(delay=0.2)
-    process = start(*argv(command, server), cwd=tmp_path)
-    reached(server, process, 10)
-    process.send_signal(end)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == CODES[end], err
+    code, err = ended(server, 10, *argv(command, server), cwd=tmp_path, by=end)
+    assert code == CODES[end], err
     assert "Traceback" not in err
     assert f"stopped by {NAMES[end]}; " in err.splitlines()[-1]
     assert "--resume" in err.splitlines()[-1]
@@ -299,12 +290,7 @@ def test_five_kills_and_not_one_call_more(
     )
     named = ("--model", "openai/x", "--api-base", server.url, "--concurrency", 8, "--max-calls", limit)
     for number in range(5):
-        goal = server.count + 10
-        process = start(*words, *named, *(["--resume"] if number else []), cwd=tmp_path)
-        reached(server, process, goal)
-        process.send_signal(signal.SIGKILL)
-        _, err = process.communicate(timeout=60)
-        assert process.returncode == -signal.SIGKILL, err
+        killed(server, 10, *words, *named, *(["--resume"] if number else []), cwd=tmp_path)
     for _ in range(2):
         done = cli(*words, *named, "--resume")
         assert done.code == 1, done.err

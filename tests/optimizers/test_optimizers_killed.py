@@ -5,8 +5,6 @@ Real processes, real HTTP and real SIGKILLs take a while: ``pytest -m slow`` run
 
 import json
 import re
-import signal
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 import pytest
 from loopback import field_of
 from scripted_runs import hashed
-from small import claims, cli, ok, start, write_jsonl
+from small import claims, cli, killed, ok, write_jsonl
 
 from jurist.optimizers.registry import OPTIMIZERS
 
@@ -65,17 +63,6 @@ def argv(name: str, server: Any, *more: object) -> tuple[object, ...]:
     return ("compile", "fect", "--gold", "gold.jsonl", "--optimizer", name, *settings, *model, *limit, *more)
 
 
-def killed(server: Any, after: int, cwd: Path, *words: object) -> None:
-    goal = server.count + after
-    process = start(*words, cwd=cwd)
-    deadline = time.monotonic() + 120
-    while server.count < goal and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL, err
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*OPTIMIZERS, "opro+fewshot"])
 def test_two_kills_change_nothing(
@@ -92,8 +79,8 @@ def test_two_kills_change_nothing(
     server.hits.clear()
     server.delay = 0.02
     first, second = requests // 4, requests // 3
-    killed(server, first, tmp_path, *argv(name, server))
-    killed(server, second, tmp_path, *argv(name, server, "--resume"))
+    killed(server, first, *argv(name, server), cwd=tmp_path)
+    killed(server, second, *argv(name, server, "--resume"), cwd=tmp_path)
     done = ok(*argv(name, server, "--resume", "--json"))
     assert server.count <= CALLS.get(name, 260)
     if (
@@ -121,7 +108,7 @@ def test_five_kills_and_not_one_call_more(flight: int, serve: Callable[..., Any]
     server.delay = 0.02
     words = (*argv("opro", server), "--concurrency", flight, "--max-calls", limit)
     for number in range(5):
-        killed(server, 20, tmp_path, *words, *(["--resume"] if number else []))
+        killed(server, 20, *words, *(["--resume"] if number else []), cwd=tmp_path)
     done = cli(*words, "--resume")
     assert server.count <= limit
     assert "Traceback" not in done.err

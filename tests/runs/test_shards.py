@@ -1,9 +1,7 @@
 """``jurist run --shard`` and ``jurist join``: each row in one shard, and together the very output of one run."""
 
 import json
-import signal
 import socket
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import cli, ok, read_jsonl, start, write_jsonl
+from small import cli, killed, ok, read_jsonl, write_jsonl
 
 from jurist.cases import case_id
 from jurist.errors import JuristError
@@ -66,11 +64,7 @@ def test_a_shard_that_was_killed_goes_on_without_paying_again(
     write_jsonl(Path("rows.jsonl"), new_rows(list(range(80))))
     on = ("--model", "openai/x", "--api-base", server.url, "--yes", "--concurrency", concurrency)
     argv = (*FECT, "o.jsonl", *on, "--shard")
-    process = start(*argv, "1/2", cwd=tmp_path)
-    while server.count < 12 and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    killed(server, 12, *argv, "1/2", cwd=tmp_path)
     early = cli("join", "o-1-of-2.jsonl", "o-2-of-2.jsonl", "--output", "early.jsonl")
     assert (early.code, "o-2-of-2.jsonl does not exist; run that shard first" in early.err) == (2, True)
     ok(*argv, "2/2")
