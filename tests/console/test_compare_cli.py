@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from judges import changed
 from loopback import field_of
-from small import FAST, OWN, claims, cli, ok, write_jsonl
+from small import FAST, OWN, Done, claims, cli, ok, write_jsonl
 
 from jurist.evaluation.power import smallest_net
 from jurist.gold.goldset import Gold
@@ -78,14 +78,17 @@ def _server(serve: Callable[..., Any]) -> Any:
     return serve(answers)
 
 
-def test_a_better_judge_is_said_to_be_better_and_holm_corrects(serve: Callable[..., Any]) -> None:
+def _compared(server: Any, *more: str) -> Done:
     store = Store("compiled")
     for text in ("Exact.", "Other."):
         store.save(FECT, changed(FECT, text), {}, [], make_latest=False)
-    server = _server(serve)
     model = ("--model", "openai/x", "--api-base", server.url)
-    argv = ("compare", "fect@1", "fect:basic", "fect@2", "--gold", "gold.jsonl", "--repeats", "2", *model)
-    done = ok(*argv, "--json")
+    return ok("compare", "fect@1", "fect:basic", "fect@2", "--gold", "gold.jsonl", *more, *model, "--json")
+
+
+def test_a_better_judge_is_said_to_be_better_and_holm_corrects(serve: Callable[..., Any]) -> None:
+    server = _server(serve)
+    done = _compared(server, "--repeats", "2")
     exact, basic, other = done.json["judges"]
     assert exact["scores"]["accuracy"]["value"] == 1.0
     assert exact["repeats"]["f1"] == {"values": [1.0, 1.0], "mean": 1.0, "sd": 0.0, "low": 1.0, "high": 1.0}
@@ -110,13 +113,8 @@ def test_a_better_judge_is_said_to_be_better_and_holm_corrects(serve: Callable[.
 
 
 def test_one_repeat_is_tested_by_mcnemar(serve: Callable[..., Any]) -> None:
-    store = Store("compiled")
-    for text in ("Exact.", "Other."):
-        store.save(FECT, changed(FECT, text), {}, [], make_latest=False)
     server = _server(serve)
-    model = ("--model", "openai/x", "--api-base", server.url)
-    argv = ("compare", "fect@1", "fect:basic", "fect@2", "--gold", "gold.jsonl", "--pairs", "all", *model)
-    done = cli(*argv, "--json")
+    done = _compared(server, "--pairs", "all")
     wrong = sum(not row["factual"] for row in claims())
     pairs = [("fect@1", "fect:basic"), ("fect@1", "fect@2"), ("fect:basic", "fect@2")]
     tests = done.json["tests"]

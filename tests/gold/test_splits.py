@@ -1,28 +1,17 @@
 """Splits: by group, deterministic, independent of order, and stable when rows are added."""
 
 from collections import Counter
-from typing import Any, Literal
+from typing import Any
 
-import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judges import CHECK
 
 from jurist.errors import GoldError, UsageError
 from jurist.gold.goldset import Gold
 from jurist.gold.splits import PARTS, Split, part_of
-from jurist.programs.judge import Judge
 
-
-class Check(dspy.Signature):
-    """Decide whether the reply keeps to the policy."""
-
-    policy: str = dspy.InputField()
-    reply: str = dspy.InputField()
-    verdict: Literal["send", "hold"] = dspy.OutputField()
-
-
-CHECK = Judge(name="check", signature=Check, positive=frozenset({"hold"}))
 SHARES = (0.5, 0.2, 0.3)
 
 
