@@ -5,7 +5,8 @@ history or from errors, merge two, draw demonstrations, shift the threshold. Eac
 one arm proposes, its prompts enter the race (:mod:`jurist.optimizers.racing`), and further
 blocks of cases go to whoever could still be best, more of them the longer the search has
 run: at first a new idea is worth more, later to know which one is best. The arm
-of a step is the one whose prompts gained most per call so far.
+of a step is the one whose prompts gained most so far for the calls they took, those of the race
+included: else one whose prompts cost little to make, and are all alike, would take most of them.
 """
 
 import random
@@ -25,7 +26,6 @@ from .objective import Outcome
 from .proposing import CandidateFilter, Writing
 from .racing import Race, interleaved, stratified
 from .setting import Setting
-from .standing import Standing
 
 __all__ = ["Arm", "Bandit", "Raced", "Track"]
 
@@ -117,45 +117,51 @@ class Arm(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Pick:
-    """One step of an arm: the prompts it made, and the calls it took."""
+    """One step of an arm: the prompts it made, what led before, and the calls it took beside the race."""
 
     made: tuple[Candidate, ...]
+    leader: Candidate
     calls: int
 
 
 class Bandit:
-    """Chooses the arm of each step: the one whose prompts gained most over their parents per call.
+    """Chooses the arm of each step: the one whose prompts gained most over what led per call.
 
-    Every arm begins with the same hope, which fades as it takes calls without gaining; so all are tried, in their
-    order, and none is given up for ever.
+    An arm pays for all calls of its prompts, in the race too. Every arm begins with the same hope, which fades as it
+    takes calls without gaining; so all are tried, in their order, and none is given up for ever.
 
     Args:
         arms: at least one.
+        race: where their prompts stand, and what they took.
         least: calls that a step is taken to cost at least.
     """
 
-    def __init__(self, arms: Sequence[Arm], least: int) -> None:
-        self._arms, self._least = arms, max(1, least)
+    def __init__(self, arms: Sequence[Arm], race: Race, least: int) -> None:
+        self._arms, self._race, self._least = arms, race, max(1, least)
         self._picks: dict[str, list[Pick]] = {arm.name: [] for arm in arms}
 
-    def next(self, found: Sequence[Standing]) -> tuple[Arm, int]:
-        """Return the arm of the next step and its turn, by where all prompts stand now."""
-        means = {one.id: one.mean for one in found}
-        arm = max(self._arms, key=lambda one: round(self.rate(one, means), 12))
-        return arm, len(self._picks[arm.name]) + 1
+    def order(self) -> list[tuple[Arm, int]]:
+        """Return the arms, by where all prompts stand now those first that gain most per call, and each one's turn."""
+        means = {one.id: one.mean for one in self._race.standings()}
+        rates = {arm.name: round(self._rate(arm, means), 12) for arm in self._arms}
+        best_first = sorted(self._arms, key=lambda arm: -rates[arm.name])
+        return [(arm, len(self._picks[arm.name]) + 1) for arm in best_first]
 
-    def rate(self, arm: Arm, means: Mapping[str, float]) -> float:
-        """Return what an arm gains per call, in units of the metric: each step by the best that it made."""
-        gain, calls = _HOPE * _HOPED, self._least * _HOPED
-        for age, pick in enumerate(reversed(self._picks[arm.name])):
-            over = [means[one.id] - means[one.parent or one.id] for one in pick.made]
+    def _rate(self, arm: Arm, means: Mapping[str, float]) -> float:
+        """Return what an arm gains per call: each step by the best that it made."""
+        picks = self._picks[arm.name]
+        weight = _HOPED * _FADES ** len(picks)
+        gain, calls = weight * _HOPE, weight * self._least
+        for age, pick in enumerate(reversed(picks)):
+            over = [means[one.id] - means[pick.leader.id] for one in pick.made]
+            took = pick.calls + sum(self._race.spent(one) for one in pick.made)
             gain += _FADES**age * max(0.0, *over, 0.0)
-            calls += _FADES**age * max(self._least, pick.calls)
+            calls += _FADES**age * max(self._least, took)
         return gain / calls
 
-    def took(self, arm: Arm, made: Sequence[Candidate], calls: int) -> None:
-        """Note what a step of an arm made and took."""
-        self._picks[arm.name].append(Pick(made=tuple(made), calls=calls))
+    def took(self, arm: Arm, made: Sequence[Candidate], leader: Candidate, calls: int) -> None:
+        """Note what a step of an arm made, what led before, and the calls it took before its prompts ran."""
+        self._picks[arm.name].append(Pick(made=tuple(made), leader=leader, calls=calls))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +220,7 @@ class Raced(ABC):
 
     def _search(self, track: Track, start: Candidate, finalists: Finalists) -> None:
         job, board, race = track.job, track.board, track.race
-        bandit = Bandit(self.arms(job), self.block * job.calls_per_case)
+        bandit = Bandit(self.arms(job), race, self.block * job.calls_per_case)
         last, waited = (start.id, start.id), 0
         for step in range(1, self.steps + 1):
             track.step = step
@@ -231,16 +237,18 @@ class Raced(ABC):
                 break
 
     def _step(self, track: Track, bandit: Bandit) -> None:
-        """Let one arm propose, and its prompts run their first block."""
-        job, race, meter = track.job, track.race, track.job.context.meter
-        arm, turn = bandit.next(race.standings())
-        before = meter.calls
-        made = arm.propose(track, turn)
-        for candidate in made:
-            race.enter(candidate)
-            value = track.board.value(candidate, race.order)
-            job.note(f"step {track.step}: {candidate.id}", value, kind="candidate")
-        bandit.took(arm, made, meter.calls - before)
+        """Let the best arm that has an idea propose, and its prompts run their first block."""
+        job, leader, meter = track.job, track.leader, track.job.context.meter
+        for arm, turn in bandit.order():
+            before = meter.calls
+            made = arm.propose(track, turn)
+            bandit.took(arm, made, leader, meter.calls - before)
+            for candidate in made:
+                track.race.enter(candidate)
+                value = track.board.value(candidate, track.race.order)
+                job.note(f"step {track.step}: {candidate.id}", value, kind="candidate")
+            if made:
+                return
 
     def _race(self, job: Job, board: Board, start: Candidate) -> Race:
         order = interleaved(

@@ -82,6 +82,7 @@ class Race:
         self._met: dict[str, dict[str, Outcome]] = {}
         self._at: dict[str, int] = {}
         self._own: dict[str, list[Case]] = {}  # the order without a prompt's own demonstrations
+        self._spent: dict[str, int] = {}
         self._fitted: list[Standing] | None = None
 
     def enter(self, candidate: Candidate) -> None:
@@ -131,13 +132,20 @@ class Race:
         found = max(self.standings(), key=lambda found: round(found.mean - caution * found.error, 9))
         return self.board.candidates[found.id]
 
+    def spent(self, candidate: Candidate) -> int:
+        """Return the calls that a prompt of the race took in it."""
+        return self._spent[candidate.id]
+
     def seen(self, candidate: Candidate) -> tuple[Case, ...]:
         """Return the cases that a prompt of the race was scored on, in order."""
         return tuple(self._own[candidate.id][: self._at[candidate.id]])
 
     def _run(self, arm: str) -> None:
         cases = self._own[arm][self._at[arm] : self._at[arm] + self.block]
+        meter = self.board.context.meter
+        before = meter.calls
         outcomes = self.board.score(self.board.candidates[arm], cases)
+        self._spent[arm] = self._spent.get(arm, 0) + meter.calls - before
         self._met[arm].update((case.id, outcome) for case, outcome in zip(cases, outcomes, strict=True))
         self._at[arm] += len(cases)
         self._fitted = None

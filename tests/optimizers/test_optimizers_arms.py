@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import pytest
 from fakes import reply
 from native_runs import Run, split
 from worlds import World, board_of, job_of
@@ -23,29 +24,59 @@ class Named:
         return []
 
 
-def standing(candidate: Candidate, mean: float) -> Standing:
-    return Standing(id=candidate.id, cases=9, mean=mean, error=0.1, gain=mean, doubt=0.1)
+@dataclass
+class Ran:
+    """A race by its results alone: the mean of each prompt, and the calls it took."""
+
+    results: dict[str, tuple[float, int]]
+
+    def standings(self) -> list[Standing]:
+        return [
+            Standing(id=name, cases=9, mean=mean, error=0.1, gain=mean, doubt=0.1)
+            for name, (mean, _) in self.results.items()
+        ]
+
+    def spent(self, candidate: Candidate) -> int:
+        return self.results[candidate.id][1]
 
 
 def child(board: Board, text: str) -> Candidate:
     return board.add(board.basic_state().with_instruction("self", text), parent=board.basic, source="test")
 
 
-def test_calls_flow_to_the_arm_that_gains_and_no_arm_is_given_up() -> None:
+def picked(good: tuple[float, int], bad: tuple[float, int]) -> list[str]:
+    """Return the arms of 40 steps whose prompts give these results; after ten steps the good ones are like the bad."""
     board = board_of(job_of(World(seed=4)))
-    good, bad = Named("good"), Named("bad")
-    bandit, picks = Bandit([bad, good], least=8), []
-    found = [standing(board.basic, 0.5)]
+    race = Ran({board.basic.id: (0.5, 40)})
+    bandit, picks = Bandit([Named("bad"), Named("good")], race, least=8), []  # type: ignore[arg-type]
     for number in range(40):
-        arm, turn = bandit.next(found)
+        (arm, turn), _ = bandit.order()
         picks.append(arm.name)
         assert turn == picks.count(arm.name)
         made = child(board, f"{arm.name} {number}")
-        found.append(standing(made, 0.55 if arm is good and number < 10 else 0.45))
-        bandit.took(arm, [made], 24)
+        race.results[made.id] = good if arm.name == "good" and number < 10 else bad
+        bandit.took(arm, [made], board.basic, 3)
+    return picks
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [((0.55, 24), (0.45, 24)), ((0.55, 24), (0.55, 240))],
+    ids=["what gains", "what gains at fewer calls of the race"],
+)
+def test_calls_flow_to_the_arm_that_gains_and_no_arm_is_given_up(
+    good: tuple[float, int], bad: tuple[float, int]
+) -> None:
+    picks = picked(good, bad)
     assert picks[0] == "bad"  # with equal hopes the first goes first
     assert picks[:10].count("good") >= 8  # while it gains
     assert picks.count("bad") > 5  # once the other gains no more
+
+
+def test_an_arm_without_an_idea_takes_no_step() -> None:
+    """Demonstrations have no order where there are none."""
+    run = Run("race", options={"arm": "order,history", "steps": 3, "candidates": 2, "block": 4})
+    assert {one.step for one in run.result.board.candidates.values()} == {0, 1, 2, 3}
 
 
 def test_every_arm_takes_part_where_the_judge_has_a_use_for_it() -> None:
