@@ -162,6 +162,7 @@ def main() -> int:
     )
     parser.add_argument("--optimizers", nargs="+", default=[*OPTIMIZERS], choices=[*OPTIMIZERS])
     parser.add_argument("--families", nargs="+", default=["strong"], choices=[*FAMILIES])
+    parser.add_argument("--first", type=int, default=FIRST, help="the first world, an odd number")
     parser.add_argument("--seeds", type=int, default=9, help="number of unseen worlds of each family")
     parser.add_argument(
         "--calls", nargs="+", type=int, default=[*AT], help="budgets, judge and proposer together"
@@ -172,7 +173,7 @@ def main() -> int:
     wanted = [
         (name, family, seed, calls)
         for family in arguments.families
-        for seed in range(FIRST, FIRST + 2 * arguments.seeds, 2)
+        for seed in range(arguments.first, arguments.first + 2 * arguments.seeds, 2)
         for name in arguments.optimizers
         for calls in sorted(arguments.calls)
     ]
