@@ -1,5 +1,6 @@
 "use strict";
-// What the theme puts on a page later has a name each, and can be reached from the keyboard.
+// What the theme puts on a page later has a name each, and can be reached from the keyboard. Its search goes by keys: what is
+// pasted or spoken into it is told it as one.
 (() => {
   let copies = 0;
   const mend = () => {
@@ -8,4 +9,5 @@
   };
   new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
   mend();
+  document.addEventListener("input", ({ target }) => target.matches(".md-search__input") && target.dispatchEvent(new KeyboardEvent("keyup")));
 })();

@@ -56,11 +56,22 @@ def test_every_page(
         accessible(shown)
 
 
-def test_the_search_finds_a_command(site: tuple[str, list[str]], opened: Callable[..., Any]) -> None:
-    shown = opened(f"{site[0]}index.html")
-    shown.locator("input[name=query]").fill("not shown to be better")
-    found = shown.locator(".md-search-result__item a").first
-    found.wait_for()
-    assert "statistics.html" in " ".join(
-        one.get_attribute("href") for one in shown.locator(".md-search-result__item a").all()
-    )
+@pytest.mark.parametrize("early", [True, False], ids=["before the index is there", "after"])
+def test_the_search_finds_what_is_put_into_it(
+    early: bool, site: tuple[str, list[str]], opened: Callable[..., Any]
+) -> None:
+    shown, held = opened(f"{site[0]}index.html"), list[Any]()
+    shown.route("**/search_index.json", lambda route: held.append(route))
+    shown.reload()
+    while not held:
+        shown.wait_for_timeout(20)
+    said = shown.locator(".md-search-result__meta")
+    for put_in in (early, not early):
+        if put_in:
+            shown.locator("input[name=query]").fill("not shown to be better")
+        else:
+            held.pop().continue_()
+            said.filter(has_not_text="Initializing").wait_for(state="attached")
+    found = shown.locator(".md-search-result__item a")
+    found.first.wait_for()
+    assert "statistics.html" in " ".join(one.get_attribute("href") for one in found.all())
