@@ -17,7 +17,7 @@ from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
 from jurist.gold.review import candidates, judged_in_search, read_judged, review_lines, rows_of
 from jurist.gold.writing import write_jsonl
-from jurist.programs.answers.closed import ClosedLabel
+from jurist.programs.answers.labels import OneLabel
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 
@@ -131,7 +131,7 @@ def test_the_nearer_to_the_threshold_the_more_a_label_is_worth(tmp_path: Path) -
 
 
 def spread(votes: dict[str, int], labels: str = "abcd") -> float:
-    return ClosedLabel(labels=tuple(labels)).spread(votes)
+    return OneLabel(labels=tuple(labels)).spread(votes)
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 9)).filter(lambda votes: any(votes.values())))
