@@ -72,7 +72,7 @@ def _intervals(title: str, first: str, lines: Mapping[str, Detection]) -> Table:
 
 
 def _cell(cell: Score) -> str:
-    return f"{cell.value:.3f} [{cell.interval.low:.3f}, {cell.interval.high:.3f}]"
+    return f"{cell.value:.3f} {cell.interval}"
 
 
 def _tiers(line: Line) -> Table:

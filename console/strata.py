@@ -10,7 +10,7 @@ from ..evaluation.ceiling import Ceiling
 from ..gold.merging import CATEGORIES
 from ..gold.strata import Strata, ceiling_of, strata
 from ..jobs.experiment import Answers, Experiment
-from ..report.raters import ceiling_card, estimate_cell
+from ..report.raters import ceiling_card
 
 __all__ = ["People", "ceiling_line", "strata_lines"]
 
@@ -52,7 +52,7 @@ def ceiling_line(found: Ceiling | None) -> str:
         return ""
     units = ", ".join(f"{one.rater} {one.units}" for one in found.raters)
     return (
-        f"human ceiling: {found.metric} {estimate_cell(found.mean[found.metric])}, "
+        f"human ceiling: {found.metric} {found.mean[found.metric]}, "
         f"each rater against the others, on all they rated (units: {units})"
     )
 

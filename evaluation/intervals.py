@@ -59,6 +59,9 @@ class Interval:
     high: float
     groups: int
 
+    def __str__(self) -> str:
+        return f"[{self.low:.3f}, {self.high:.3f}]"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
@@ -66,6 +69,9 @@ class Estimate:
 
     value: float
     interval: Interval
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} {self.interval}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,13 +41,12 @@ class Limit:
     def check(self, scores: Contender, *, sure: bool) -> Check:
         """Hold a judge's score against it: the value, or if ``sure`` the worse end of its 95 % interval."""
         score = scores.scores[self.metric]
-        low, high = score.interval.low, score.interval.high
-        held = (low if self.lowest else high) if sure else score.value
+        held = (score.interval.low if self.lowest else score.interval.high) if sure else score.value
         passed = held >= self.value if self.lowest else held <= self.value
         return Check(
             name=f"{self.name}{', for sure' if sure else ''}",
             passed=passed,
-            words=f"{self.metric} {score.value:.3f} [{low:.3f}, {high:.3f}]",
+            words=f"{self.metric} {score.value:.3f} {score.interval}",
         )
 
 

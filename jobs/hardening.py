@@ -131,7 +131,7 @@ class Found:
     def words(self) -> str:
         """``fake-verdict zh 0.120 [0.050, 0.260]``."""
         rate = self.flips.rate
-        return f"{self.name} {rate.value:.3f} [{rate.interval.low:.3f}, {rate.interval.high:.3f}]"
+        return f"{self.name} {rate.value:.3f} {rate.interval}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the kind and the figures."""

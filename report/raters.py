@@ -6,7 +6,6 @@ from typing import Any
 
 from ..evaluation.agreement import Agreement
 from ..evaluation.ceiling import Ceiling
-from ..evaluation.intervals import Estimate
 from ..gold.merging import CATEGORIES, Ambiguous, Merged
 from .table import Table, table
 
@@ -15,39 +14,30 @@ __all__ = [
     "ambiguous_table",
     "ceiling_card",
     "ceiling_table",
-    "estimate_cell",
     "rules_table",
 ]
 
 _SHOWN = 20  # ambiguous units that a terminal shows; --json has all
 
 
-def estimate_cell(estimate: Estimate) -> str:
-    """Return ``0.712 [0.650, 0.771]``."""
-    ends = estimate.interval
-    return f"{estimate.value:.3f} [{ends.low:.3f}, {ends.high:.3f}]"
-
-
 def agreement_tables(found: Agreement) -> list[Table]:
     """Return one table of all raters, one of the pairs and one of the labels."""
     fleiss = found.fleiss
     rows = [
-        ["raw agreement", estimate_cell(found.raw), f"{found.units} units with two ratings or more"],
-        ["Krippendorff's alpha", estimate_cell(found.alpha), f"{found.units} units"],
+        ["raw agreement", found.raw, f"{found.units} units with two ratings or more"],
+        ["Krippendorff's alpha", found.alpha, f"{found.units} units"],
     ]
     if fleiss is not None:
         over = f"{fleiss.units} units with {fleiss.ratings} ratings; {fleiss.left_out} with another number left out"
-        rows.insert(1, ["Fleiss' kappa", estimate_cell(fleiss.kappa), over])
+        rows.insert(1, ["Fleiss' kappa", fleiss.kappa, over])
     if found.ordinal is not None:
-        rows.append(
-            ["alpha, ordinal", estimate_cell(found.ordinal), f"{found.units} units, labels as ordered"]
-        )
+        rows.append(["alpha, ordinal", found.ordinal, f"{found.units} units, labels as ordered"])
     pairs = [
         [
             f"{pair.first} and {pair.second}",
             pair.units,
-            estimate_cell(pair.raw),
-            "-" if pair.kappa is None else estimate_cell(pair.kappa),
+            pair.raw,
+            "-" if pair.kappa is None else pair.kappa,
         ]
         for pair in found.pairs
     ]
@@ -55,10 +45,10 @@ def agreement_tables(found: Agreement) -> list[Table]:
         [
             one.label,
             *one.given.values(),
-            estimate_cell(one.specific),
+            one.specific,
             _over_pairs(found, one.label),
-            estimate_cell(one.fleiss),
-            estimate_cell(one.alpha),
+            one.fleiss,
+            one.alpha,
         ]
         for one in found.table
     ]
@@ -92,7 +82,7 @@ def ceiling_table(found: Ceiling) -> Table:
     rows = [
         [
             f"{name} *" if name == found.metric else name,
-            estimate_cell(mean),
+            mean,
             *(f"{rater.measured[name].value:.3f}" for rater in found.raters),
         ]
         for name, mean in found.mean.items()
@@ -122,7 +112,7 @@ def ambiguous_table(merged: Merged) -> Table:
 def _over_pairs(found: Agreement, label: str) -> str:
     estimates = [pair.by_label[label] for pair in found.pairs]
     if len(estimates) == 1:
-        return estimate_cell(estimates[0])
+        return str(estimates[0])
     values = [estimate.value for estimate in estimates]
     return f"{min(values):.3f} to {max(values):.3f}"
 
