@@ -1,7 +1,7 @@
 """What ``artifacts`` and its actions take."""
 
 from .command import Command
-from .groups import Limits, Printed, Resume, Transport, name
+from .groups import Limits, Printed, Resume, Transport, some_gold
 from .options import Options, flag, option, positional
 
 __all__ = [
@@ -90,12 +90,7 @@ class VerifyOptions(SignerOptions, Printed):
 class ChooseOptions(Transport, Limits, Resume, Printed):
     artifact: str = positional("JUDGE@VERSION")
     candidate: str = positional("CANDIDATE", help="its name in the history, its id, or the beginning of that")
-    gold: str | None = option(
-        "--gold",
-        type=name,
-        metavar="PATH|NAME",
-        help="the gold set it was compiled on (default: as named on the card)",
-    )
+    gold: str | None = some_gold("the gold set it was compiled on (default: as named on the card)")
     api_base: str | None = option(
         "--api-base", metavar="URL", help="address of the model (default: the card's)"
     )

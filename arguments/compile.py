@@ -13,7 +13,7 @@ from .groups import (
     SamplingOptions,
     StrictnessOptions,
     VerifierPromptOptions,
-    name,
+    some_gold,
 )
 from .options import flag, option, positional, repeated
 
@@ -35,11 +35,8 @@ class CompileOptions(
     }
 
     judge: str = positional("JUDGE", help="a built-in judge, or path/to/file.py:judge")
-    gold: str | None = option(
-        "--gold",
-        type=name,
-        metavar="PATH|NAME",
-        help="labelled rows: a bundled name, a file, a folder, hf:org/name; default: the judge's bundled set",
+    gold: str | None = some_gold(
+        "labelled rows: a bundled name, a file, a folder, hf:org/name; default: the judge's bundled set"
     )
     optimizer: str | None = option(
         "--optimizer",

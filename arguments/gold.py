@@ -13,6 +13,7 @@ from .groups import (
     SplitOptions,
     StrictnessOptions,
     name,
+    some_gold,
     whole,
 )
 from .options import Options, flag, option, positional
@@ -40,7 +41,7 @@ class JudgedGold(RowOptions, Printed):
     place: str | None = positional(
         "PATH|NAME", nargs="?", type=name, help="a bundled name, a file, a folder, hf:org/name"
     )
-    named: str | None = option("--gold", type=name, metavar="PATH|NAME", help="the same")
+    named: str | None = some_gold("the same")
 
 
 class CheckOptions(SplitOptions, SeedOptions, JudgedGold):
@@ -89,9 +90,7 @@ class SheetOptions(SheetFormat, JudgedGold):
 class ReviewOptions(SheetFormat, Printed):
     judge: str = positional("JUDGE", help="the judge whose labels these are")
     verdicts: str = option("--verdicts", required=True, metavar="F.jsonl", help="what jurist run wrote")
-    gold: str | None = option(
-        "--gold", type=name, metavar="PATH|NAME", help="also units on which judge and gold, or raters, differ"
-    )
+    gold: str | None = some_gold("also units on which judge and gold, or raters, differ")
     input: str | None = option(
         "--input", metavar="PATH|NAME", help="the rows that were judged (default: the files the run names)"
     )

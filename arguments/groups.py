@@ -1,7 +1,7 @@
 """Options that several commands share, one group for each subject."""
 
 import argparse
-from typing import Literal
+from typing import Any, Literal
 
 from .options import Options, flag, option, repeated
 
@@ -36,6 +36,7 @@ __all__ = [
     "pair",
     "port",
     "share",
+    "some_gold",
     "whole",
 ]
 
@@ -155,6 +156,11 @@ class RowOptions(NameOptions):
         metavar="F.jsonl",
         help="set rows that cannot be used aside in this file, with the reasons (default: refuse the whole)",
     )
+
+
+def some_gold(help: str) -> Any:
+    """Return the field of gold that need not be named."""
+    return option("--gold", type=name, metavar="PATH|NAME", help=help)
 
 
 class GoldOptions(RowOptions):

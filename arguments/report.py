@@ -1,7 +1,7 @@
 """What ``report`` takes."""
 
 from .command import Command
-from .groups import Printed, name
+from .groups import Printed, name, some_gold
 from .options import option, positional
 
 __all__ = ["REPORT", "ReportOptions"]
@@ -18,11 +18,8 @@ class ReportOptions(Printed):
         metavar="F.html",
         help="where the page is written (default: named after its subject)",
     )
-    gold: str | None = option(
-        "--gold",
-        type=name,
-        metavar="PATH|NAME",
-        help="the gold set it was proven on, for the inputs of the cases (default: as named on the card)",
+    gold: str | None = some_gold(
+        "the gold set it was proven on, for the inputs of the cases (default: as named on the card)"
     )
 
 

@@ -1,7 +1,7 @@
 """What ``share`` takes."""
 
 from .command import Command
-from .groups import Printed, RowOptions, name
+from .groups import Printed, RowOptions, some_gold
 from .options import option, positional
 
 __all__ = ["SHARE", "ShareOptions"]
@@ -9,12 +9,7 @@ __all__ = ["SHARE", "ShareOptions"]
 
 class ShareOptions(RowOptions, Printed):
     output: str = positional("OUTPUT", help="what jurist run has written: JSONL, CSV or Parquet")
-    gold: str | None = option(
-        "--gold",
-        type=name,
-        metavar="PATH|NAME",
-        help="rows of the run's input, drawn at random, with labels of people",
-    )
+    gold: str | None = some_gold("rows of the run's input, drawn at random, with labels of people")
     judge: str | None = option(
         "--judge",
         metavar="JUDGE",
