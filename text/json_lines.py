@@ -1,7 +1,5 @@
 """Values as lines of JSON: of journals, and of what a run writes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
