@@ -14,6 +14,8 @@ __all__ = ["BATCH", "BatchOptions", "CollectOptions", "SubmitOptions"]
 class SubmitOptions(JudgedRows):
     helps: ClassVar[Mapping[str, str]] = {
         **JudgedRows.helps,
+        "input": "rows to judge: JSONL, CSV, Parquet, a folder of them, hf:org/name",
+        "output": "where the lines go: .jsonl, .csv or .parquet",
         "max_calls": "never send one request more; the rows that are left wait for batch collect",
         "max_cost": "send no more than this is estimated to pay for",
     }
@@ -94,7 +96,7 @@ examples:
         does="batch.cancel",
         options=BatchOptions,
         help="""\
-Cancel the batches of an output that are under way. What they brought until then is paid and kept: batch collect writes
+Cancel the batches of an output that are under way: what they brought until then is paid and kept, batch collect writes
 it, and the same batch submit as before sends the rest again.
 """,
     ),

@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import re
 import shutil
 import sys
 import textwrap
@@ -25,7 +26,7 @@ class Command:
         does: module and function in :mod:`jurist.console`, as ``compare.run``; imported when it is called. It takes
             the options and returns a result to print.
         options: what it takes.
-        help: what it does; the first line goes into the list of commands.
+        help: what it does; its first sentence, up to a colon, goes into the list of commands.
         examples: below the options.
     """
 
@@ -102,17 +103,26 @@ def add_commands(
     for command in commands:
         group, _, name = command.name.rpartition(" ")
         if group and group not in within:
-            parser_of[group] = top.add_parser(group, help=groups[group])
+            about = groups[group]
+            parser_of[group] = top.add_parser(
+                group, help=about, description=f"{about[0].upper()}{about[1:]}."
+            )
             within[group] = parser_of[group].add_subparsers(title="actions", metavar="ACTION", required=True)
         if group:
             parser_of[group].actions |= {name}
             parser_of[group].any_other = name if name.isupper() else parser_of[group].any_other
         one = (within[group] if group else top).add_parser(
             name,
-            help=command.help.split(":")[0].split("\n")[0].rstrip(".").lower(),
+            help=_listed(command.help),
             description=command.help,
             epilog=command.examples,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.options.add(one)
         one.set_defaults(command=command)
+
+
+def _listed(text: str) -> str:
+    """Return the first sentence of a help, up to a colon, as lists of commands have it: begun small, but for a name."""
+    first, _, rest = re.split(r":|\.\s", " ".join(text.split()) + " ")[0].partition(" ")
+    return f"{first.lower() if first.istitle() else first} {rest}"

@@ -54,8 +54,8 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 GROUPS = {
-    "artifacts": "list, show, diff, tag and verify compiled judges",
-    "batch": "run a judge through a Batch API: submit, status, collect",
+    "artifacts": "compiled judges: list, show, compare, tag, verify, sign, hand on, choose another candidate",
+    "batch": "run a judge through a Batch API: submit, status, collect, cancel",
     "generate": "write from documents: dialogues, labelled datasets, the items of any generator",
     "gold": "check, import and split gold sets, have them labelled; agreement of raters",
     "table": "the papers' tables: detectors; auto-labelling taken apart; what people say of a benchmark",

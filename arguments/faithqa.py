@@ -42,7 +42,7 @@ BENCHMARK = Command(
 Build a benchmark of intent hallucination (FAITHQA, section 5): queries about facts and for creative writing with easy
 (up to 4) and hard (more) sets of conditions, and queries for evaluation and analysis of which exactly one part is
 removed. Every query is verified to be answerable, or not, by a verifier that no optimizer tunes, and mapped to its
-constraints; what fails goes to B.rejects.jsonl with its reasons.
+constraints; what fails goes to F.rejects.jsonl with its reasons.
 """,
     examples="""\
 examples:

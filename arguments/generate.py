@@ -113,7 +113,6 @@ class ItemsOptions(WritingOptions):
         "temperature": "of the writers, 0 to 2 (default: 0 for one attempt, 0.7 for several)",
         "concurrency": "documents in flight at once (default: 8)",
         "max_calls": _LIMIT,
-        "output": "the file to write, an item a line",
     }
 
     generator: str = positional(
@@ -130,7 +129,7 @@ class ItemsOptions(WritingOptions):
 
 class DialogueOptions(GenerateOptions):
     output: str = option(
-        "--output", required=True, metavar="D.jsonl", help="the file to write, a dialogue a line"
+        "--output", required=True, metavar="F.jsonl", help="the file to write, a dialogue a line"
     )
 
 
@@ -210,7 +209,7 @@ F.rejects.jsonl with their reasons. See docs/generators.md for a generator of yo
     examples="""\
 examples:
   jurist generate quiz.py:generator:basic --input docs/ --output quiz.jsonl --model openai/gpt-4.1-mini
-  jurist generate quiz --input docs.jsonl --output quiz.jsonl --attempts 3 --model openai/gpt-4.1-mini \
+  jurist generate quiz --input docs.jsonl --output quiz.jsonl --attempts 3 --model openai/gpt-4.1-mini \\
     --judge-model openai/gpt-4.1 --max-cost 5
 
 With a real model, the calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are asked.
@@ -242,9 +241,9 @@ ASSESS = Command(
     does="assess.run",
     options=AssessOptions,
     help="""\
-Let models answer about references, label every sentence of their answers with a judge, and print shares of statement
-types and rates of hallucination (CogniBench, Figure 8): as the judge found them, and corrected for its own
-sensitivity and specificity, measured on gold that it was not compiled on.
+Let models answer about references, and label every sentence of their answers with a judge: shares of statement types
+and rates of hallucination (CogniBench, Figure 8), as the judge found them, and corrected for its own sensitivity and
+specificity, measured on gold that it was not compiled on.
 """,
     examples="""\
 examples:

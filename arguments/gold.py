@@ -41,7 +41,7 @@ class JudgedGold(RowOptions, Printed):
     place: str | None = positional(
         "PATH|NAME", nargs="?", type=name, help="a bundled name, a file, a folder, hf:org/name"
     )
-    named: str | None = some_gold("the same")
+    named: str | None = some_gold("the same, as an option")
 
 
 class CheckOptions(SplitOptions, SeedOptions, JudgedGold):

@@ -308,8 +308,8 @@ class VerifierPromptOptions(VerifierOptions):
     verifiers: tuple[str, ...] = repeated(
         "--verifier",
         metavar="JUDGE@V",
-        help="a compiled judge whose prompt the verifiers get that ask the same, such as answer-check@1; repeat it for "
-        "several (default: their basic prompts, or those that a version was compiled with)",
+        help="a compiled judge whose prompt the verifiers get that ask the same, such as answer-check@1 "
+        "(default: their basic prompts, or those that a version was compiled with)",
     )
 
 
@@ -322,7 +322,9 @@ class WritingOptions(ModelOptions, VerifierPromptOptions, PaidOptions):
         metavar="DOCS",
         help="rows with 'text', a folder of .txt and .md, hf:org/name, or gold with references",
     )
-    output: str = option("--output", required=True, metavar="F.jsonl", help="the file to write")
+    output: str = option(
+        "--output", required=True, metavar="F.jsonl", help="the file to write, an item a line"
+    )
     max_rejected: float = option(
         "--max-rejected",
         0.5,

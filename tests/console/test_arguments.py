@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 from small import cli
 
-from jurist.arguments.command import Command
+from jurist.arguments.command import Command, add_commands
 from jurist.arguments.commands import COMMANDS, GROUPS
 from jurist.arguments.options import Options, flag, option, positional, repeated
 from jurist.cli import build_parser
@@ -62,6 +62,24 @@ def test_every_command_declares_each_of_its_options_once(command: Command) -> No
     assert declared == {item.name for item in dataclasses.fields(command.options)}
     assert command.help
     assert command.name.rpartition(" ")[0] in ("", *GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("help", "listed"),
+    [
+        ("Pass or fail a judge in CI: limits.\nAnd more.\n", "pass or fail a judge in CI"),
+        ("CogniBench's Table 3 on any gold: detectors.\n", "CogniBench's Table 3 on any gold"),
+        (
+            "A page of F.jsonl, whose first sentence goes\non here. Another.\n",
+            "a page of F.jsonl, whose first sentence goes on here",
+        ),
+        ("All artifacts.", "all artifacts"),
+    ],
+)
+def test_lists_of_commands_have_first_sentences(help: str, listed: str) -> None:
+    parser = argparse.ArgumentParser()
+    add_commands(parser, [Command(name="toy", does="", options=Shared, help=help)], {})
+    assert " ".join(parser.format_help().split()).endswith(f"COMMAND toy {listed}")
 
 
 def test_what_every_command_does_exists() -> None:
