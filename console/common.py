@@ -1,7 +1,5 @@
 """What several commands share: models, samples and stores of the options; files and progress."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -338,7 +336,7 @@ class Bar:
         self._shown: Progress | None = None
         self._task = TaskID(0)
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> "Bar":
         return self
 
     def __exit__(self, *raised: object) -> None:

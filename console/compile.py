@@ -1,7 +1,5 @@
 """``jurist compile``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -171,7 +169,7 @@ class _Raters:
     ceiling: Ceiling | None
 
     @classmethod
-    def of(cls, plan: Plan) -> _Raters:
+    def of(cls, plan: Plan) -> "_Raters":
         test = {case.id for case in plan.split.test}
         ceiling = ceiling_of(plan.gold, only=rated_in_test(plan.gold, test, plan.seed, plan.shares))
         return cls(strata=strata(plan.gold, only=test), ceiling=ceiling)

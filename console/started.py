@@ -1,7 +1,5 @@
 """How jobs of several roles begin on the command line: the estimate, the question, then the progress bar."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
 from typing import Any
@@ -39,7 +37,7 @@ class Started:
         """The estimate as JSON values."""
         return self.estimate.to_json() if self.estimate else None
 
-    def __enter__(self) -> Started:
+    def __enter__(self) -> "Started":
         return self
 
     def __exit__(

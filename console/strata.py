@@ -1,7 +1,5 @@
 """Lines on what raters did not agree on and on how good people are, to stand beside a judge's score."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +68,7 @@ class People:
     ceiling: Ceiling | None
 
     @classmethod
-    def of(cls, experiment: Experiment, answers: Sequence[Answers]) -> People:
+    def of(cls, experiment: Experiment, answers: Sequence[Answers]) -> "People":
         """Sort the rows of an experiment."""
         only = {case.id for case in (*experiment.cases, *experiment.gold.ambiguous)}
         return cls(

@@ -5,8 +5,6 @@ drawing and not the work. It costs little: the table's figures are computed anew
 for more than a twentieth of the time.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import time
@@ -69,7 +67,7 @@ class Watch:
         self._view = _View(title, clock)
         self._lines = _Lines(console, clock)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> "Watch":
         live = self._console.is_terminal and not self._console.is_dumb_terminal
         self._drawing = self._pool.submit(self._live if live else self._plain)
         return self

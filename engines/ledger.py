@@ -4,8 +4,6 @@ DSPy's own usage tracking loses calls made in other threads, and its history is
 off in long runs; a ledger counts under a lock, by purpose.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -45,7 +43,7 @@ class Spend:
     cost: float = 0.0
     unpriced: int = 0
 
-    def add(self, other: Spend) -> None:
+    def add(self, other: "Spend") -> None:
         """Add another's counts to these."""
         mine = vars(self)
         for name, count in vars(other).items():
@@ -69,7 +67,7 @@ class Ledger:
             self._spend.setdefault(purpose, Spend()).add(Spend(**counts))  # type: ignore[arg-type]
 
     @classmethod
-    def merged(cls, ledgers: Iterable[Ledger]) -> Ledger:
+    def merged(cls, ledgers: "Iterable[Ledger]") -> "Ledger":
         """Return the sum of several."""
         total = cls()
         for one in ledgers:

@@ -4,8 +4,6 @@ Lists of models that refuse a parameter go stale: what an endpoint refuses is fo
 said once, and left out of every later request of the job. The prompt stays the same.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import logging
@@ -98,7 +96,7 @@ class Terms:
         """What refusals and replies have shown so far, as JSON."""
         return json.dumps([self._forms, sorted(self._refused), self._both_limits, self._limited])
 
-    def as_of(self, known: str) -> Terms:
+    def as_of(self, known: str) -> "Terms":
         """Return these terms as they were, or will be, when that is known: for what is sent now and answered later."""
         other = copy.copy(self)
         forms, refused, other._both_limits, other._limited = json.loads(known)

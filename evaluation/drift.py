@@ -11,8 +11,6 @@ stops (Ville's inequality; testing by betting, Shafer 2021). Rows of one group n
 It takes for granted that the answer of then was not picked among several for being right.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -43,7 +41,7 @@ class Drift:
     more: int = 0
     fewer: int = 0
 
-    def after(self, *, other: bool, right: float, found: float) -> Drift:
+    def after(self, *, other: bool, right: float, found: float) -> "Drift":
         """Return the same with one more row.
 
         Args:

@@ -12,8 +12,6 @@ docs/measured.md has the coverage by simulation.
 A metric that jumps when a little is left out, such as a median, has no trustworthy jackknife.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -91,7 +89,7 @@ class Jackknife:
     effective: float
 
     @classmethod
-    def of(cls, value: float, left: Floats, sizes: Ints | Floats) -> Jackknife:
+    def of(cls, value: float, left: Floats, sizes: Ints | Floats) -> "Jackknife":
         """Return that of a value.
 
         Args:

@@ -13,8 +13,6 @@ What it takes for granted: the judge errs on the units at hand as often as on th
 from 0 to 1 is within the error, that is refuted, and there is no correction.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -130,7 +128,7 @@ class _Rate:
     effective: float
 
     @classmethod
-    def of(cls, counts: Tallies) -> _Rate:
+    def of(cls, counts: Tallies) -> "_Rate":
         hits, size = sum(hit for hit, _ in counts.values()), sum(of for _, of in counts.values())
         groups = sum(of > 0 for _, of in counts.values())
         if not size:

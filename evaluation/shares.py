@@ -4,8 +4,6 @@ Every ratio is a sum over a sum, and both are taken without each whole group, as
 sentences varies with the documents there are, and so does the number of sentences.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -46,7 +44,7 @@ class Share:
         """Return the fields as plain JSON types."""
         return asdict(self)
 
-    def of_scale(self, most: float) -> Share:
+    def of_scale(self, most: float) -> "Share":
         """Return a ratio of points to the most there are as the mean of points, on a scale from 0 to ``most``."""
         value, low, high = (None if one is None else one * most for one in (self.value, self.low, self.high))
         return replace(self, value=value, low=low, high=high, of=self.of / most)

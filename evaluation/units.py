@@ -5,8 +5,6 @@ G of groups that hold a unit, V of distinct values. Rows are sorted by group and
 depends on the order in which they were judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -103,11 +101,11 @@ class Units:
         found = {code: codes[self.kind.wrong(self.values[code])] for code in set(self.gold.tolist())}
         return np.array([found[code] for code in self.gold.tolist()], dtype=np.int64)
 
-    def sets(self, which: slice) -> Units:
+    def sets(self, which: slice) -> "Units":
         """Return the same units with some of the answer sets."""
         return self.answering(self.predicted[which])
 
-    def answering(self, predicted: Ints) -> Units:
+    def answering(self, predicted: Ints) -> "Units":
         """Return the same units with other answers, shape (R, N)."""
         return replace(self, predicted=predicted)
 

@@ -1,7 +1,5 @@
 """Columns under the names that a judge knows, and what becomes of the rows that it cannot use."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +47,7 @@ class Problem:
     rows: int = 0
     places: tuple[str, ...] = ()
 
-    def also(self, place: str) -> Problem:
+    def also(self, place: str) -> "Problem":
         """Return it with one row more."""
         return replace(self, rows=self.rows + 1, places=(*self.places, place)[:_PLACES])
 
@@ -120,7 +118,7 @@ class Rejects:
         hint = f"{first.hint}; {rest}" if first.hint else rest
         return GoldError(first.reason, path=first.path, line=first.line, field=first.field, hint=hint)
 
-    def __enter__(self) -> Rejects:
+    def __enter__(self) -> "Rejects":
         return self
 
     def __exit__(

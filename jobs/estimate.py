@@ -6,8 +6,6 @@ for again, a program may stop early, and a search may find much or nothing. Pric
 ships. Retries after failures and hidden reasoning are not in it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +64,7 @@ class Rate:
         return self.input_tokens + self.output_tokens
 
     @classmethod
-    def of(cls, spend: Spend, questions: int | None = None) -> Rate:
+    def of(cls, spend: Spend, questions: int | None = None) -> "Rate":
         """Return the mean over what was spent on ``questions``, or on as many as there were calls."""
         made = max(1, spend.calls)
         return cls(
@@ -183,7 +181,7 @@ class Estimate:
         return tuple(dict.fromkeys(model.name for model in models))
 
     @property
-    def whole(self) -> Estimate:
+    def whole(self) -> "Estimate":
         """The same without limits; what is made for its limits, as it needs some to begin, stays as it is."""
         return self if self.needed else dataclasses.replace(self, budget=Budget())
 

@@ -5,8 +5,6 @@ flattered. All contenders share one meter, so a limit holds for the whole experi
 own journal in the checkpoint, which stays until the experiment has ended in a result. It knows nothing of scores.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -149,7 +147,7 @@ class Experiment:
         """How many rows are asked about, over all repeats and contenders."""
         return (len(self.cases) * self.repeats + len(self.gold.ambiguous)) * len(self.contenders)
 
-    def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
+    def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
         """Ask every contender about every row, as often as there are repeats.
 
         Args:
@@ -170,7 +168,7 @@ class Experiment:
 
     def _answers(
         self, name: str, contender: LoadedJudge, context: CallContext, on_case: Callable[[], None]
-    ) -> Answers:
+    ) -> "Answers":
         judge = dataclasses.replace(contender, context=context)
         cases, aside = self.cases, self.gold.ambiguous
         repeats = [_verdicts(judge, cases, number, on_case) for number in range(self.repeats)]

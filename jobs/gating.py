@@ -1,7 +1,5 @@
 """A gate: whether a judge is good enough on gold, and not worse than another version, in checks that pass or fail."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +36,7 @@ class Limit:
         """``f1 >= 0.8``."""
         return f"{self.metric} {'>=' if self.lowest else '<='} {self.value:g}"
 
-    def check(self, scores: Contender, *, sure: bool) -> Check:
+    def check(self, scores: Contender, *, sure: bool) -> "Check":
         """Hold a judge's score against it: the value, or if ``sure`` the worse end of its 95 % interval."""
         score = scores.scores[self.metric]
         held = (score.interval.low if self.lowest else score.interval.high) if sure else score.value

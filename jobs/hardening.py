@@ -5,8 +5,6 @@ a flip. The same case asked once more, with other draws, shows how many answers 
 which answers there are to ask for: none is compared with, so that hardening opens no sealed test.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
@@ -112,7 +110,7 @@ class Hardening(Experiment):
         more = {"most": self.most, "field": self.attacked, "suite": _print(self.attacks)}
         return {**super().fingerprint(), "experiment": "harden", **more}
 
-    def attack(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> Robustness:
+    def attack(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "Robustness":
         """Ask about every case as it is, then attack it. Raises what :meth:`Experiment.ask` raises."""
         judge = dataclasses.replace(self.judge, context=job.contexts[self.names[0]])
         verdicts = judge.asker().ask_all(self.chosen, lambda index, verdict: on_case())

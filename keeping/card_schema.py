@@ -1,7 +1,5 @@
 """What a card must look like before anything believes it: types and ranges of all that commands read from it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -23,7 +21,7 @@ class _Thresholds(_Part):
     )
 
     @model_validator(mode="after")
-    def _fits(self) -> _Thresholds:
+    def _fits(self) -> "_Thresholds":
         if self.threshold is not None and self.threshold > self.samples:
             raise ValueError(f"a threshold of {self.threshold} is above {self.samples} samples")
         return self

@@ -6,8 +6,6 @@ one). It holds the job's description and the journal of its paid answers, and is
 removed when the job has ended in an artifact. One process at a time works on it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -31,12 +29,12 @@ class Checkpoint:
     folder: Path
 
     @classmethod
-    def at(cls, root: Path, job: Mapping[str, Any]) -> Checkpoint:
+    def at(cls, root: Path, job: Mapping[str, Any]) -> "Checkpoint":
         """Return where the checkpoint of ``job`` is or would be; nothing is written."""
         return cls(folder=root / hashlib.sha256(_text(job).encode()).hexdigest()[:16])
 
     @classmethod
-    def open(cls, root: Path, job: Mapping[str, Any], *, resume: bool, fresh: bool = False) -> Checkpoint:
+    def open(cls, root: Path, job: Mapping[str, Any], *, resume: bool, fresh: bool = False) -> "Checkpoint":
         """Return the checkpoint of ``job`` under ``root``.
 
         Args:

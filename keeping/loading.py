@@ -5,8 +5,6 @@ the prompt nobody tuned. A user's own judge is named by its file the first time
 (``judge.py:judge``); its artifacts are found by its name afterwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -158,7 +156,7 @@ class LoadedJudge:
         verifier = verifier_of(self.judge, self.model, self.verifier)
         return (self.model,) if verifier is None else (self.model, verifier)
 
-    def with_model(self, model: Model, *, draws: int | None = None) -> LoadedJudge:
+    def with_model(self, model: Model, *, draws: int | None = None) -> "LoadedJudge":
         """Return the same judge for another model, with as many samples as can differ there.
 
         A temperature that ``model`` leaves open is the one that the artifact's search chose, else the one that
@@ -172,7 +170,7 @@ class LoadedJudge:
         fit = resolve_sampling(default_temperature(model, draws or wanted.samples), wanted)
         return replace(self, model=fit.model, sampling=fit.sampling, limit=fit.note)
 
-    def with_adapter(self, adapter: str | None) -> LoadedJudge:
+    def with_adapter(self, adapter: str | None) -> "LoadedJudge":
         """Return the same judge with another of DSPy's prompt formats; ``None`` leaves it as it is.
 
         Raises:
@@ -186,7 +184,7 @@ class LoadedJudge:
             raise UsageError(f"{self.name} was proven with {self.adapter} prompts", hint=hint)
         return replace(self, adapter=adapter)
 
-    def on(self, models: Sequence[Model], *, draws: int = 1) -> list[LoadedJudge]:
+    def on(self, models: Sequence[Model], *, draws: int = 1) -> "list[LoadedJudge]":
         """Return the same judge for each model; once for a detector that is named with its own.
 
         Args:

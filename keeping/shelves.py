@@ -5,8 +5,6 @@ sees half of one, and a rename onto an existing version fails. What the files
 mean is not known here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -78,7 +76,7 @@ class Shelf:
     judge: str
 
     @classmethod
-    def all(cls, root: Path) -> list[Shelf]:
+    def all(cls, root: Path) -> "list[Shelf]":
         """Return the shelves of a store that hold a version or a pointer; none if it does not exist."""
         try:
             names = sorted(entry.name for entry in root.iterdir() if _is_judge(entry.name) and entry.is_dir())

@@ -5,8 +5,6 @@ invented, misleading or speculative), its type, and, for cognitive statements,
 its tier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeVar
@@ -149,7 +147,7 @@ class SentenceDetails:
             "tier": label if kind == "cognitive" else None,
         }
 
-    def under(self, hallucinated: frozenset[Label]) -> SentenceDetails:
+    def under(self, hallucinated: frozenset[Label]) -> "SentenceDetails":
         """Return the same for other hallucinated labels."""
         return replace(self, hallucinated=hallucinated)
 

@@ -4,8 +4,6 @@ DSPy leaves a sub-module alone whose ``_compiled`` is set, but not a bare predic
 a module of its own. What reaches a frozen step was often written by a model, so markers in it are defused.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json
@@ -96,7 +94,7 @@ class VerifierPrompt:
     prompt: PredictorPrompt
 
     @classmethod
-    def of(cls, name: str, program: dspy.Module) -> VerifierPrompt:
+    def of(cls, name: str, program: dspy.Module) -> "VerifierPrompt":
         """Return the prompt of a compiled program.
 
         Raises:
@@ -130,7 +128,7 @@ class VerifierPrompt:
         return {"name": self.name, "fields": list(self.fields), "prompt": self.prompt.to_json()}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> VerifierPrompt:
+    def from_json(cls, data: Mapping[str, Any]) -> "VerifierPrompt":
         """Rebuild what :meth:`to_json` gave."""
         prompt = PredictorPrompt.from_json(data["prompt"])
         return cls(name=data["name"], fields=tuple(data["fields"]), prompt=prompt)

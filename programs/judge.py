@@ -7,8 +7,6 @@ answer's own business (:mod:`jurist.programs.answers`). It does not know models,
 optimizers or files.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
@@ -122,7 +120,7 @@ class Judge:
         """How its answers are held against gold."""
         return self.answer.comparison
 
-    def with_metric(self, metric: Metric) -> Judge:
+    def with_metric(self, metric: Metric) -> "Judge":
         """Return the same judge, compiled for another metric."""
         return replace(self, metric=metric)
 
@@ -138,7 +136,7 @@ class Judge:
             signature = signature.with_updated_fields(name, type_=str)
         return dspy.Predict(signature)
 
-    def verified_by(self, card: Mapping[str, Any]) -> Judge:
+    def verified_by(self, card: Mapping[str, Any]) -> "Judge":
         """Return the judge with the verifiers' prompts that the card of an artifact names, if it names any."""
         given = tuple(VerifierPrompt.from_json(one) for one in card.get("verifiers") or ())
         return replace(self, verifiers=given) if given else self

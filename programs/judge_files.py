@@ -4,8 +4,6 @@ What is executed is what was hashed: neither file is read again, and nothing in 
 of installed packages and of Python itself are no part of it, nor is what a file imports by other means than ``import``.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib.machinery
@@ -49,7 +47,7 @@ class JudgeFile:
     modules: Mapping[str, _Module] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path) -> JudgeFile:
+    def read(cls, path: Path) -> "JudgeFile":
         """Read a file and what it imports.
 
         Raises:

@@ -1,7 +1,5 @@
 """Doing many askings at once: in order, a few in flight, and nothing paid for is lost when the budget ends."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,7 +24,7 @@ class Gathered:
 
     pending: AnswerPending | None = None
 
-    def __enter__(self) -> Gathered:
+    def __enter__(self) -> "Gathered":
         return self
 
     def __exit__(

@@ -1,7 +1,5 @@
 """What differs from one judge to another: words of the prompt, demonstrations, settings, scores, and a paired test."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -65,7 +63,7 @@ class Side:
         return self.name.partition("@")[0].removesuffix(":basic")
 
     @classmethod
-    def of(cls, artifact: Artifact, basic: PromptState | None = None) -> Side:
+    def of(cls, artifact: Artifact, basic: PromptState | None = None) -> "Side":
         """Return an artifact, or the basic prompt as it was asked beside it.
 
         Raises:

@@ -3,8 +3,6 @@
 The page holds them as base64 of gzip of JSON. Long texts that several cases share are kept once.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
@@ -62,7 +60,7 @@ def pack_values(values: Mapping[str, Any], *, largest: int = LARGEST) -> Packed:
     return Packed(data=data, limit=texts.limit if texts.cut else 0)
 
 
-def _packed(values: Mapping[str, Any], texts: _Texts) -> str:
+def _packed(values: Mapping[str, Any], texts: "_Texts") -> str:
     data = {**texts.of(values), "texts": texts.kept}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(plain, compresslevel=6, mtime=0)).decode("ascii")

@@ -4,8 +4,6 @@ A request is wanted in a round (one pass over the rows), is put into a batch, an
 One that comes back without a reply is free for another batch, alone.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3
@@ -141,7 +139,7 @@ class BatchStore:
             self._data.row_factory = sqlite3.Row
             self._data.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" + _TABLES)
 
-    def __enter__(self) -> BatchStore:
+    def __enter__(self) -> "BatchStore":
         return self
 
     def __exit__(self, *_: object) -> None:

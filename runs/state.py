@@ -4,8 +4,6 @@ A database beside the output, so that memory stays flat. A verdict belongs to wh
 may have been added, removed or changed when the run goes on.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading
@@ -78,7 +76,7 @@ class RunState:
             self._data.execute("UPDATE verdicts SET new = 0 WHERE new")
             self._turn()
 
-    def __enter__(self) -> RunState:
+    def __enter__(self) -> "RunState":
         return self
 
     def __exit__(

@@ -1,7 +1,5 @@
 """An index of one evidence text: which term is in which sentence, and who said it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict
@@ -54,9 +52,9 @@ class Evidence:
     pairs: set[tuple[str, str]]
     digits: set[str]
     lowered: str
-    parts: dict[Side, Evidence] = field(default_factory=dict)
+    parts: "dict[Side, Evidence]" = field(default_factory=dict)
 
-    def of(self, side: Side) -> Evidence:
+    def of(self, side: Side) -> "Evidence":
         """Return what one side said, or the whole where sides are not told apart."""
         return self.parts.get(side, self)
 

@@ -6,8 +6,6 @@ of its answer; the answer is cut into equal parts, and for each part there is th
 the statements of a type there, and the part's share of all hallucinations of that type.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -75,7 +73,7 @@ class Dynamics:
         }
 
     @classmethod
-    def of_json(cls, found: Mapping[str, Any]) -> Dynamics:
+    def of_json(cls, found: Mapping[str, Any]) -> "Dynamics":
         """Return what :meth:`to_json` wrote.
 
         Raises:

@@ -5,8 +5,6 @@ pairs, in any fixed order, the first n - ceil(t n) + 1 are enough to look up (pr
 stands in a file, so that memory does not grow with it.
 """
 
-from __future__ import annotations
-
 import math
 import sqlite3
 from collections import Counter
@@ -33,7 +31,7 @@ class NearDuplicates:
             "create table pairs (pair text, place integer, primary key (pair, place)) without rowid;"
         )
 
-    def __enter__(self) -> NearDuplicates:
+    def __enter__(self) -> "NearDuplicates":
         return self
 
     def __exit__(

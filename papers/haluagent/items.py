@@ -10,8 +10,6 @@ An item is a row of the benchmark file (JSON Lines). All have ``id``, ``format``
 - ``true-false``: ``answer``, ``correct`` (true: it is the correct answer; false: a hallucinated one).
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -100,7 +98,7 @@ class Choice(_Row):
     prompt: str = ""
 
     @pydantic.model_validator(mode="after")
-    def _fits(self) -> Choice:
+    def _fits(self) -> "Choice":
         if len(set(self.options)) < len(self.options):
             raise ValueError("two options are equal")
         right = [LETTERS[place] for place, kind in enumerate(self.option_types) if kind == "correct"]

@@ -6,8 +6,6 @@ which kind it is. What is not abstract is what most of them do: one value for th
 as it is, asked once, and combined as a whole.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -281,7 +279,7 @@ class Answer(ABC):
         """Return the same at one of its levels."""
         raise TypeError(f"{type(self).__name__} has no levels")
 
-    def reading_of(self, other: Answer) -> Callable[[Value], Value] | None:
+    def reading_of(self, other: "Answer") -> Callable[[Value], Value] | None:
         """Return how values of another answer to the same question are said by this one; ``None`` if they cannot be."""
         return (lambda value: value) if other.identity() == self.identity() else None
 

@@ -5,8 +5,6 @@ the name of every check to what it says: yes, no or uncertain, with a reason (Ha
 on which all of them say yes passes. What is wanted is always yes, so documents need no labels.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -43,7 +41,7 @@ class Check(pydantic.BaseModel, frozen=True):
     reason: str = ""
 
     @classmethod
-    def of(cls, given: Any) -> Check:
+    def of(cls, given: Any) -> "Check":
         """Return what a check gave: a check, a bool, one of the words, or anything with ``verdict`` and ``reason``."""
         if isinstance(given, cls):
             return given

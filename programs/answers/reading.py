@@ -1,7 +1,5 @@
 """What one reply says: a value for each unit of a case, read by an answer; and how items of a reply are read."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -40,7 +38,7 @@ class Reading:
         """The places of the units without a value, from 0."""
         return tuple(place for place, value in enumerate(self.values) if value is None)
 
-    def completed(self, second: Reading) -> Reading:
+    def completed(self, second: "Reading") -> "Reading":
         """Return this reading with the values that ``second``, asked for the missing units only, gives them."""
         values = zip(self.values, second.values, strict=True)
         return replace(

@@ -4,8 +4,6 @@ One row holds a query and any number of responses to it. ``constraints`` judges 
 get a row for each of them, in the query's group.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -58,7 +56,7 @@ class _Whole(QueryRow):
     ratings: dict[str, list[dict[str, Any]]] = pydantic.Field(default_factory=dict)
 
     @pydantic.model_validator(mode="after")
-    def _same_number(self) -> _Whole:
+    def _same_number(self) -> "_Whole":
         for rater, given in self.ratings.items():
             if len(given) != len(self.responses):
                 raise ValueError(f"{rater} rated {len(given)} of {len(self.responses)} responses")

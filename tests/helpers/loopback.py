@@ -5,8 +5,6 @@ answers by a rule that a test can repeat (``truth_of``), counts every request,
 and can be told to fail in each of the ways endpoints fail.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -135,7 +133,7 @@ class Loopback:
         self._server.loopback = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
-    def __enter__(self) -> Loopback:
+    def __enter__(self) -> "Loopback":
         self._thread.start()
         return self
 
