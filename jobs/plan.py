@@ -35,7 +35,7 @@ class Plan:
         budget: hard limits for the whole job, the proof included.
         seed: of the split and of every random choice.
         shares: of groups in train, dev and test.
-        sampling: samples per case; a threshold left open is fitted on train.
+        sampling: samples per case; a threshold left open is fitted on train and dev.
         adapter: DSPy's prompt format.
         concurrency: cases in flight at once.
         judge_ref: how the user named the judge.

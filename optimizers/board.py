@@ -10,7 +10,7 @@ dev, by a lower bound on the value that all their outcomes give, on dev and on t
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +44,8 @@ class Candidate:
         calls: the calls the job had made by then.
         demo_ids: the cases that are its demonstrations.
         params: the choices that made it, for the record: JSON values by name.
+        crossed: for the cases on which its vote threshold was fitted, by id, the one fitted without them: under it they
+            are scored.
     """
 
     state: PromptState
@@ -54,6 +56,7 @@ class Candidate:
     setting: Setting = DEFAULT_SETTING
     demo_ids: tuple[str, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    crossed: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @cached_property
     def id(self) -> str:
@@ -108,6 +111,7 @@ class Board:
         demo_ids: tuple[str, ...] | None = None,
         setting: Setting | None = None,
         params: Mapping[str, Any] | None = None,
+        crossed: Mapping[str, float] | None = None,
     ) -> Candidate:
         """Enter a prompt; one that is already known, under the same setting, keeps its first entry.
 
@@ -119,16 +123,21 @@ class Board:
             demo_ids: ids of its demonstrations' cases; default: the parent's.
             setting: how it is asked; default: as the parent is.
             params: the choices that made it, for the record.
+            crossed: thresholds of cases on which its own was fitted; default: the parent's, if that is its own too.
         """
+        used = setting if setting is not None else (parent.setting if parent else DEFAULT_SETTING)
+        if crossed is None and parent is not None and used.threshold == parent.setting.threshold:
+            crossed = parent.crossed
         candidate = Candidate(
             state=state,
             parent=parent.id if parent else None,
             source=source,
             step=step,
             calls=self.context.meter.calls,
-            setting=setting if setting is not None else (parent.setting if parent else DEFAULT_SETTING),
+            setting=used,
             demo_ids=demo_ids if demo_ids is not None else (parent.demo_ids if parent else ()),
             params=params or {},
+            crossed=crossed or {},
         )
         return self.candidates.setdefault(candidate.id, candidate)
 
@@ -163,7 +172,8 @@ class Board:
         """Return what stored votes give under the candidate's own threshold, if it has one."""
         if candidate.setting.threshold is None:
             return verdict
-        return self._asker(self._basic, candidate.setting).revote(case, verdict)
+        threshold = candidate.crossed.get(case.id, candidate.setting.threshold)
+        return self._asker(self._basic, replace(candidate.setting, threshold=threshold)).revote(case, verdict)
 
     def outcome(self, candidate: Candidate, case: Case) -> Outcome | None:
         """Return the outcome of a pair, ``None`` if it was never asked."""

@@ -1,6 +1,8 @@
 """A threshold of probability: fitted on train at no further call, proven, kept, and used by runs."""
 
+import dataclasses
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,10 @@ from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError, UsageError
 from jurist.gold.goldset import Gold
+from jurist.optimizers.base import Job, optimize
+from jurist.optimizers.board import Board
+from jurist.optimizers.setting import Setting
+from jurist.optimizers.threshold import Threshold, fitted
 from jurist.programs.asking import Asker, Sampling
 from jurist.programs.fect import FECT
 from jurist.programs.votes import decide
@@ -70,6 +76,44 @@ def test_nothing_is_left_to_fit_where_the_user_has_set_it(
             store=tmp_path,
             sampling=Sampling(threshold=0.4),
         )
+
+
+def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
+    """With labels drawn at random the threshold looks good where it was fitted, and not where it was cross-fitted."""
+    judge = dataclasses.replace(FECT, metric="balanced_accuracy")
+    seen, crossed = 0.0, 0.0
+    for seed in range(8):
+        random_ = random.Random(seed)
+        cases = [
+            dataclasses.replace(case, gold=(random_.choice(FECT.answer.labels),), group=case.id)
+            for case in Gold.load("fect-mini", FECT).cases
+        ]
+        context = CallContext.fresh()
+        lm = connect(Model(temperature=0.0), context)
+        parts = {"train": tuple(cases[::2]), "dev": tuple(cases[1::2])}
+        job = Job(judge=judge, **parts, judge_lm=lm, proposer_lm=lm, context=context, seed=seed)
+        board = optimize(Threshold(), job).board
+        found = fitted(job, board, board.basic)
+        if found is None:
+            continue
+        assert found.crossed.keys() == {case.id for case in cases}
+        for setting in ({}, found.crossed):
+            made = Board(judge, board.objective, job.asker, context)
+            start = made.add(board.basic.state, parent=None, source="basic")
+            one = made.add(
+                start.state,
+                parent=start,
+                source="t",
+                setting=Setting(threshold=found.threshold),
+                crossed=setting,
+            )
+            for case, verdict in zip(cases, board.verdicts(board.basic, cases), strict=True):
+                made.record(start, case, verdict)
+                made.record(one, case, verdict)
+            gain = made.value(one, cases) - made.value(start, cases)
+            seen, crossed = (seen, crossed + gain) if setting else (seen + gain, crossed)
+    assert seen / 8 > 0.03
+    assert crossed / 8 < 0.01
 
 
 def jurist_report(store: Path, folder: Path) -> str:
