@@ -3,6 +3,7 @@
 import argparse
 import inspect
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -58,7 +59,8 @@ def _python() -> Iterator[str]:
 
 
 def _signature(value: Any) -> str:
+    """Return what something takes, its types without the modules they stand in."""
     try:
-        return str(inspect.signature(value))
+        return re.sub(r"\b(?:\w+\.)+(?=[A-Z]\w*)", "", str(inspect.signature(value)))
     except (TypeError, ValueError):
         return ""
