@@ -138,7 +138,7 @@ async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.
     if inputs.keys() != _inputs(signature).keys():
         return await predictor.acall(**inputs)
     completions = await now.adapter.acall(now.lm, {}, signature, predictor.demos, inputs)
-    return dspy.Prediction.from_completions(completions, signature=signature)
+    return dspy.Prediction(completions[0])
 
 
 def _words(error: Exception, name: str) -> str:

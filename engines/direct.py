@@ -12,7 +12,7 @@ import asyncio
 import json
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,9 +33,12 @@ from dspy.lm15 import (
     Request,
     Response,
     RouterConfig,
+    TextPart,
     TransportError,
 )
 from dspy.utils.exceptions import LMUnsupportedFeatureError
+from multidict import CIMultiDict
+from yarl import URL
 
 from .kept import Kept
 
@@ -87,12 +90,15 @@ class Direct:
         Raises:
             LMError: as DSPy's client. Where it is ``LMUnsupportedFeatureError``, nothing was sent.
         """
-        form, last = None, request.messages[-1]
+        form, text = None, _last_text(request)
         with self._errors():
-            if (text := last.text) and not request.tools and last == Message.user(text):
+            if text:
                 form = self._forms(request.config, request.system, *request.messages[:-1])
-            sent = form.sent if form else self.written(request)
-            reply = await (await self._line()).answered(sent, form.body(text) if form else sent.body)
+            line = await self._line()
+            if form is None or text is None:
+                reply = await line.answered(self.written(request))
+            else:
+                reply = await line.answered(form.sent, form.body(text))
             if form and reply.status == 200:
                 with suppress(ProviderError, ValueError):  # read again below, which says what is wrong
                     response: Response = self._client.parse_response(form.request, reply)
@@ -138,7 +144,10 @@ class Direct:
         parts = sent.body.split(b'"%s"' % marks[0])
         if len(parts) != 2 or replace(sent, body=sent.body.replace(*marks)) != other:
             return None
-        return _Form(request=one, sent=sent, around=(parts[0], parts[1]))
+        made = replace(
+            sent, url=URL(sent.url), headers=CIMultiDict(sent.headers)
+        )  # once, as aiohttp takes them
+        return _Form(request=one, sent=made, around=(parts[0], parts[1]))
 
     def _named(self, request: Request) -> Request:
         return replace(request, model=self.name)
@@ -220,8 +229,13 @@ class Reply:
     status: int
     body: bytes = field(repr=False)
     reason: str = ""
-    headers: Sequence[tuple[str, str]] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
     http_version: str = "HTTP/1.1"
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """The fields of its head."""
+        return list(self.fields.items())
 
     def read(self) -> bytes:
         """Return the body, as a connection would."""
@@ -236,16 +250,16 @@ class _Transport:
     """Connections of one event loop."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session, self._proxies = session, dict[str, str | None]()
+        self._session, self._proxies = session, dict[str | URL, str | None]()
 
-    async def answered(self, sent: Any, body: bytes) -> Reply:
-        """Send what DSPy has written, with another body; return the reply when all of it is there."""
+    async def answered(self, sent: Any, body: bytes | None = None) -> Reply:
+        """Send what DSPy has written, or another body; return the reply when all of it is there."""
         try:
             async with self._session.request(
                 sent.method,
                 sent.url,
                 headers=sent.headers,
-                data=body,
+                data=sent.body if body is None else body,
                 allow_redirects=False,
                 proxy=self._proxy(sent.url),
             ) as answer:
@@ -253,23 +267,30 @@ class _Transport:
                     status=answer.status,
                     body=await answer.read(),
                     reason=answer.reason or "",
-                    headers=list(answer.headers.items()),
+                    fields=answer.headers,
                 )
         except aiohttp.ConnectionTimeoutError:
-            said = f"timed out connecting to {_host(sent.url)}"
+            said = f"timed out connecting to {_host(str(sent.url))}"
         except aiohttp.ClientConnectorError as error:
-            said = f"failed to connect to {_host(sent.url)}: {error.os_error}"
+            said = f"failed to connect to {_host(str(sent.url))}: {error.os_error}"
         except aiohttp.ClientError as error:
             said = str(error) or "server closed connection before sending response"
         raise TransportError(said)
 
-    def _proxy(self, url: str) -> str | None:
+    def _proxy(self, url: str | URL) -> str | None:
         """Return the proxy of the environment for an address, looked up once."""
         if url not in self._proxies:
-            parts = urlsplit(url)
+            parts = urlsplit(str(url))
             proxy = getproxies().get(parts.scheme) or getproxies().get("all")
             self._proxies[url] = None if proxy_bypass(parts.netloc) else proxy
         return self._proxies[url]
+
+
+def _last_text(request: Request) -> str | None:
+    """Return the text of the last message, where that is a user's and nothing else."""
+    last, part = request.messages[-1], request.messages[-1].parts[0]
+    alone = last.role == "user" and len(last.parts) == 1 and type(part) is TextPart and not request.tools
+    return part.text if alone and not (part.continuation or last.continuation) else None
 
 
 def _host(url: str) -> str:

@@ -19,7 +19,7 @@ from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 from ..cases import Case, Values
 from ..engines.adapters import predicted
 from ..engines.channel import CallContext
-from ..engines.draws import current_draw, drawing
+from ..engines.draws import Draw, current_draw
 from ..engines.failures import brief, fatal, model_error, our_own, redact
 from ..engines.ledger import Spend
 from ..engines.tracing import span
@@ -132,7 +132,6 @@ class Asker:
     async def judged(self, case: Case) -> Verdict:
         """Judge one case, within :meth:`ready` and in a task of its own. Raises what :meth:`ask_all` raises."""
         usage = Spend()
-        drawing(spend=usage, case=case.id)  # this task's own context
         name = self.judge.name
         with span(f"judge {name}", gen_ai__evaluation__name=name, jurist__case=case.id) as told:
             verdict = await self._judge(case, usage)
@@ -154,8 +153,9 @@ class Asker:
             if log.texts and self.stopping == "settled" and self._may_end(log, units, gathered):
                 break
             replies: list[str] = []
+            told = {"spend": usage, "case": case.id, "replies": replies, **self._wanted}
             # In this task's own context.
-            drawing(sample=case.draw + draw, asked=Counter(), replies=replies, cut=[], **self._wanted)
+            current_draw.set(Draw(sample=case.draw + draw, asked=Counter(), cut=[], **told))
             try:
                 with gathered:
                     log.take(await self._sample(case, log))

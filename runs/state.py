@@ -25,6 +25,7 @@ Seen = tuple[int, int, str]
 """The number of a row, which of its cases, and the case's id."""
 _AT_ONCE = 64
 """Verdicts that are handed to the operating system together."""
+_MARKS = 2**22
 _IN_MEMORY = 2**22
 """Characters of lines that wait in memory for their turn."""
 _TABLES = """
@@ -65,7 +66,8 @@ class RunState:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._path, self._any, self._kept = path, False, dict[str, Known]()
+        self._path, self._old, self._kept = path, False, dict[str, Known]()
+        self._marked = bytearray(_MARKS)  # by hash: a case without a mark need not be looked for
         self._waiting, self._waiting_size, self._on_disk = dict[int, str | None](), 0, 0
         self._lock = threading.RLock()  # rows may be read in a thread of their own
         with self._told():
@@ -100,14 +102,14 @@ class RunState:
             self._data.execute("DELETE FROM rows_now")
         self._whole_before = bool(self._data.execute("PRAGMA user_version").fetchone()[0])
         self._data.execute("PRAGMA user_version = 0")
-        self._any = self._data.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone() is not None
+        self._old = self._data.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone() is not None
 
     def load(self, lines: Iterable[tuple[Seen, Known]]) -> None:
         """Take over what an output says; what is known is left as it is."""
         with self._told(), self._together():
             rows = self._data.execute("SELECT 1 FROM rows_before LIMIT 1").fetchone() is None
             for seen, known in lines:
-                self._any = True
+                self._old = True
                 self._data.execute(
                     "INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?, ?, 0)", _stored(seen[2], known)
                 )
@@ -128,7 +130,7 @@ class RunState:
 
     def known(self, case_id: str) -> Known | None:
         """Return what was said of a case, in this start or an earlier one."""
-        if not self._any or case_id in self._kept:
+        if case_id in self._kept or not (self._old or self._marked[hash(case_id) % _MARKS]):
             return self._kept.get(case_id)
         with self._told():
             asked = "SELECT row, status, said, new FROM verdicts WHERE case_id = ?"
@@ -143,8 +145,8 @@ class RunState:
         It goes to the disk with some others. What a kill loses of it is in the journal of the calls, or in the output:
         it is read from there again, and paid for no second time.
         """
-        self._any = True
         self._kept[case_id] = known
+        self._marked[hash(case_id) % _MARKS] = True
         if len(self._kept) >= _AT_ONCE:
             self._end()
 
