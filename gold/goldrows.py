@@ -10,11 +10,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin
 
 import pydantic
 
 from ..cases import Case, Values, text_hash
+from ..engines.kept import Kept
 from ..errors import GoldError
 from ..text.folding import normalised
 from .rowtypes import Kind, Row
@@ -48,8 +49,8 @@ def prepared(judge: Judge, row: Mapping[str, Any], kind: Kind = "json") -> Row:
             put into ``ratings`` in every kind, and empty ones are left out.
     """
     result = dict(row)
-    for name, info in judge.row_model.model_fields.items():
-        for key in _keys(name, info):
+    for _, info, keys in _fields(judge.row_model):
+        for key in keys:
             if key not in result:
                 continue
             value = result[key]
@@ -104,22 +105,20 @@ def label_keys(judge: Judge) -> list[str]:
     Empty if the judge's own row model has no field of that name: then ratings are its own business.
     """
     name = judge.answer.field
-    for field, info in judge.row_model.model_fields.items():
-        if name in (field, *(keys := _keys(field, info))):
-            return keys
-    return []
+    fields = _fields(judge.row_model)
+    return next((keys for field, _, keys in fields if name == field or name in keys), [])
 
 
 def input_columns(judge: Judge) -> frozenset[str]:
     """Return the names under which a row may hold what the judge reads: its inputs, and no labels."""
-    fields = judge.row_model.model_fields.items()
-    keys = {key for name, info in fields if name in judge.input_fields for key in _keys(name, info)}
+    fields = _fields(judge.row_model)
+    keys = {key for name, _, keys in fields if name in judge.input_fields for key in keys}
     return frozenset(keys) | frozenset(judge.input_fields)
 
 
 def row_keys(judge: Judge) -> list[str]:
     """Return every name that a judge reads of a row."""
-    names = (key for name, info in judge.row_model.model_fields.items() for key in _keys(name, info))
+    names = (key for _, _, keys in _fields(judge.row_model) for key in keys)
     return list(dict.fromkeys([*names, "group", "ratings"]))
 
 
@@ -146,9 +145,8 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
         ) from error
     dumped = parsed.model_dump(mode="json")
     result: Row = {}
-    for name, info in judge.row_model.model_fields.items():
+    for name, info, keys in _fields(judge.row_model):
         if name in dumped and name != "ratings" and (dumped[name] is not None or info.is_required()):
-            keys = _keys(name, info)
             result[name if name in keys else keys[0]] = dumped[name]
     if "group" in judge.row_model.model_fields:
         result["group"] = case.group
@@ -180,8 +178,7 @@ def _case(judge: Judge, row: Mapping[str, Any], path: str, line: int | None) -> 
 def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> GoldError | None:
     """Say "unknown label" where the fault is one, instead of what the type checker of the rows says."""
     key, *rest = error.field.split(".")
-    fields = judge.row_model.model_fields
-    name = next((name for name, info in fields.items() if key in _keys(name, info)), "")
+    name = next((name for name, _, keys in _fields(judge.row_model) if key in keys), "")
     if not name or key not in label_keys(judge) or key not in row:
         return None
     value: Any = row[key]
@@ -273,6 +270,12 @@ def _keys(name: str, info: Any) -> list[str]:
     alias = info.validation_alias
     choices = [choice for choice in getattr(alias, "choices", [alias]) if isinstance(choice, str)]
     return choices or [name]
+
+
+_fields: Final[Kept[list[tuple[str, Any, list[str]]]]] = Kept(
+    lambda model: [(name, info, _keys(name, info)) for name, info in model.model_fields.items()]
+)
+"""The fields of a row model: name, what pydantic knows of it, and the names under which it is read."""
 
 
 def _textual(annotation: Any) -> bool:

@@ -64,7 +64,7 @@ def parse_json(text: str, path: str, *, first_line: int = 1) -> Any:
         GoldError: the text is not JSON, with the line.
     """
     try:
-        found = json.loads(text, object_pairs_hook=_said_once)
+        found = _READER.decode(text)
     except json.JSONDecodeError as error:
         raise _broken(error.msg, path, first_line + error.lineno - 1, error.colno) from error
     except _TwiceError as error:
@@ -88,6 +88,9 @@ def _said_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         raise _TwiceError(next(name for name in names if names.count(name) > 1))
     return found
+
+
+_READER = json.JSONDecoder(object_pairs_hook=_said_once)
 
 
 def _twice(error: _TwiceError, path: str, line: int) -> GoldError:
