@@ -9,10 +9,10 @@ from ..jobs.experiment import Answers, Experiment, scoring_judge
 from ..jobs.foresee import foresee
 from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, paying
-from ..report.scores import OFFLINE
+from ..report.scores import OFFLINE, joint_spend_line
 from .approving import agree
 from .common import budget_of, gold_of, judge_for, models_of, progress, start_of, store_of, write_json
-from .compared import cost_line, sheets
+from .compared import sheets
 from .deviations import check_deviations, plot_deviations
 from .printing import Part, Result, remark
 from .strata import People
@@ -90,6 +90,6 @@ def _body(comparison: Comparison, people: People) -> Sequence[Part]:
         *people.lines(),
         *(one.words for one in tests),
         *(f"warning: {warning}" for warning in warnings),
-        cost_line(comparison),
+        joint_spend_line([one.spend for one in comparison.contenders]),
         *([OFFLINE] if all(one.model == "offline" for one in comparison.contenders) else []),
     ]

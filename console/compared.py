@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from ..evaluation.contrasts import Contrast
 from ..evaluation.repeats import Spread
 from ..jobs.comparing import Comparison, Contender
-from ..report.scores import number_cell, spend_line
+from ..report.scores import number_cell
 from ..report.table import Table, table
 
-__all__ = ["cost_line", "decision_row", "sheets"]
+__all__ = ["decision_row", "sheets"]
 
 
 def sheets(comparison: Comparison) -> list[Table]:
@@ -19,12 +19,6 @@ def sheets(comparison: Comparison) -> list[Table]:
     if comparison.tests:
         found += [_decisions(comparison), _smallest(comparison)]
     return found
-
-
-def cost_line(comparison: Comparison) -> str:
-    """Return what was spent, in words."""
-    names = ("calls", "replayed", "input_tokens", "output_tokens", "cached_tokens", "cost", "unpriced")
-    return spend_line({name: sum(one.spend[name] for one in comparison.contenders) for name in names})
 
 
 def _scores(comparison: Comparison, metric: str) -> Table:

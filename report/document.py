@@ -1,5 +1,6 @@
 """A report as a value: sections of tables, plots, counts, changed texts and cases; :mod:`.page` shows it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -18,6 +19,7 @@ __all__ = [
     "Section",
     "Tone",
     "Word",
+    "text_of",
 ]
 
 Tone: TypeAlias = Literal["good", "bad", "open"]
@@ -160,3 +162,8 @@ class Document:
     tone: Tone
     lead: tuple[str, ...]
     sections: tuple[Section, ...]
+
+
+def text_of(value: Any) -> str:
+    """Return a value for people to read: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)

@@ -1,6 +1,5 @@
 """Judged cases as a page shows them, and what became of each of them from one judge to another."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +8,7 @@ from ..cases import Case, Value
 from ..evaluation.rows import Row
 from ..keeping.proofs import rows_of
 from ..programs.answers.base import Answer
-from .document import Cases, Tone
+from .document import Cases, Tone, text_of
 
 __all__ = ["KINDS", "SYSTEMS", "case_json", "paired_cases"]
 
@@ -103,7 +102,7 @@ def case_json(
         "group": row.group,
         "source": case.source if case is not None else "",
         "kinds": [name for name, _, _ in KINDS if name in found] or ["right"],
-        "inputs": [[name, _text(value)] for name, value in case.inputs.items()] if case is not None else [],
+        "inputs": [[name, text_of(value)] for name, value in case.inputs.items()] if case is not None else [],
         "units": [
             {
                 # a single unit's text is one of the inputs, and stands there
@@ -129,10 +128,6 @@ def case_json(
 
 def _shown(answer: Answer, value: Value | None) -> str:
     return "" if value is None else answer.text(value)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def _mean(shares: Sequence[float | None]) -> float | None:

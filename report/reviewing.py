@@ -18,6 +18,7 @@ from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
 from ..gold.sheets_out import RATER_NAME, SheetLine, sheet_row
 from ..gold.units import CATEGORIES
+from .document import text_of
 from .page import review_page
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Review:
                 "text": answer.units(line.case.inputs)[line.unit],
                 "of": [line.unit + 1, len(answer.units(line.case.inputs))],
                 "why": line.notes.get("why", ""),
-                "inputs": [[name, _text(value)] for name, value in line.case.inputs.items()],
+                "inputs": [[name, text_of(value)] for name, value in line.case.inputs.items()],
             }
             for line in self.lines
         ]
@@ -132,10 +133,6 @@ def _of(given: Any, name: str) -> Any:
 
 def _hashable(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def application(review: Review) -> Starlette:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import JuristError, UsageError, why
-from .document import Cases, Document, Facts, Lines, Part, Section, Tone
+from .document import Cases, Document, Facts, Lines, Part, Section, Tone, text_of
 from .figures import TAKEN, class_table, confusion_counts, interval_plot, score_parts
 from .items import items_report
-from .scores import counts_line, metric_cell, spend_line
+from .scores import counts_line, joint_spend_line, metric_cell
 from .table import table
 
 __all__ = ["saved_report"]
@@ -120,15 +120,11 @@ def _disagreement(judge: str, one: Mapping[str, Any]) -> dict[str, Any]:
         "kinds": kinds,
         "inputs": [
             ["difference", one["wrong"]],
-            *([name, _text(value)] for name, value in one["inputs"].items()),
+            *([name, text_of(value)] for name, value in one["inputs"].items()),
         ],
         "units": [],
         "notes": [note],
     }
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
@@ -177,9 +173,7 @@ def _consistency(judges: Sequence[Mapping[str, Any]]) -> list[Part]:
 
 
 def _cost(spends: Sequence[Mapping[str, Any]]) -> Section:
-    names = ("calls", "replayed", "input_tokens", "output_tokens", "cached_tokens", "cost", "unpriced")
-    total = {name: sum(one.get(name, 0) for one in spends) for name in names}
-    return Section(name="cost", title="What it cost", parts=(Lines(texts=(spend_line(total),)),))
+    return Section(name="cost", title="What it cost", parts=(Lines(texts=(joint_spend_line(spends),)),))
 
 
 def _run(path: Path, text: str) -> Document:
@@ -226,7 +220,7 @@ def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
         {
             "text": unit["text"],
             "gold": "",
-            "said": [_text(value) if (value := unit.get("label", unit.get("value"))) is not None else ""],
+            "said": [text_of(value) if (value := unit.get("label", unit.get("value"))) is not None else ""],
             "became": "judged" if status == "verdict" else status,
         }
         for unit in row["units"]
@@ -307,5 +301,5 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
         for number, one in enumerate(value, 1):
             yield from _flat(f"{name} {number}".strip(), one)
     else:
-        shown = f"{value:.4g}" if isinstance(value, float) else _text(value)
+        shown = f"{value:.4g}" if isinstance(value, float) else text_of(value)
         yield name or "value", shown

@@ -1,6 +1,6 @@
 """Tables and lines of scores and counts, for people."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .table import Table, table
@@ -9,6 +9,7 @@ __all__ = [
     "OFFLINE",
     "confusion_table",
     "counts_line",
+    "joint_spend_line",
     "metric_cell",
     "number_cell",
     "scores_table",
@@ -70,6 +71,12 @@ def taken_words(spend: Mapping[str, Any]) -> str:
     total = (spend.get("by_purpose") or {}).get("total") or spend
     cached = f" ({total['cached_tokens']} from the provider's cache)" if total.get("cached_tokens") else ""
     return f"{spend['calls']} calls, {tokens} tokens{cached}, {spend['cost']:.4f} USD"
+
+
+def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:
+    """Return what several have spent together, as :func:`spend_line` says it."""
+    names = ("calls", "replayed", "input_tokens", "output_tokens", "cached_tokens", "cost", "unpriced")
+    return spend_line({name: sum(one.get(name, 0) for one in spends) for name in names})
 
 
 def spend_line(spend: Mapping[str, Any]) -> str:
