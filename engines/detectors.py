@@ -41,8 +41,8 @@ def named(reference: str) -> Named | None:
     Raises:
         UsageError: the model is not named.
     """
-    kind, colon, model = reference.partition(":")
-    if not colon or kind not in KINDS:
+    kind, _, model = reference.partition(":")
+    if kind not in KINDS:
         return None
     checker = ""
     if kind == "selfcheck":

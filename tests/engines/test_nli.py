@@ -139,7 +139,9 @@ def test_other_references(name: str) -> None:
     assert named(name) is None
 
 
-@pytest.mark.parametrize("reference", ["nli:", "lettuce:", "fava:", "selfcheck:", "selfcheck:openai/x+nli:"])
+@pytest.mark.parametrize(
+    "reference", ["nli", "nli:", "lettuce:", "fava", "fava:", "selfcheck:", "selfcheck:openai/x+nli:"]
+)
 def test_no_model_named(reference: str) -> None:
     with pytest.raises(UsageError, match="names no model"):
         load_judge(reference, store=Store(None))
