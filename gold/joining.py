@@ -58,7 +58,7 @@ def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]
     """
     one, two = first[0], again[0]
     places = f"{one.source} and {two.source}"
-    if _known(one) and _known(two) and one.gold != two.gold:
+    if one.known and two.known and one.gold != two.gold:
         raise GoldError(
             f"{places} have equal inputs and different labels ({_shown(one)} and {_shown(two)})",
             hint="decide on one label, and keep the other rater's under ratings",
@@ -68,7 +68,7 @@ def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]
             f"{places} have equal inputs and different groups ({one.group!r} and {two.group!r})",
             hint="give both the same group",
         )
-    (case, row), (other, other_row) = (again, first) if _known(two) and not _known(one) else (first, again)
+    (case, row), (other, other_row) = (again, first) if two.known and not one.known else (first, again)
     if not other.ratings and not other_row.get("ambiguity"):
         return case, row
     ratings: dict[str, Values] = {**one.ratings, **two.ratings}
@@ -81,10 +81,6 @@ def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]
     if why:
         row["ambiguity"] = why
     return replace(case, ratings=ratings), row
-
-
-def _known(case: Case) -> bool:
-    return bool(case.known)
 
 
 def _both(rater: str, one: Values, two: Values, places: str) -> Values:

@@ -2,16 +2,17 @@
 
 A word is a number (``1,250.5``) or a run of letters, with the apostrophes and hyphens inside it; a Chinese or Japanese
 character counts as one word, because there are no spaces to count by. Scores weigh sentences by the words of
-:mod:`.evaluation.words` instead, which are the paper's. It knows nothing of sentences, judges or models.
+:mod:`jurist.papers.cognibench.words` instead, which are the paper's. It knows nothing of sentences, judges or models.
 """
 
 import re
 
+from .terms import CJK
+
 __all__ = ["chinese_share", "count_words", "is_chinese"]
 
-_WIDE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_CHARACTER = re.compile(f"[{_WIDE}]")
-_WORD = re.compile(rf"[{_WIDE}]|\d+(?:[.,:]\d+)*|[^\W\d_{_WIDE}]+(?:['’\-][^\W\d_{_WIDE}]+)*")
+_CHARACTER = re.compile(f"[{CJK}]")
+_WORD = re.compile(rf"[{CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{CJK}]+(?:['’\-][^\W\d_{CJK}]+)*")
 
 
 def count_words(text: str) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .criteria import shifts_for
 from .echo import marked
-from .features import GROUPS, NAMES, Scene, read_units
+from .features import NAMES, Scene, read_units
 from .labels import Meaning, meaning_of, meanings
 from .learning import fit, softmax
 from .prior import prior_weights
@@ -37,12 +37,10 @@ class Manner:
         temperature: 0 takes the most probable verdict, then its most probable label; above 0 both
             are sampled from p ** (1 / temperature).
         rng: the source of randomness; consumed only above temperature 0.
-        without: feature groups to leave out.
     """
 
     temperature: float
     rng: random.Random
-    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +90,7 @@ def scene_of(
         units=tuple(unit.text for unit in units),
         ask="\n".join(asked),
         history="\n".join(told),
+        without=roles.without,
     )
     return scene, units
 
@@ -104,7 +103,7 @@ def decide(task: Task, field: Field) -> list[Decision]:
     if not units:
         return []
     reading = read_units(scene)
-    model = _model(field, ask.instruction, ask.demos, roles, manner.without)
+    model = _model(field, ask.instruction, ask.demos, roles)
     x = with_bias(reading.matrix)
     probabilities = softmax(x @ model.weights.T)
     decisions = []
@@ -134,9 +133,7 @@ class _Model:
 
 
 @lru_cache(maxsize=64)
-def _model(
-    field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles, without: tuple[str, ...]
-) -> _Model:
+def _model(field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles) -> _Model:
     name, shape, labels = field.name, field.shape, field.shape.labels or _TRUTH
     known = meanings(labels, name, instruction, field.description)
     if shape.kind in ("indices", "texts") and not meaning_of(name).known:
@@ -145,7 +142,7 @@ def _model(
         m.group if m.group in ("supported", "unsupported", "offtopic") else f"{m.group} {i}"
         for i, m in enumerate(known)
     )
-    prior = prior_weights(known, shifts_for(instruction), without)
+    prior = prior_weights(known, shifts_for(instruction))
     rows: list[NDArray[np.float64]] = []
     gold: list[int] = []
     sizes: list[int] = []
@@ -162,9 +159,6 @@ def _model(
     if not rows:
         return _Model(weights=prior, groups=groups, known=known)
     x = with_bias(np.array(rows))
-    for group in without:
-        for feature in GROUPS[group]:
-            x[:, NAMES.index(feature)] = 0.0
     weights = fit(x, np.array(gold, dtype=np.int64), np.array(sizes, dtype=np.float64), prior, groups)
     return _Model(weights=weights, groups=groups, known=known)
 

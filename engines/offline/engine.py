@@ -77,7 +77,7 @@ class OfflineEngine:
         messages = [(message.role, message.text or "") for message in request.messages]
         rng = random.Random(_digest(self.seed, system, messages, request.config.seed))
         heat = float(request.config.temperature or 0.0)
-        reply = answer(read_request(typed), Manner(temperature=heat, rng=rng, without=self.without))
+        reply = answer(read_request(typed, self.without), Manner(temperature=heat, rng=rng))
         text = typed.adapter.format_assistant_message_content(typed.signature, dict(reply.values)).strip()
         wanted = request.config.logprobs is not None
         asked = count_tokens(system) + sum(count_tokens(body) for _, body in messages)

@@ -51,14 +51,14 @@ _WORDING: Final = GROUPS["wording"][:-1]
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """The texts of one case by role. ``units`` are the judged texts in order."""
+    """The texts of one case by role. ``units`` are judged, in order; ``without`` groups are not measured."""
 
     evidence: str
     units: tuple[str, ...]
     ask: str = ""
     history: str = ""
+    without: tuple[str, ...] = ()
 
-    @property
     def size(self) -> int:
         """Characters of all texts together."""
         return len(self.evidence) + sum(map(len, self.units)) + len(self.ask) + len(self.history)
@@ -72,11 +72,7 @@ class Reading:
     quotes: tuple[str, ...]
 
 
-def _size(scene: Scene) -> int:
-    return scene.size
-
-
-@by_length(_size, limit=50_000, keep=2048)
+@by_length(Scene.size, limit=50_000, keep=2048)
 def read_units(scene: Scene) -> Reading:
     """Measure all units of a case (cached by its texts)."""
     evidence = index_evidence(scene.evidence)
@@ -93,7 +89,10 @@ def read_units(scene: Scene) -> Reading:
         quotes.append(quote)
     _neighbours(rows)
     matrix = np.array([[row.get(name, 0.0) for name in NAMES] for row in rows], dtype=np.float64)
-    return Reading(matrix=matrix.reshape(len(rows), len(NAMES)), quotes=tuple(quotes))
+    matrix = matrix.reshape(len(rows), len(NAMES))
+    for group in scene.without:
+        matrix[:, [NAMES.index(name) for name in GROUPS[group]]] = 0.0
+    return Reading(matrix=matrix, quotes=tuple(quotes))
 
 
 def _neighbours(rows: list[dict[str, float]]) -> None:

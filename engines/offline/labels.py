@@ -16,7 +16,7 @@ from typing import Final
 
 from ...text.tables import table
 
-__all__ = ["AXES", "Meaning", "field_truth", "meaning_of", "meanings"]
+__all__ = ["AXES", "Meaning", "definition_of", "field_truth", "meaning_of", "meanings"]
 
 AXES: Final = ("support", "cognitive", "offtopic", "clash", "strength", "bar", "loose")
 
@@ -67,14 +67,19 @@ def meaning_of(name: str) -> Meaning:
     return _UNKNOWN
 
 
-def _by_definition(label: str, labels: tuple[str, ...], instruction: str) -> Meaning:
-    """Read ``label: definition`` (or =, means, if, when) up to the next label or the sentence's end."""
-    where = re.search(
+def definition_of(label: str, instruction: str) -> str:
+    """Return what an instruction says after ``label:`` (or =, means, if, when), to the end of its sentence."""
+    found = re.search(
         rf"(?<!\w){re.escape(label)}(?!\w)[`'\"*]*\s*(?:[:：=(]|means|if|when|where|表示|指)\s*([^.;。；\n]*)",
         instruction,
         re.I,
     )
-    text = where.group(1).lower() if where else ""
+    return found.group(1) if found else ""
+
+
+def _by_definition(label: str, labels: tuple[str, ...], instruction: str) -> Meaning:
+    """Return what the definition of a label means, up to the next label."""
+    text = definition_of(label, instruction).lower()
     for other in labels:
         if other != label:
             text = re.split(rf"(?<!\w){re.escape(other.lower())}(?!\w)", text)[0]

@@ -6,39 +6,19 @@ of the same verdict group + a part of its own; the shared part is penalised less
 borrow from their group. Examples are weighted so that rare labels count more (``balance``).
 """
 
-from dataclasses import dataclass
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FIT", "Fit", "fit", "softmax"]
+__all__ = ["fit", "softmax"]
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fit:
-    """How to learn.
-
-    Attributes:
-        shared, own: ridge penalties of the group part and the label part (per weight, in examples).
-        balance: exponent of the verdict groups' weights: 0 none, 1 every group counts the same in total.
-        share: exponent by which examples of one case share their weight: the n sentences of a
-            response are not n independent cases; each weighs n ** -share.
-        within: the same exponent for the labels within a group.
-        steps: gradient steps (accelerated, fixed step from the curvature bound).
-    """
-
-    shared: float = 1.0
-    own: float = 4.0
-    balance: float = 0.5
-    within: float = 0.25
-    share: float = 0.5
-    steps: int = 150
-
-
-FIT: Final = Fit()
+_SHARED, _OWN = 1.0, 4.0  # ridge penalties of the group part and the label part (per weight, in examples)
+_BALANCE = 0.5  # exponent of the verdict groups' weights: 0 none, 1 every group counts the same in total
+_WITHIN = 0.25  # the same exponent for the labels within a group
+_SHARE = 0.5  # each of n examples of one case weighs n ** -share: sentences of a response are not independent cases
+_STEPS = 150  # gradient steps (accelerated, fixed step from the curvature bound)
 
 
 def softmax(scores: Array) -> Array:
@@ -47,19 +27,17 @@ def softmax(scores: Array) -> Array:
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _example_weights(gold: NDArray[np.int64], sizes: Array, member: Array, how: Fit) -> Array:
+def _example_weights(gold: NDArray[np.int64], sizes: Array, member: Array) -> Array:
     """Weigh examples: ones from the same case share, verdict groups and labels are evened out."""
-    each = sizes**-how.share
+    each = sizes**-_SHARE
     of = member.argmax(axis=1)
     per_label = np.bincount(gold, weights=each, minlength=len(of))
     per_group = member.T @ per_label
-    even = (per_group[of[gold]] ** -how.balance) * (per_label[gold] / per_group[of[gold]]) ** -how.within
+    even = (per_group[of[gold]] ** -_BALANCE) * (per_label[gold] / per_group[of[gold]]) ** -_WITHIN
     return np.asarray(each * even * (each.sum() / (each * even).sum()), dtype=np.float64)
 
 
-def fit(
-    x: Array, gold: NDArray[np.int64], sizes: Array, prior: Array, groups: tuple[str, ...], how: Fit = FIT
-) -> Array:
+def fit(x: Array, gold: NDArray[np.int64], sizes: Array, prior: Array, groups: tuple[str, ...]) -> Array:
     """Fit the weights to the demonstrations.
 
     Args:
@@ -68,7 +46,6 @@ def fit(
         sizes: how many examples the case of each example has.
         prior: prior weights, shape (labels, features + 1).
         groups: verdict group of each label.
-        how: penalties and steps.
 
     Returns:
         The weights, shaped like ``prior``.
@@ -79,16 +56,16 @@ def fit(
     names = sorted(set(groups))
     member = np.array([[float(group == name) for name in names] for group in groups])
     target = np.eye(labels)[gold]
-    weight = _example_weights(gold, sizes, member, how)[:, None]
+    weight = _example_weights(gold, sizes, member)[:, None]
     bound = 0.5 * float(np.linalg.norm(x * np.sqrt(weight), 2) ** 2) * (1.0 + float(member.sum(axis=0).max()))
-    step = 1.0 / (bound + max(how.shared, how.own))
+    step = 1.0 / (bound + max(_SHARED, _OWN))
     base = x @ prior.T
     parts = [np.zeros((len(names), prior.shape[1])), np.zeros_like(prior)]
     ahead = [part.copy() for part in parts]
-    for turn in range(how.steps):
+    for turn in range(_STEPS):
         scores = base + x @ (member @ ahead[0] + ahead[1]).T
         grad = ((softmax(scores) - target) * weight).T @ x
-        grads = [member.T @ grad + how.shared * ahead[0], grad + how.own * ahead[1]]
+        grads = [member.T @ grad + _SHARED * ahead[0], grad + _OWN * ahead[1]]
         new = [a - step * g for a, g in zip(ahead, grads, strict=True)]
         pace = turn / (turn + 3.0)
         ahead = [n + pace * (n - p) for n, p in zip(new, parts, strict=True)]

@@ -6,7 +6,7 @@ One readout tells which are chosen; further ones fill the labels, flags and scor
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -49,7 +49,7 @@ class _Model:
 
 def decide_objects(task: Task, field: Field) -> list[Decision]:
     """Return a decision for each span that is chosen."""
-    model = _model(field, task.ask.instruction, task.ask.demos, task.roles, task.manner.without)
+    model = _model(field, task.ask.instruction, task.ask.demos, task.roles)
     scene = _scene(task.ask.values, task.roles, model.level)
     if not scene.units:
         return []
@@ -73,7 +73,7 @@ def decide_objects(task: Task, field: Field) -> list[Decision]:
 
 def write_objects(task: Task, field: Field, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Return an object for each decision: the span, and what is said of it."""
-    model = _model(field, task.ask.instruction, task.ask.demos, task.roles, task.manner.without)
+    model = _model(field, task.ask.instruction, task.ask.demos, task.roles)
     scene = _scene(task.ask.values, task.roles, model.level)
     found = []
     for decision in decisions:
@@ -120,12 +120,7 @@ def _scene(values: Mapping[str, str], roles: Roles, level: int | None) -> Scene:
     """Return the texts of a case with its candidates as units, each once."""
     whole, _ = scene_of(dict(values), roles, per_unit=False)
     texts = [span for text in whole.units for span in _spans(text, level)]
-    return Scene(
-        evidence=whole.evidence,
-        units=tuple(dict.fromkeys(texts))[:_MOST],
-        ask=whole.ask,
-        history=whole.history,
-    )
+    return replace(whole, units=tuple(dict.fromkeys(texts))[:_MOST])
 
 
 def _spans(text: str, level: int | None) -> list[str]:
@@ -170,9 +165,7 @@ class _Shown:
 
 
 @lru_cache(maxsize=64)
-def _model(
-    field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles, without: tuple[str, ...]
-) -> _Model:
+def _model(field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles) -> _Model:
     level, shown = _best_level(field, demos, roles)
     words = vocabulary([text for one in shown for text in one.scene.units])
     width = len(NAMES) + 1 + len(words)
@@ -184,7 +177,7 @@ def _model(
         for one, found in zip(shown, gold, strict=True)
         for place in range(len(one.scene.units))
     ]
-    prior = prior_of(field.name, instruction, field.description, without)
+    prior = prior_of(field.name, instruction, field.description)
     if not meaning_of(field.name).known:
         prior = np.zeros(len(prior))
         prior[-1] = _LIKELY
@@ -193,7 +186,7 @@ def _model(
     values = [found[place] for found in gold for place in found]
     said = {}
     for part in field.shape.parts:
-        for place, start in enumerate(_priors(part, instruction, without)):
+        for place, start in enumerate(_priors(part, instruction)):
             kept = [
                 (row, told)
                 for row, value in zip(picked, values, strict=True)
@@ -204,12 +197,12 @@ def _model(
     return _Model(level=level, words=words, chosen=chosen, said=said)
 
 
-def _priors(part: Part, instruction: str, without: tuple[str, ...]) -> list[NDArray[np.float64]]:
+def _priors(part: Part, instruction: str) -> list[NDArray[np.float64]]:
     """Return the prior weights of each readout that a part takes: one per label, one for a flag or a score."""
     if part.role == "label":
         known = meanings(tuple(map(str, part.values)), part.name, instruction)
-        return list(prior_weights(known, shifts_for(instruction), without))
-    return [prior_of(part.name, instruction, "", without)] if part.role in ("flag", "score") else []
+        return list(prior_weights(known, shifts_for(instruction)))
+    return [prior_of(part.name, instruction)] if part.role in ("flag", "score") else []
 
 
 def _target(part: Part, place: int, value: Mapping[str, Any]) -> float | None:

@@ -35,9 +35,7 @@ def decide_preference(task: Task, field: Field) -> list[Decision]:
     if pair is None:
         return decide(task, replace(field, shape=Shape(kind="label", labels=field.shape.labels)))
     roles = _roles(task.ask, pair)
-    words, better, even = _readouts(
-        field, task.ask.instruction, task.ask.demos, pair, roles, task.manner.without
-    )
+    words, better, even = _readouts(field, task.ask.instruction, task.ask.demos, pair, roles)
     values = task.ask.values
     x = _difference(values, pair, roles, words)
     odds = better.odds(x)
@@ -81,14 +79,14 @@ def _roles(ask: Ask, pair: tuple[str, str]) -> Roles:
     """Return who is who among the other inputs; the first candidate stands for what is judged."""
     rest = tuple(field for field in ask.inputs if field.name not in pair)
     if not rest:
-        return Roles(evidence=(), judged=pair[0], context=())
+        return Roles(evidence=(), judged=pair[0], context=(), without=ask.without)
     stand_in = Field(name="candidate", description="", shape=Shape(kind="text"))
     values = {field.name: ask.values.get(field.name, "") for field in rest}
     roles = assign_roles(
         replace(ask, inputs=(*rest, stand_in), outputs=(), values={**values, "candidate": ""})
     )
     others = tuple(name for name in (roles.judged, *roles.context) if name not in ("candidate", ""))
-    return Roles(evidence=roles.evidence, judged=pair[0], context=others)
+    return replace(roles, judged=pair[0], context=others)
 
 
 def _difference(
@@ -112,13 +110,12 @@ def _readouts(
     demos: tuple[Demo, ...],
     pair: tuple[str, str],
     roles: Roles,
-    without: tuple[str, ...],
 ) -> tuple[tuple[str, ...], Readout, Readout]:
     """Return the shared words, the readout of the better one, and that of a tie."""
     shown = [(dict(demo.inputs), str(given(demo, field.name))) for demo in demos]
     told = [(values, label) for values, label in shown if label in _TARGETS]
     words = vocabulary([values.get(name, "") for values, _ in told for name in pair])
-    prior = prior_of("supported", instruction, "", without)
+    prior = prior_of("supported", instruction)
     prior[BIAS_COLUMN] = 0.0  # it is the same for both
     rows = [_difference(values, pair, roles, words) for values, _ in told]
     x = np.vstack([np.zeros((0, len(prior) + len(words))), *rows])

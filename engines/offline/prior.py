@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...text.tables import table
-from .features import GROUPS, NAMES
+from .features import NAMES
 from .labels import AXES, Meaning
 
 __all__ = ["BIAS", "DIRECTIONS", "Shifts", "prior_weights"]
@@ -22,15 +22,12 @@ BIAS: Final = "bias"
 DIRECTIONS: Final[dict[str, dict[str, float]]] = table(__package__, "prior")
 
 
-def prior_weights(
-    meanings: tuple[Meaning, ...], shifts: Shifts, without: tuple[str, ...] = ()
-) -> NDArray[np.float64]:
+def prior_weights(meanings: tuple[Meaning, ...], shifts: Shifts) -> NDArray[np.float64]:
     """Return the prior weights, shape (labels, features + 1); the last column is the bias.
 
     Args:
         meanings: the labels' places on the axes.
         shifts: (axis, feature or ``"bias"``) -> what the instruction adds.
-        without: feature groups to leave out, for ablations.
     """
     columns = {name: i for i, name in enumerate((*NAMES, BIAS))}
     weights = np.zeros((len(meanings), len(columns)))
@@ -45,7 +42,4 @@ def prior_weights(
             for (of, name), weight in totals.items():
                 if of == axis and place:
                     weights[row, columns[name]] += place * weight
-    for group in without:
-        for name in GROUPS[group]:
-            weights[:, columns[name]] = 0.0
     return weights

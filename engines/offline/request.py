@@ -38,16 +38,17 @@ class Demo:
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """What is declared, what is shown, what is asked."""
+    """What is declared, what is shown, what is asked, and which groups of features are left out (``without``)."""
 
     inputs: tuple[Field, ...]
     outputs: tuple[Field, ...]
     instruction: str
     demos: tuple[Demo, ...]
     values: dict[str, str]
+    without: tuple[str, ...] = ()
 
 
-def read_request(request: TypedRequest) -> Ask:
+def read_request(request: TypedRequest, without: tuple[str, ...] = ()) -> Ask:
     """Read a typed request."""
     signature: Any = request.signature  # its metaclass hides from mypy that a class is hashable
     inputs, outputs, instruction = _declared(signature)
@@ -57,6 +58,7 @@ def read_request(request: TypedRequest) -> Ask:
         instruction=instruction,
         demos=tuple(_demo(signature, demo) for demo in _shown(request)),
         values=dict(_texts(signature, request.inputs)),
+        without=without,
     )
 
 

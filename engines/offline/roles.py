@@ -45,11 +45,15 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """Field names by role; ``judged`` may be empty when a request has a single input."""
+    """Field names by role, and what of them is not measured (:attr:`.Ask.without`).
+
+    ``judged`` may be empty when a request has a single input.
+    """
 
     evidence: tuple[str, ...]
     judged: str
     context: tuple[str, ...]
+    without: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1024)
@@ -95,6 +99,7 @@ def assign_roles(ask: Ask) -> Roles:
         evidence=tuple(evidence),
         judged=judged,
         context=tuple(f.name for f in others if f.name != judged),
+        without=ask.without,
     )
 
 

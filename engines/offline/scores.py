@@ -24,7 +24,7 @@ _GRID: Final = 100  # steps of a scale without levels
 def decide_score(task: Task, field: Field) -> list[Decision]:
     """Score the whole claim; the decision's ``support`` is where on the scale, 0 to 1."""
     scene, units = scene_of(task.ask.values, task.roles, per_unit=False)
-    words, readout = _readout(field, task.ask.instruction, task.ask.demos, task.roles, task.manner.without)
+    words, readout = _readout(field, task.ask.instruction, task.ask.demos, task.roles)
     reading = read_units(scene)
     x = design(reading.matrix, scene.units, words)
     at = float(chance(readout.odds(x))[0])
@@ -73,23 +73,23 @@ def share_of(value: float, low: float, high: float) -> float:
     return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.0
 
 
-def prior_of(name: str, instruction: str, description: str, without: tuple[str, ...]) -> NDArray[np.float64]:
+def prior_of(name: str, instruction: str, description: str = "") -> NDArray[np.float64]:
     """Return the weights of "what the name says is so" against its being not so; the last is the bias."""
     known = meanings(("True", "False"), name, instruction, description)
-    yes, no = prior_weights(known, shifts_for(instruction), without)
+    yes, no = prior_weights(known, shifts_for(instruction))
     return np.asarray(yes - no, dtype=np.float64)
 
 
 @lru_cache(maxsize=64)
 def _readout(
-    field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles, without: tuple[str, ...]
+    field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
 ) -> tuple[tuple[str, ...], Readout]:
     shown = [(demo, given(demo, field.name)) for demo in demos]
     scored = [(demo, float(value)) for demo, value in shown if _is_number(value)]
     scenes = [scene_of(dict(demo.inputs), roles, per_unit=False)[0] for demo, _ in scored]
     texts = [scene.units[0] for scene in scenes]
     words = vocabulary(texts)
-    prior = prior_of(field.name, instruction, field.description, without)
+    prior = prior_of(field.name, instruction, field.description)
     rows = [design(read_units(scene).matrix, scene.units, words) for scene in scenes]
     x = np.vstack([np.zeros((0, len(prior) + len(words))), *rows])
     target = np.array([share_of(value, field.shape.low, field.shape.high) for _, value in scored])

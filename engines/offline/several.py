@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...text.evidence import term_set
 from .decisions import Decision, Task, drawn, given, scene_of
 from .features import NAMES, Scene, read_units
+from .labels import definition_of
 from .readouts import Readout, chance, design, learn, vocabulary
 from .request import Demo, Field
 from .roles import Roles
@@ -61,21 +62,11 @@ def _readouts(
 
 def _columns(scene: Scene, label: str, instruction: str, words: tuple[str, ...]) -> NDArray[np.float64]:
     held = term_set(scene.units[0])
-    own = (_words_of(label), _definition(label, instruction))
+    own = (term_set(re.sub(r"[_-]+", " ", label)), _definition(label, instruction))
     extra = np.array([[len(wanted & held) / len(wanted) if wanted else 0.0 for wanted in own]])
     return design(read_units(scene).matrix, scene.units, words, extra)
 
 
-def _words_of(label: str) -> frozenset[str]:
-    return term_set(re.sub(r"[_-]+", " ", label))
-
-
 @lru_cache(maxsize=256)
 def _definition(label: str, instruction: str) -> frozenset[str]:
-    """Return the words of ``label: definition`` up to the end of its sentence."""
-    found = re.search(
-        rf"(?<!\w){re.escape(label)}(?!\w)[`'\"*]*\s*(?:[:：=(]|means|if|when|where|表示|指)\s*([^.;。；\n]*)",
-        instruction,
-        re.I,
-    )
-    return term_set(found.group(1)) if found else frozenset()
+    return term_set(definition_of(label, instruction))

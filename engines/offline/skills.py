@@ -44,12 +44,8 @@ class Skill:
     decide: Callable[[Task, Field], list[Decision]] | None = None
 
 
-def _converse(ask: Ask, manner: Manner) -> dict[str, Any]:
-    return dict(converse(ask, manner.temperature, manner.rng))
-
-
 _ROLES: Final[Sequence[tuple[Callable[[Ask], bool], Callable[[Ask, Manner], dict[str, Any]]]]] = (
-    (is_conversation, _converse),
+    (is_conversation, lambda ask, manner: dict(converse(ask, manner.temperature, manner.rng))),
     (is_intent, read_intent),
     (is_qa_writing, write_qa),
     (is_qa_check, check_qa),
@@ -90,28 +86,8 @@ def _skill(task: Task, field: Field) -> Skill:
     return SKILLS[field.shape.kind] if lined else _SEVERAL
 
 
-def _labels(task: Task, field: Field, decisions: Decisions) -> list[str]:
-    return [decision.label for decision in decisions]
-
-
 def _label(task: Task, field: Field, decisions: Decisions) -> str:
     return decisions[0].label if decisions else field.shape.labels[0]
-
-
-def _bools(task: Task, field: Field, decisions: Decisions) -> list[bool]:
-    return [decision.label == "True" for decision in decisions]
-
-
-def _bool(task: Task, field: Field, decisions: Decisions) -> bool:
-    return _bools(task, field, decisions)[:1] == [True]
-
-
-def _tags(task: Task, field: Field, decisions: Decisions) -> list[dict[str, Any]]:
-    return [_object(field.shape, decision) for decision in decisions]
-
-
-def _tag(task: Task, field: Field, decisions: Decisions) -> dict[str, Any]:
-    return _object(field.shape, decisions[0]) if decisions else {}
 
 
 def _object(shape: Shape, decision: Decision) -> dict[str, Any]:
@@ -125,26 +101,14 @@ def _object(shape: Shape, decision: Decision) -> dict[str, Any]:
     return {part.name: said[part.role] for part in shape.parts}
 
 
-def _echo(task: Task, field: Field, decisions: Decisions) -> str:
-    return echoed([(decision.label, decision.unit.text) for decision in decisions])
-
-
-def _indices(task: Task, field: Field, decisions: Decisions) -> list[int]:
-    return [decision.unit.number for decision in decisions if decision.label == "True"]
-
-
-def _texts(task: Task, field: Field, decisions: Decisions) -> list[str]:
-    return [neutralise(decision.unit.text) for decision in decisions if decision.label == "True"]
+def _true(decisions: Decisions) -> list[Decision]:
+    return [one for one in decisions if one.label == "True"]
 
 
 def _score(task: Task, field: Field, decisions: Decisions) -> float:
     shape = field.shape
     value = shape.low + (shape.high - shape.low) * (decisions[0].support if decisions else 0.0)
     return round(value) if shape.whole else round(value, 3)
-
-
-def _several(task: Task, field: Field, decisions: Decisions) -> list[str]:
-    return [label for label, decision in zip(field.shape.labels, decisions, strict=True) if decision.holds]
 
 
 def _pieces(task: Task, field: Field, decisions: Decisions) -> list[dict[str, Any]]:
@@ -188,17 +152,28 @@ def _about(ask: Ask, field: Field) -> Ask:
     return replace(ask, values={name: text for name, text in ask.values.items() if name not in others})
 
 
-_SEVERAL: Final = Skill(decide=decide_several, write=_several)
+_SEVERAL: Final = Skill(
+    decide=decide_several,
+    write=lambda task, field, made: [
+        label for label, one in zip(field.shape.labels, made, strict=True) if one.holds
+    ],
+)
 SKILLS: Final[Mapping[Kind, Skill]] = {
-    "bool": Skill(decide=decide, write=_bool),
+    "bool": Skill(decide=decide, write=lambda task, field, made: made[0].label == "True" if made else False),
     "label": Skill(decide=decide, write=_label),
-    "labels": Skill(decide=decide, write=_labels),
-    "bools": Skill(decide=decide, write=_bools),
-    "tag": Skill(decide=decide, write=_tag),
-    "tags": Skill(decide=decide, write=_tags),
-    "echo": Skill(decide=decide, write=_echo),
-    "indices": Skill(decide=decide, write=_indices),
-    "texts": Skill(decide=decide, write=_texts),
+    "labels": Skill(decide=decide, write=lambda task, field, made: [one.label for one in made]),
+    "bools": Skill(decide=decide, write=lambda task, field, made: [one.label == "True" for one in made]),
+    "tag": Skill(
+        decide=decide, write=lambda task, field, made: _object(field.shape, made[0]) if made else {}
+    ),
+    "tags": Skill(decide=decide, write=lambda task, field, made: [_object(field.shape, one) for one in made]),
+    "echo": Skill(
+        decide=decide, write=lambda task, field, made: echoed([(one.label, one.unit.text) for one in made])
+    ),
+    "indices": Skill(decide=decide, write=lambda task, field, made: [one.unit.number for one in _true(made)]),
+    "texts": Skill(
+        decide=decide, write=lambda task, field, made: [neutralise(one.unit.text) for one in _true(made)]
+    ),
     "score": Skill(decide=decide_score, write=_score),
     "preference": Skill(decide=decide_preference, write=_label),
     "pieces": Skill(write=_pieces),
