@@ -27,11 +27,8 @@ _WORST = 5
 class Evaluating(Experiment):
     """One judge, asked once about every row that it was not compiled on."""
 
+    kind: ClassVar[str] = "evaluate"
     fewest: ClassVar[int] = 1
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same evaluation when it is started again, as JSON values."""
-        return {**super().fingerprint(), "experiment": "evaluate"}
 
 
 @dataclass(frozen=True, kw_only=True)

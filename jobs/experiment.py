@@ -42,6 +42,8 @@ class Experiment:
         UsageError: nothing to compare, different labels, positive labels or inputs, or no row is left.
     """
 
+    kind: ClassVar[str] = "compare"
+    """What it is called in fingerprints and in the ledger of openings."""
     fewest: ClassVar[int] = 2
     """Judges times repeats without which there is nothing to compare."""
 
@@ -163,7 +165,7 @@ class Experiment:
             self._answers(name, one, job.contexts[name], on_case)
             for name, one in zip(self.names, self.contenders, strict=True)
         ]
-        look.done(f"{self.fingerprint()['experiment']} {' '.join(self.names)}")
+        look.done(f"{self.kind} {' '.join(self.names)}")
         return answers
 
     def _answers(
@@ -187,7 +189,7 @@ class Experiment:
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same experiment when it is started again, as JSON values."""
         return {
-            "experiment": "compare",
+            "experiment": self.kind,
             "gold": self.gold.sha256,
             "repeats": self.repeats,
             "contenders": [contender_print(one) for one in self.contenders],

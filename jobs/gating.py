@@ -106,6 +106,7 @@ class Gating(Experiment):
         UsageError: a limit is of a metric that there is not; what :class:`~.hardening.Hardening` raises.
     """
 
+    kind: ClassVar[str] = "gate"
     fewest: ClassVar[int] = 1
 
     criteria: Criteria = field(default_factory=Criteria)
@@ -126,10 +127,6 @@ class Gating(Experiment):
                     hint="give a limit between these",
                 )
         self.hardening  # noqa: B018 - what cannot be attacked is refused before anything is paid
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what makes this the same gate when it is started again, as JSON values."""
-        return {**super().fingerprint(), "experiment": "gate"}
 
     @cached_property
     def hardening(self) -> Hardening | None:

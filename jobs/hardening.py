@@ -44,6 +44,7 @@ class Hardening(Experiment):
         UsageError: the field is no input, or holds no text; people gave no labels that an attack could ask for.
     """
 
+    kind: ClassVar[str] = "harden"
     fewest: ClassVar[int] = 1
 
     attacks: tuple[Attack, ...] = dataclasses.field(default_factory=suite)
@@ -108,7 +109,7 @@ class Hardening(Experiment):
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same work when it is started again, as JSON values."""
         more = {"most": self.most, "field": self.attacked, "suite": _print(self.attacks)}
-        return {**super().fingerprint(), "experiment": "harden", **more}
+        return {**super().fingerprint(), **more}
 
     def attack(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "Robustness":
         """Ask about every case as it is, then attack it. Raises what :meth:`Experiment.ask` raises."""
