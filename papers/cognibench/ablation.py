@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+from ...cases import Label
 from ...engines.channel import CallContext
 from ...engines.meter import Budget
 from ...engines.models import Model, connect
@@ -112,6 +113,11 @@ class Ablation:
         return self.gold.split(self.seed, self.shares)
 
     @property
+    def positive(self) -> frozenset[Label]:
+        """The hallucinated labels."""
+        return closed(self.judge.answer).positive
+
+    @property
     def roles(self) -> tuple[str, ...]:
         """One ledger and one journal for each of the three prompts of each model, and one for the mining."""
         return tuple(f"{number}-{part}" for number in range(len(self.models)) for part in _PARTS)
@@ -204,7 +210,7 @@ class Ablation:
             self.gold.name,
             self.judge.answer.strictness or "grounded",
             lines,
-            closed(self.judge.answer).positive,
+            self.positive,
             pairs=pairs,
             seed=self.seed,
             alpha=look.level,
@@ -267,9 +273,9 @@ class Ablation:
             line_of(
                 self._named(name, model),
                 model.name,
-                rows_at(asked, votes, LABELS, closed(self.judge.answer).positive),
+                rows_at(asked, votes),
                 self.split.test,
-                closed(self.judge.answer).positive,
+                self.positive,
                 tiers=True,
                 spend=contexts[context].ledger.spend(),
             )
@@ -277,8 +283,8 @@ class Ablation:
         ]
 
     def _scored(self, asked: Asked, votes: int) -> Detection:
-        rows = rows_at(asked, votes, LABELS, closed(self.judge.answer).positive)
-        return scored(rows, self.split.test, closed(self.judge.answer).positive)
+        rows = rows_at(asked, votes)
+        return scored(rows, self.split.test, self.positive)
 
     def _named(self, name: str, model: Model) -> str:
         return f"{name} / {model.name}" if len(self.models) > 1 else name

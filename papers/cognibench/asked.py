@@ -5,9 +5,8 @@ asked about one sentence at a time; either way its answers come back as one row 
 sentence, so that all judges are scored on the same sentences. It knows nothing of scores.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...cases import Case, Label
 from ...errors import UsageError
@@ -17,7 +16,8 @@ from ...programs.answers.infer import closed
 from ...programs.asking import Asker
 from ...programs.judge import Judge
 from ...programs.verdicts import Verdict
-from ...programs.votes import decide
+from ...programs.votes import Sampling
+from ...signatures.cognibench import LABELS
 
 __all__ = ["Asked", "Plan", "ask", "one_by_one", "planned", "rows_at", "sentences_of"]
 
@@ -101,22 +101,18 @@ def ask(plan: Plan, asker: Asker, on_case: Callable[[], None] = lambda: None) ->
     return Asked(plan=plan, verdicts=tuple(verdicts), samples=asker.sampling.samples)
 
 
-def rows_at(
-    asked: Asked, threshold: float, labels: Sequence[Label], positive: frozenset[Label]
-) -> tuple[Row, ...]:
+def rows_at(asked: Asked, threshold: float) -> tuple[Row, ...]:
     """Return one row a response under a vote threshold, from the votes that were cast: nothing is asked.
 
-    A judge with other labels than ``labels`` says *found* or *not found* only, which is written as ``invented``
+    A judge with other labels than gold's says *found* or *not found* only, which is written as ``invented``
     or ``faithful``; a sentence that was not asked about (a blank one) has no answer. A response is failed when
     nothing in it could be asked because the machinery failed.
 
     Args:
         asked: what was asked.
         threshold: votes for a positive label, 1 to the number of samples, or below 1 the probability of one.
-        labels: gold's label set.
-        positive: the hallucinated ones of it.
     """
-    said = [_said(asked, verdict, threshold, labels, positive) for verdict in asked.verdicts]
+    said = [_said(asked, verdict, threshold) for verdict in asked.verdicts]
     rows = []
     for case, places in zip(asked.plan.gold, asked.plan.places, strict=True):
         predicted = tuple(said[place[0]][place[1]] if place else None for place in places)
@@ -127,21 +123,14 @@ def rows_at(
     return tuple(rows)
 
 
-def _said(
-    asked: Asked, verdict: Verdict, threshold: float, labels: Sequence[Label], positive: frozenset[Label]
-) -> tuple[Label | None, ...]:
+def _said(asked: Asked, verdict: Verdict, threshold: float) -> tuple[Label | None, ...]:
     if verdict.status == "failed" or not verdict.votes:
         return verdict.values
     answer = closed(asked.plan.judge.answer)
-    rule: Mapping[str, Any] = {
-        "samples": asked.samples,
-        "threshold": threshold,
-        "positive": answer.positive,
-        "order": answer.labels,
-    }
+    sampling = Sampling(samples=asked.samples, threshold=threshold)
     said = verdict.probabilities if threshold < 1 else verdict.votes
-    found = [decide(one, **rule) for one in said]
-    if set(answer.labels) == set(labels):
+    found = [answer.combine(one, sampling) for one in said]
+    if set(answer.labels) == set(LABELS):
         return tuple(found)
     return tuple(
         None if label is None else "invented" if label in answer.positive else "faithful" for label in found

@@ -139,7 +139,7 @@ class Detectors:
         named = zip(self.names, self.contenders, self.plans, job.contexts.values(), strict=True)
         for name, one, plan, context in named:
             asked = ask(plan, replace(one, context=context).asker(), on_case)
-            rows = rows_at(asked, one.sampling.needed, LABELS, self.positive)
+            rows = rows_at(asked, one.sampling.needed)
             lines.append(self._line(name, one, rows, context.ledger.spend()))
         look = look_at(self.cases)
         look.done("table cognibench-3")

@@ -30,7 +30,6 @@ __all__ = [
     "DialogueCounts",
     "Dialogues",
     "Made",
-    "counting",
     "foresee_dialogues",
     "make_dialogues",
     "sampled_dialogues",
@@ -102,10 +101,12 @@ class DialogueCounts:
     """What is counted while dialogues are written.
 
     Attributes:
+        told: called after each dialogue.
         turns: exchanges of the dialogues that were kept.
         asked_again: exchanges that were asked for once more, each time counted, over all dialogues.
     """
 
+    told: Callable[[], None] = lambda: None
     turns: int = 0
     asked_again: int = 0
 
@@ -114,20 +115,15 @@ class DialogueCounts:
         for item in items_of(verdict.value):
             self.turns += len(item.data["turns"]) // 2 if item.passed else 0
             self.asked_again += item.data["asked_again"]
+        self.told()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """How the writing of dialogues ended.
-
-    Attributes:
-        written: what the generator wrote.
-        turns, asked_again: as in :class:`DialogueCounts`.
-    """
+    """How the writing of dialogues ended: what the generator wrote, and what was counted beside."""
 
     written: Generated
-    turns: int = 0
-    asked_again: int = 0
+    counts: DialogueCounts = field(default_factory=DialogueCounts)
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain JSON types."""
@@ -135,8 +131,8 @@ class Made:
         return {
             "dialogues": found["documents"],
             **{name: found[name] for name in ("kept", "rejected", "failed")},
-            "turns": self.turns,
-            "asked_again": self.asked_again,
+            "turns": self.counts.turns,
+            "asked_again": self.counts.asked_again,
             **{name: found[name] for name in ("done_before", "spend")},
         }
 
@@ -149,19 +145,9 @@ def make_dialogues(
     Raises:
         UsageError, CheckpointError, StoppedError, ModelError: as :func:`~jurist.jobs.writing.generate`.
     """
-    counts = DialogueCounts()
-    made = generate(dialogues.generation(), output, start, on_document=counting(counts, on_dialogue))
-    return Made(written=made, turns=counts.turns, asked_again=counts.asked_again)
-
-
-def counting(counts: DialogueCounts, on_dialogue: Callable[[], None]) -> Callable[[Case, Verdict], None]:
-    """Return what counts a dialogue, and then tells of it."""
-
-    def told(case: Case, verdict: Verdict) -> None:
-        counts.add(case, verdict)
-        on_dialogue()
-
-    return told
+    counts = DialogueCounts(told=on_dialogue)
+    made = generate(dialogues.generation(), output, start, on_document=counts.add)
+    return Made(written=made, counts=counts)
 
 
 def foresee_dialogues(dialogues: Dialogues) -> Estimate:

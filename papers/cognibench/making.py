@@ -16,7 +16,7 @@ from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start, paying
 from ...programs.answers.infer import closed
 from .dataset import write_dataset
-from .dialogues import DialogueCounts, Dialogues, Made, counting, sampled_dialogues, turns_in
+from .dialogues import DialogueCounts, Dialogues, Made, sampled_dialogues, turns_in
 from .dynamics import Dynamics
 from .turns import AssistantTurn, Labelled, check_judge, label
 
@@ -99,10 +99,10 @@ def make_dataset(
         return _made_before(folder)
     with paying(work_of, start) as work:
         check_writable(folder)
-        counts = DialogueCounts()
+        counts = DialogueCounts(told=on_dialogue)
         paths = folder / "dialogues.jsonl", folder / "rejects.jsonl"
-        written = write_items(job, work, *paths, counting(counts, on_dialogue))
-        made = Made(written=written, turns=counts.turns, asked_again=counts.asked_again)
+        written = write_items(job, work, *paths, counts.add)
+        made = Made(written=written, counts=counts)
         answers = _answers(made, folder)
         on_labelling(len(answers))
         labelled = tuple(label(replace(judge, context=work.contexts["judge"]), answers, on_answer))

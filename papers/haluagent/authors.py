@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import pydantic
 
-from ...errors import GoldError, UsageError, why
+from ...errors import GoldError, UsageError
+from ...gold.readers import read
 from ...signatures.haluagent import HallucinationType
 from ...text.wording import is_chinese
 from .items import LETTERS, Choice, Generative, Item
@@ -49,23 +50,11 @@ def read_authors(path: str | Path) -> tuple[Item, ...]:
     Raises:
         GoldError: the file or a line of it cannot be used, with its place.
     """
-    items = []
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise GoldError(f"it cannot be read: {why(error)}", path=str(path), hint="check the path") from error
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            items.append(_item(line, number, str(path)))
-    return tuple(items)
+    return tuple(_item(row, number, str(path)) for number, row in read(path).rows)
 
 
-def _item(line: str, number: int, path: str) -> Item:
+def _item(row: dict[str, Any], number: int, path: str) -> Item:
     hint = f"give rows with {', '.join(_GENERATIVE)}; or with {', '.join(_CHOICE)}"
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        raise GoldError(f"it is no JSON: {error}", path=path, line=number, hint=hint) from error
     if not is_authors_row(row):
         raise GoldError("it is no item of C-FAITH", path=path, line=number, hint=hint)
     try:

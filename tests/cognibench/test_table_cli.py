@@ -19,7 +19,6 @@ from jurist.papers.cognibench.ablation import Ablation
 from jurist.papers.cognibench.asked import ask, one_by_one, planned, rows_at, sentences_of
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
-from jurist.signatures.cognibench import LABELS
 
 POSITIVE = COGNIBENCH.answer.positive
 SHARES = ("--split", "40/20/40")
@@ -267,7 +266,7 @@ def test_votes_give_every_threshold_what_asking_under_it_gives() -> None:
     for threshold in range(1, 5):
         again = load_judge("cognibench:basic", store=Store("none"), samples=4, threshold=threshold)
         verdicts = again.ask(plan.cases)
-        rows = rows_at(asked, threshold, LABELS, POSITIVE)
+        rows = rows_at(asked, threshold)
         assert [row.predicted for row in rows] == [verdict.values for verdict in verdicts]
 
 
@@ -289,9 +288,7 @@ def test_a_blank_sentence_has_no_answer_from_a_judge_of_single_sentences() -> No
     gold = Gold.of([row], COGNIBENCH)
     plan = planned(find("factual"), gold, gold.cases)
     assert plan.places == (((0, 0), None, (1, 0)),)
-    rows: tuple[Row, ...] = rows_at(
-        ask(plan, load_judge("factual:basic", store=Store("none")).asker()), 1, LABELS, POSITIVE
-    )
+    rows: tuple[Row, ...] = rows_at(ask(plan, load_judge("factual:basic", store=Store("none")).asker()), 1)
     assert rows[0].predicted[1] is None
     assert rows[0].predicted[0] in ("faithful", "invented")
 
