@@ -187,12 +187,13 @@ class Answer(ABC):
         """What people may say of a unit, in words: ``one of: send, hold``."""
 
     @abstractmethod
-    def spell(self, given: Any) -> Any:
-        """Return what a file gives as a row's field has it; what it does not know stays as it is."""
-
-    @abstractmethod
     def cell(self, given: str) -> Any:
         """Return what a cell of a sheet says of one unit as a row's field has it, ``None`` if it is unusable."""
+
+    def spell(self, given: Any) -> Any:
+        """Return what a file gives as a row's field has it; what it does not know stays as it is."""
+        found = self.cell(given) if isinstance(given, str) else None
+        return given if found is None else found
 
     def of_json(self, data: Any) -> Value:
         """Return the value that :meth:`to_json` gave.

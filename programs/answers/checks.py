@@ -258,10 +258,6 @@ class Checked(Answer):
         """Return one side."""
         return [False] * len(cases)
 
-    def spell(self, given: Any) -> Any:
-        """Return what is given."""
-        return given
-
     def cell(self, given: str) -> Any:
         """Return nothing: there is nothing to fill in."""
         return None

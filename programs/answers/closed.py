@@ -150,10 +150,6 @@ class ClosedLabel(Answer):
         same = [label for label in self.labels if label.casefold() == given.casefold()]
         return same[0] if len(same) == 1 else None
 
-    def spell(self, given: Any) -> Any:
-        """Return what is given."""
-        return given
-
     def of_json(self, data: Any) -> Value:
         """Return a label of the set."""
         if data not in self.labels:

@@ -111,11 +111,6 @@ class LabelSet(Answer):
         """Return whether each case has more labels than half of the cases."""
         return upper_half([len(case.known[0]) if case.known else None for case in cases])
 
-    def spell(self, given: Any) -> Any:
-        """Return the list that a text cell holds."""
-        found = self.cell(given) if isinstance(given, str) else None
-        return given if found is None else found
-
     def cell(self, given: str) -> Any:
         """Return the labels that a cell names."""
         text = given.strip()

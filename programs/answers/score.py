@@ -132,11 +132,6 @@ class Score(Answer):
         """Return whether each case's score is in the upper half of all given ones."""
         return upper_half([case.known[0] if case.known else None for case in cases])
 
-    def spell(self, given: Any) -> Any:
-        """Return the number that a text cell holds."""
-        number = self._number(given) if isinstance(given, str) else None
-        return given if number is None else number
-
     def cell(self, given: str) -> Any:
         """Return the number that a cell holds."""
         return self._number(given)

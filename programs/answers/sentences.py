@@ -27,6 +27,10 @@ class PerSentence(ClosedLabel):
         """Return the sentences."""
         return tuple(inputs[self.unit])
 
+    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
+        """Return each sentence's label; ``None`` where there is none, or where it was given two."""
+        return self.read_partial(reply, count, range(count))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sentences(PerSentence):
@@ -43,10 +47,6 @@ class Sentences(PerSentence):
     def render(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs with the sentences numbered."""
         return {**inputs, self.unit: numbered(inputs[self.unit])}
-
-    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
-        """Return each sentence's label; ``None`` where its number is missing or was given two labels."""
-        return self.read_partial(reply, count, range(count))
 
     def probabilities(
         self, reply: Mapping[str, Any], said: Sequence[Mapping[str, float]], count: int

@@ -47,10 +47,6 @@ class Echoed(Quoted):
         lines = (f"<>{self._harmless(inputs[self.unit][place])}</>" for place in places)
         return {**inputs, self.unit: "\n".join(lines)}
 
-    def read(self, reply: Mapping[str, Any], count: int) -> Reading:
-        """Return each sentence's label; ``None`` where its echo is missing, differs or has two labels."""
-        return self.read_partial(reply, count, range(count))
-
     def read_partial(self, reply: Mapping[str, Any], count: int, places: Sequence[int]) -> Reading:
         """Return the labels of the sentences that were asked for, matched by their text and order."""
         spans, wanted = self._spans(reply), [_plain(shown(self.sentences[place])) for place in places]
