@@ -157,6 +157,7 @@ def journal_units(rows: Rows, path: str) -> list[SheetUnit]:
             unit=unit,
             row=inputs[case][0],
             group=inputs[case][1],
+            path=path,
             line=max(number for number, _, _ in said.values()),
             answers=tuple(answer for _, answer, _ in said.values() if answer.label),
             category=_one({category for _, _, category in said.values() if category}),

@@ -57,9 +57,9 @@ def answered(judge: Judge, reading: Reading) -> Reading:
     units = _units(reading)
     found: dict[str, _Collected] = {}
     for unit in units:
-        row, case = _checked(judge, unit, reading.path)
+        row, case = _checked(judge, unit)
         place = found.setdefault(case.id, _Collected(judge=judge, row=row, case=case, line=unit.line))
-        place.add(unit, reading.path)
+        place.add(unit)
     rows: Rows = [(one.line, one.answers()) for one in found.values()]
     return replace(reading, rows=rows, kind="json")
 
@@ -88,6 +88,7 @@ def _from_line(row: Row, path: str, line: int) -> SheetUnit:
         unit=plain(row[UNIT]).strip(),
         row=inputs,
         group=plain(row.get(GROUP, "")),
+        path=path,
         line=line,
         answers=answers,
         category=plain(row.get(AMBIGUITY, "")).strip(),
@@ -97,29 +98,27 @@ def _from_line(row: Row, path: str, line: int) -> SheetUnit:
 _Checked: TypeAlias = tuple[Row, Case]
 
 
-def _checked(judge: Judge, unit: SheetUnit, path: str) -> _Checked:
+def _checked(judge: Judge, unit: SheetUnit) -> _Checked:
     """Return the row of a line, and its case, whose id is that of the line."""
-    row, case = _made(judge, unit.row, unit, path)
+    row, case = _made(judge, unit.row, unit)
     if unit.case in ("", case.id):
         return row, case
     # programs that save a sheet may write the line ends inside a cell their own way
     for ending in ("\r\n", "\r"):
-        again, other = _made(judge, _with_ends(unit.row, ending), unit, path)
+        again, other = _made(judge, _with_ends(unit.row, ending), unit)
         if other.id == unit.case:
             return again, other
-    raise GoldError(
+    raise unit.wrong(
         f"unknown case id {unit.case!r}: the inputs of this line have the id {case.id!r}",
-        path=path,
-        line=unit.line,
-        field=CASE,
+        CASE,
         hint="the id or an input was changed; copy both again from the sheet as it was written",
     )
 
 
-def _made(judge: Judge, inputs: Mapping[str, Any], unit: SheetUnit, path: str) -> _Checked:
+def _made(judge: Judge, inputs: Mapping[str, Any], unit: SheetUnit) -> _Checked:
     has_group = unit.group and GROUP in judge.row_model.model_fields
     row = {**inputs, **({GROUP: unit.group} if has_group else {})}
-    return row, make_case(judge, row, path=path, line=unit.line)
+    return row, make_case(judge, row, path=unit.path, line=unit.line)
 
 
 def _with_ends(value: Any, ending: str) -> Any:
@@ -141,56 +140,32 @@ class _Collected:
     labels: dict[str, dict[int, Any]] = field(default_factory=dict)
     categories: dict[int, str] = field(default_factory=dict)
 
-    def add(self, unit: SheetUnit, path: str) -> None:
+    def add(self, unit: SheetUnit) -> None:
         count = len(self.judge.answer.units(self.case.inputs))
         number = int(unit.unit) if unit.unit.isascii() and unit.unit.isdigit() else 0
         if not 1 <= number <= count:
-            hint = f"write a number from 1 to {count}"
-            raise GoldError(
-                f"case {self.case.id} has {count} units, and no unit {unit.unit!r}",
-                path=path,
-                line=unit.line,
-                field=UNIT,
-                hint=hint,
-            )
+            said = f"case {self.case.id} has {count} units, and no unit {unit.unit!r}"
+            raise unit.wrong(said, UNIT, hint=f"write a number from 1 to {count}")
         if number in self.lines:
-            raise GoldError(
-                f"unit {number} of case {self.case.id} stands here and in line {self.lines[number]}",
-                path=path,
-                line=unit.line,
-                field=UNIT,
-                hint="remove one of the two lines",
-            )
+            said = f"unit {number} of case {self.case.id} stands here and in line {self.lines[number]}"
+            raise unit.wrong(said, UNIT, hint="remove one of the two lines")
         self.lines[number] = unit.line
         for answer in unit.answers:
-            self._answer(answer, number, unit, path)
+            self._answer(answer, number, unit)
         if unit.category:
-            self.categories[number] = _category(unit, path)
+            self.categories[number] = _category(unit)
 
-    def _answer(self, answer: Answer, number: int, unit: SheetUnit, path: str) -> None:
+    def _answer(self, answer: Answer, number: int, unit: SheetUnit) -> None:
         if not answer.rater:
-            hint = f"write {RATER}NAME"
-            raise GoldError(
-                "the column names no rater", path=path, line=unit.line, field=answer.column, hint=hint
-            )
+            raise unit.wrong("the column names no rater", answer.column, hint=f"write {RATER}NAME")
         label = self.judge.answer.cell(answer.label)
         if label is None:
-            raise GoldError(
-                f"unknown label {answer.label!r}",
-                path=path,
-                line=unit.line,
-                field=answer.column,
-                hint=f"use {self.judge.answer.expects}; or leave it empty",
-            )
+            hint = f"use {self.judge.answer.expects}; or leave it empty"
+            raise unit.wrong(f"unknown label {answer.label!r}", answer.column, hint=hint)
         before = self.labels.setdefault(answer.rater, {}).setdefault(number, label)
         if before != label:
-            raise GoldError(
-                f"rater {answer.rater!r} has two labels, {before!r} and {label!r}",
-                path=path,
-                line=unit.line,
-                field=answer.column,
-                hint="keep one of the two",
-            )
+            said = f"rater {answer.rater!r} has two labels, {before!r} and {label!r}"
+            raise unit.wrong(said, answer.column, hint="keep one of the two")
 
     def answers(self) -> Row:
         """Return the row with everybody's ratings."""
@@ -207,11 +182,9 @@ class _Collected:
         return {**result, **({"ratings": ratings} if ratings else {}), **({AMBIGUITY: why} if why else {})}
 
 
-def _category(unit: SheetUnit, path: str) -> str:
+def _category(unit: SheetUnit) -> str:
     name = unit.category.casefold()
     if name not in CATEGORIES:
         hint = f"use one of: {', '.join(CATEGORIES)}; or leave it empty"
-        raise GoldError(
-            f"unknown category {unit.category!r}", path=path, line=unit.line, field=AMBIGUITY, hint=hint
-        )
+        raise unit.wrong(f"unknown category {unit.category!r}", AMBIGUITY, hint=hint)
     return name

@@ -51,6 +51,7 @@ def task_unit(row: Row, path: str, line: int) -> SheetUnit:
         unit=str(data["unit"]) if ours else "1",
         row=inputs,
         group=str(data.get("group") or ""),
+        path=path,
         line=line,
         answers=tuple(answers),
         category="" if not reasons else reasons[0] if len(set(reasons)) == 1 else "unknown",

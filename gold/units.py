@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
+from ..errors import GoldError
+
 __all__ = ["AMBIGUITY", "CATEGORIES", "Answer", "Category", "SheetUnit"]
 
 AMBIGUITY = "ambiguity"
@@ -37,6 +39,7 @@ class SheetUnit:
         unit: its number in the case, from 1, as text.
         row: the fields of the case's row, without label, group and ratings.
         group: the group; empty to leave it open.
+        path: the file.
         line: of the file.
         answers: the labels given; a rater who gave none is not among them.
         category: why the unit is ambiguous; empty if nobody said so.
@@ -46,6 +49,11 @@ class SheetUnit:
     unit: str
     row: Mapping[str, Any]
     group: str
+    path: str
     line: int
     answers: tuple[Answer, ...]
     category: str
+
+    def wrong(self, message: str, field: str, *, hint: str) -> GoldError:
+        """Return the error of this unit's line, in the column or control ``field``."""
+        return GoldError(message, path=self.path, line=self.line, field=field, hint=hint)
