@@ -55,9 +55,19 @@ def answer_of(
 
 
 def text_of(response: Response) -> str:
-    """Return the text of a reply; DSPy's client reads one that was held to a schema, and gives data in its place."""
+    """Return the text of a reply as it came.
+
+    DSPy's client reads one that was held to a schema, and gives data in its place, in which the last of two values
+    that contradict each other has won.
+    """
     data = [part.value for part in response.message.parts if isinstance(part, DataPart)]
-    return response.text or (json.dumps(data[0], ensure_ascii=False) if len(data) == 1 else "")
+    if response.text or len(data) != 1:
+        return response.text or ""
+    try:
+        said = (response.provider_data or {})["choices"][0]["message"]["content"]
+    except (KeyError, IndexError, TypeError):  # of another provider
+        said = None
+    return said if isinstance(said, str) else json.dumps(data[0], ensure_ascii=False)
 
 
 def response_of(answer: Answer, request: Request) -> Response:

@@ -95,6 +95,11 @@ def test_what_one_connection_of_a_job_has_found_out_all_know(serve: Serve) -> No
     assert forms(server) == [FORMS[0], FORMS[1], FORMS[1]]
 
 
+def test_a_reply_held_to_a_schema_that_contradicts_itself_is_unusable(serve: Serve) -> None:
+    verdict = asker(serve(lambda messages: '{"factual": true, "factual": false}')).ask(CASES[0])
+    assert (verdict.status, "'factual' is given twice" in verdict.error) == ("abstained", True)
+
+
 def test_a_form_that_was_asked_for_and_is_refused_is_said(serve: Serve) -> None:
     server = serve(lambda messages: YES, refuses=refusing(*FORMS[:2]))
     verdict = asker(server, "schema").ask(CASES[0])
