@@ -28,7 +28,7 @@ from .jobs.given import (
 )
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import Plan
-from .jobs.sharing import share
+from .jobs.share import share
 from .keeping.artifacts import Artifact, Store
 from .keeping.loading import LoadedJudge, load_judge
 from .keeping.locating import find_judge, locate

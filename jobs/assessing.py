@@ -13,7 +13,6 @@ from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
 from ..errors import UsageError
-from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import Start, paying
 from ..programs.answers.checks import items_of
@@ -24,10 +23,9 @@ from ..programs.verdicts import Verdict
 from .estimate import Estimate, Part, Rate, Span
 from .foresee import judging
 from .generation import job_id
-from .looking import seen_by
 from .measuring import some
 
-__all__ = ["AssessedModels", "Calibrated", "Replies", "assess", "foresee_assessment", "unseen", "verdicts"]
+__all__ = ["AssessedModels", "Calibrated", "Replies", "assess", "foresee_assessment", "verdicts"]
 
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
 """Rows of gold with what the judge says of them."""
@@ -137,12 +135,6 @@ class AssessedModels(ABC, Generic[Found]):
             "judge": self.judge.fingerprint(),
             **self.settings,
         }
-
-
-def unseen(judge: LoadedJudge, calibration: Gold) -> tuple[Case, ...]:
-    """Return the rows of the calibration that the judge was not compiled on, nor on near copies of."""
-    seen = seen_by(judge, calibration.cases)
-    return tuple(case for case in calibration.cases if case.id not in seen)
 
 
 def verdicts(

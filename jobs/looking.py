@@ -15,10 +15,11 @@ from ..evaluation.paired import limits
 from ..evaluation.power import gains
 from ..evaluation.proof import level_of
 from ..gold.copies import near_rows
+from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
 from ..keeping.openings import Openings
 
-__all__ = ["ALPHA", "Look", "look_at", "proof_of", "seen_by"]
+__all__ = ["ALPHA", "Look", "look_at", "proof_of", "seen_by", "unseen"]
 
 ALPHA = 0.05
 """The level of all openings of a test together."""
@@ -106,3 +107,9 @@ def seen_by(judge: LoadedJudge, cases: Sequence[Case]) -> frozenset[str]:
         return frozenset()
     ids = frozenset((judge.artifact.card.get("gold") or {}).get("seen", ()))
     return ids & {case.id for case in cases} | near_rows(judge.judge, cases, judge.artifact.seen())
+
+
+def unseen(judge: LoadedJudge, gold: Gold) -> tuple[Case, ...]:
+    """Return the rows of gold that the judge was not compiled on, nor on near copies of."""
+    seen = seen_by(judge, gold.cases)
+    return tuple(case for case in gold.cases if case.id not in seen)

@@ -5,7 +5,6 @@ Two corrections, each for every label. By the proof: what the judge's version to
 (:mod:`..evaluation.powered`), which needs no proof. Neither asks a model anything.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,10 +23,9 @@ from ..programs.judge import Judge
 from ..report.notebook import html_of
 from ..report.table import Table, table
 from ..runs.found import Found, found_in, stamp_of
-from .assessing import unseen
-from .given import GoldLike, checked, gold_of, store_of
+from .looking import unseen
 
-__all__ = ["RunShares", "Shared", "run_shares", "share", "who_judged"]
+__all__ = ["RunShares", "Shared", "run_shares", "who_judged"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,32 +138,6 @@ def who_judged(output: Path, store: Store, judge: str | Judge = "") -> LoadedJud
     """
     stamp = stamp_of(output)
     return load_judge(judge or str(stamp["judge"]), store=store, strictness=stamp["strictness"])
-
-
-@checked
-def share(
-    output: str | os.PathLike[str],
-    *,
-    gold: GoldLike | None = None,
-    judge: str | Judge = "",
-    store: str | os.PathLike[str] | None = None,
-    trust: bool = False,
-) -> RunShares:
-    """Say how often a run found what: each label's share as judged, and without the judge's measured errors.
-
-    Args:
-        output: what ``jurist run`` has written.
-        gold: rows of the run's input, drawn at random, with labels of people; see :data:`GoldLike`.
-        judge: who judged, where the output's own name of it is not enough, as ``path/to/file.py:judge``, or itself.
-        store, trust: as for :func:`jurist.load`.
-
-    Raises:
-        UsageError: it is no output of this judge, or the judge gives no labels. GoldError: the labelled rows cannot
-        be used. JudgeError, ArtifactError: as :func:`jurist.load`.
-    """
-    path = Path(output)
-    loaded = who_judged(path, store_of(store, trust=trust), judge)
-    return run_shares(path, loaded, None if gold is None else gold_of(gold, loaded.judge))
 
 
 def run_shares(output: Path, judge: LoadedJudge, gold: Gold | None = None) -> RunShares:

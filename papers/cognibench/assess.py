@@ -18,8 +18,9 @@ from ...evaluation.prevalence import Prevalence, prevalence, tallies
 from ...evaluation.shares import Share, shares
 from ...gold.goldset import Gold
 from ...gold.readers import read
-from ...jobs.assessing import AssessedModels, Calibrated, Replies, unseen
+from ...jobs.assessing import AssessedModels, Calibrated, Replies
 from ...jobs.generation import job_id
+from ...jobs.looking import unseen
 from ...keeping.loading import LoadedJudge
 from ...programs.answers.infer import closed
 from ...programs.cognibench import COGNIBENCH

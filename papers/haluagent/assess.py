@@ -13,7 +13,8 @@ from ...cases import Case
 from ...errors import UsageError
 from ...evaluation.prevalence import Tallies, tallies
 from ...gold.goldset import Gold
-from ...jobs.assessing import AssessedModels, Calibrated, Replies, unseen, verdicts
+from ...jobs.assessing import AssessedModels, Calibrated, Replies, verdicts
+from ...jobs.looking import unseen
 from ...keeping.loading import LoadedJudge
 from ...programs.answering import answering
 from ...programs.haluagent.judges import QA_CONFLICT
