@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -328,6 +329,10 @@ def progress(total: int | None, text: str) -> Iterator[Progress]:
         yield bar
 
 
+_FIRST_LOOK = 10.0
+"""Seconds until a bar says for the first time what goes wrong."""
+
+
 class Bar:
     """A bar that is not drawn before :meth:`begin`: whatever is said or asked first must stay readable."""
 
@@ -348,6 +353,21 @@ class Bar:
             self._shown = self._stack.enter_context(progress(total, text))
         else:
             self._task = self._shown.add_task(text, total=total)
+
+    def watch(self, trouble: Callable[[], str]) -> None:
+        """Say what goes wrong as long as it does, at first often and then less and less."""
+        ended = threading.Event()
+        self._stack.callback(ended.set)
+
+        def watching() -> None:
+            said, pause = "", _FIRST_LOOK
+            while not ended.wait(pause):
+                now = trouble()
+                if now != said:
+                    remark(now)
+                    said, pause = now, 2 * pause
+
+        threading.Thread(target=watching, name="jurist-trouble", daemon=True).start()
 
     def step(self) -> None:
         """Advance the bar that was drawn last."""

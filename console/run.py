@@ -55,6 +55,7 @@ def run(options: RunOptions) -> Result:
                 remark(line)
             foreseen(loaded, plan, settings.budget, yes=options.yes)
             total = None if plan.rows is None else plan.rows + len(plan.canary)
+            bar.watch(plan.trouble)
             bar.begin(f"judging with {loaded.name}", total)
 
         if options.engine == "ray":

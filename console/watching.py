@@ -19,7 +19,6 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from ..engines.channel import CallContext
 from ..engines.meter import Meter
 from ..errors import printable
 from ..optimizers.base import Event, Job
@@ -216,7 +215,7 @@ class _View:
             return self._phase
         self._look()
         meter = self.job.context.meter
-        lines = [self._best(), _spent(meter), _trouble(self.job.context), self._time(meter)]
+        lines = [self._best(), _spent(meter), one_line(self.job.context.trouble), self._time(meter)]
         return "\n".join(line for line in lines if line)
 
     def _look(self) -> None:
@@ -293,18 +292,6 @@ def _spent(meter: Meter) -> str:
     tokens = f"{meter.tokens} of {budget.tokens}" if budget.tokens is not None else f"{meter.tokens}"
     cost = f"{meter.cost:.4f} of {budget.cost:g}" if budget.cost is not None else f"{meter.cost:.4f}"
     return f"spent: {calls} calls, {tokens} tokens, {cost} USD"
-
-
-def _trouble(context: CallContext) -> str:
-    """Return what is waited for and what went wrong, in words; empty while all goes well."""
-    spend, waiting = context.ledger.spend(), context.meter.in_flight
-    if not (spend.retries or spend.failures):
-        return ""
-    last = f"; the last failure: {context.breaker.last}" if context.breaker.last else ""
-    return one_line(
-        f"{waiting} calls in flight; {spend.retries + spend.failures} failed, of which {spend.retries} were sent "
-        f"again and {spend.failures} given up{last}"
-    )
 
 
 def _answered(meter: Meter) -> int:

@@ -83,6 +83,18 @@ class CallContext:
         for past, answer in self.journal.kept():
             self.meter.add_prior(past.mark.phase, past.prior_spend(answer))
 
+    @property
+    def trouble(self) -> str:
+        """What is waited for and what went wrong, in a line; empty while all goes well."""
+        spend = self.ledger.spend()
+        if not (spend.retries or spend.failures):
+            return ""
+        last = " ".join(("; the last failure:", *self.breaker.last.split())) if self.breaker.last else ""
+        return (
+            f"{self.meter.in_flight} calls in flight; {spend.retries + spend.failures} failed, of which "
+            f"{spend.retries} were sent again and {spend.failures} given up{last}"
+        )
+
     @classmethod
     def fresh(cls, budget: Budget | None = None) -> CallContext:
         """Return a context without memory, and without limits unless some are given."""

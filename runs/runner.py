@@ -88,6 +88,7 @@ class Plan:
         spent: what earlier starts have spent.
         changes: how the rows differ from those of earlier starts.
         canary: cases that are asked before; none if no row is left to be asked.
+        trouble: tells what is waited for and what went wrong, in words; empty while all goes well.
     """
 
     rows: int | None
@@ -96,6 +97,7 @@ class Plan:
     spent: PriorSpend
     changes: Changes
     canary: Sequence[Case] = ()
+    trouble: Callable[[], str] = str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +238,7 @@ def _planned(survey: Survey, state: RunState, job: PaidJob, settings: RunSetting
         shown=survey.shown,
         spent=job.meter.outstanding,
         changes=state.changes() if again else Changes(),
+        trouble=lambda: job.contexts["judge"].trouble,
     )
 
 

@@ -16,7 +16,6 @@ import pytest
 from rich.console import Console
 from small import claims, cli, ok, write_jsonl
 
-from jurist.console import watching
 from jurist.console.pacing import Pace
 from jurist.console.watching import Watch, one_line
 from jurist.engines.channel import CallContext
@@ -204,10 +203,10 @@ def test_one_line(text: str) -> None:
 
 def test_calls_that_fail_are_said() -> None:
     context = CallContext.fresh()
-    assert watching._trouble(context) == ""
+    assert context.trouble == ""
     context.ledger.add("judge", calls=5, retries=3, failures=1)
     context.breaker.last = "LMTimeoutError: no\nanswer"
-    assert watching._trouble(context) == (
+    assert context.trouble == (
         "0 calls in flight; 4 failed, of which 3 were sent again and 1 given up; "
         "the last failure: LMTimeoutError: no answer"
     )

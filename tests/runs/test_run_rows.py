@@ -175,6 +175,17 @@ def test_lines_stand_in_the_order_of_the_input_and_a_hung_row_holds_up_nobody(
     assert right(rows, lines)
 
 
+def test_it_is_said_that_calls_fail_while_they_do(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jurist.console.common._FIRST_LOOK", 0.05)
+    write_jsonl(Path("rows.jsonl"), new_rows(9))
+    server = serve(faults=lambda index, body: "hang" if index < 6 else None)
+    done = cli(*on(server, "--concurrency", 3, "--timeout", 1))
+    assert done.code == 0, done.err
+    assert "3 calls in flight; 3 failed, of which 3 were sent again and 0 given up" in done.err
+
+
 def test_equal_rows_are_judged_once_and_answered_each_time(serve: Callable[..., Any]) -> None:
     rows = [{**row, "id": n, "note": n} for n, row in enumerate(new_rows(5) * 8)]
     write_jsonl(Path("rows.jsonl"), rows)
