@@ -160,16 +160,20 @@ def sets(data: Path) -> Iterator[tuple[str, str, Path]]:
     for name in ("fect", "cognibench"):
         yield name, name, data / name
     for folder, name in (("wice", "lenient"), ("wice", "strict"), ("summedits", "summedits")):
-        yield f"{folder}, {name}", f"{data / folder / name}.py:judge", data / folder / f"{name}.jsonl"
+        yield name, f"{data / folder / name}.py:judge", data / folder / f"{name}.jsonl"
 
 
 def main() -> int:
     """Print the table."""
-    options = parser(__doc__).parse_args()
+    described = parser(__doc__)
+    described.add_argument("--only", nargs="+", help="names of sets, such as lenient")
+    options = described.parse_args()
     if missing(options.data, ("fect", "cognibench", "wice", "summedits")):
         return 1
     headed = False
     for name, reference, path in sets(options.data):
+        if options.only and name not in options.only:
+            continue
         judge = find_judge(reference, Store(Path("compiled")))
         gold = Gold.load(str(path), judge)
         seeds = range(options.seeds)

@@ -82,7 +82,7 @@ def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
     """With labels drawn at random the threshold looks good where it was fitted, and not where it was cross-fitted."""
     judge = dataclasses.replace(FECT, metric="balanced_accuracy")
     seen, crossed = 0.0, 0.0
-    for seed in range(8):
+    for seed in range(4):
         random_ = random.Random(seed)
         cases = [
             dataclasses.replace(case, gold=(random_.choice(FECT.answer.labels),), group=case.id)
@@ -112,8 +112,8 @@ def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
                 made.record(one, case, verdict)
             gain = made.value(one, cases) - made.value(start, cases)
             seen, crossed = (seen, crossed + gain) if setting else (seen + gain, crossed)
-    assert seen / 8 > 0.03
-    assert crossed / 8 < 0.01
+    assert seen / 4 > 0.03
+    assert crossed / 4 < 0.01
 
 
 def jurist_report(store: Path, folder: Path) -> str:
