@@ -374,7 +374,7 @@ class WorldAsker(Asker):
             gold = self.world.gold(item)
             usage = Spend(calls=1, input_tokens=tokens)
             context.meter.settle(tokens=tokens, cost=0.0, reservation=Reservation())
-            context.ledger.add("judge", calls=1, input_tokens=tokens)
+            context.ledger.add("judge", Spend(calls=1, input_tokens=tokens))
             said = gold if right else OTHER[gold]
             votes = ({said: 1},)
             one = Verdict(id=case.id, status="verdict", values=(said,), votes=votes, drawn=1, usage=usage)

@@ -265,7 +265,7 @@ class Channel:
         tokens = kept.input_tokens + kept.output_tokens
         known = Reservation(tokens=tokens, cost=kept.cost or 0.0)
         self.context.meter.replay(known, phase=past.mark.phase, calls=1 + past.retried)
-        self._count(replayed=1, failed_before=past.retried)
+        self._count(Spend(replayed=1, failed_before=past.retried))
         heard(kept)
         case = current_draw.get().spend
         if case is not None:  # a case takes what it takes, in whichever run it was paid
@@ -275,7 +275,7 @@ class Channel:
 
     def _book(self, past: Past, attempts: int) -> None:
         self.context.meter.book(past.mark.phase, attempts)
-        self._count(failed_before=attempts)
+        self._count(Spend(failed_before=attempts))
 
     def _prime(self, request: Request) -> None:
         """Learn from all that this asker was answered before: a new call may come before what it is measured by."""
@@ -331,18 +331,18 @@ class Channel:
     def _keep(self, call: _Call, answer: Answer, mark: Mark) -> None:
         self.context.journal.keep(call.key, call.occurrence, answer, mark)
         heard(answer)
-        self._count(**vars(_taken(answer)))
+        self._count(_taken(answer))
 
-    def _count(self, **counts: float) -> None:
-        self.context.ledger.add(self.purpose, **counts)
+    def _count(self, spend: Spend) -> None:
+        self.context.ledger.add(self.purpose, spend)
         case = current_draw.get().spend
         if case is not None:
-            case.add(Spend(**counts))  # type: ignore[arg-type]
+            case.add(spend)
 
     def _dropped(self, call: _Call, request: Request, reservation: Reservation | None) -> None:
         """Book a call that was sent and whose answer nobody waits for any more."""
         self.context.meter.settle(tokens=0, cost=0.0, reservation=reservation)
-        self._count(calls=1, failures=1)
+        self._count(Spend(calls=1, failures=1))
         with suppress(CheckpointError):  # it would hide why the call was given up
             self._keep_failed(call, request, "dropped")
 
@@ -360,7 +360,7 @@ class Channel:
         self.context.meter.settle(
             tokens=taken.input_tokens + taken.output_tokens, cost=taken.cost, reservation=reservation
         )
-        self._count(**{**vars(taken), "retries": int(again), "failures": int(not again)})
+        self._count(replace(taken, retries=int(again), failures=int(not again)))
         # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
         failed: Failed = "again" if again else "dropped" if fatal(error) else "over"
         self._keep_failed(call, request, failed, brief(error) if failed == "over" else "")

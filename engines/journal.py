@@ -35,6 +35,7 @@ import orjson
 
 from ..errors import CheckpointError
 from ..text.json_lines import json_line
+from .kept import Marks
 from .meter import PriorSpend
 
 __all__ = ["Answer", "Failed", "Journal", "Mark", "Past", "request_key"]
@@ -143,6 +144,7 @@ class Past:
 
 
 _NOTHING = Past()
+_AT_ONCE = 256
 _ANSWER = frozenset(item.name for item in fields(Answer))
 
 
@@ -283,6 +285,7 @@ class _Index:
 
     def __init__(self) -> None:
         self.answers = self.calls = 0
+        self._marks, self._new = Marks(), list[tuple[str]]()  # new: seen once, and not in the database yet
         self._data = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._data.executescript(
             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
@@ -294,8 +297,19 @@ class _Index:
 
     def seen(self, key: str) -> int:
         """Count one more occurrence of a key, and return its number."""
+        if key not in self._marks:
+            self._marks.add(key)
+            self._new.append((key,))
+            if len(self._new) >= _AT_ONCE:
+                self._flush()
+            return 1
+        self._flush()
         asked = "INSERT INTO seen VALUES (?, 1) ON CONFLICT DO UPDATE SET n = n + 1 RETURNING n"
         return int(self._data.execute(asked, (key,)).fetchall()[0][0])
+
+    def _flush(self) -> None:
+        new, self._new = self._new, []
+        self._data.executemany("INSERT INTO seen VALUES (?, 1)", new)
 
     def place(self, key: str, occurrence: int) -> int | None:
         """Return where the answer stands; ``None`` without one."""

@@ -61,10 +61,10 @@ class Ledger:
         self._lock = threading.Lock()
         self._spend: dict[Purpose, Spend] = {}
 
-    def add(self, purpose: Purpose, **counts: float) -> None:
-        """Add to the counts of one purpose; the names are those of :class:`Spend`."""
+    def add(self, purpose: Purpose, spend: Spend) -> None:
+        """Add to the counts of one purpose."""
         with self._lock:
-            self._spend.setdefault(purpose, Spend()).add(Spend(**counts))  # type: ignore[arg-type]
+            self._spend.setdefault(purpose, Spend()).add(spend)
 
     @classmethod
     def merged(cls, ledgers: "Iterable[Ledger]") -> "Ledger":

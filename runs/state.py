@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ..engines.kept import Marks
 from ..errors import CheckpointError
 from ..text.json_lines import json_line
 from .changes import Changes, changes_of
@@ -25,7 +26,6 @@ Seen = tuple[int, int, str]
 """The number of a row, which of its cases, and the case's id."""
 _AT_ONCE = 64
 """Verdicts that are handed to the operating system together."""
-_MARKS = 2**22
 _IN_MEMORY = 2**22
 """Characters of lines that wait in memory for their turn."""
 _TABLES = """
@@ -67,7 +67,7 @@ class RunState:
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._old, self._kept = path, False, dict[str, Known]()
-        self._marked = bytearray(_MARKS)  # by hash: a case without a mark need not be looked for
+        self._marks = Marks()  # of the cases of this start
         self._waiting, self._waiting_size, self._on_disk = dict[int, str | None](), 0, 0
         self._lock = threading.RLock()  # rows may be read in a thread of their own
         with self._told():
@@ -130,7 +130,7 @@ class RunState:
 
     def known(self, case_id: str) -> Known | None:
         """Return what was said of a case, in this start or an earlier one."""
-        if case_id in self._kept or not (self._old or self._marked[hash(case_id) % _MARKS]):
+        if case_id in self._kept or not (self._old or case_id in self._marks):
             return self._kept.get(case_id)
         with self._told():
             asked = "SELECT row, status, said, new FROM verdicts WHERE case_id = ?"
@@ -146,7 +146,7 @@ class RunState:
         it is read from there again, and paid for no second time.
         """
         self._kept[case_id] = known
-        self._marked[hash(case_id) % _MARKS] = True
+        self._marks.add(case_id)
         if len(self._kept) >= _AT_ONCE:
             self._end()
 

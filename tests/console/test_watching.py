@@ -19,6 +19,7 @@ from small import claims, cli, ok, write_jsonl
 from jurist.console.pacing import Pace
 from jurist.console.watching import Watch, one_line
 from jurist.engines.channel import CallContext
+from jurist.engines.ledger import Spend
 from jurist.engines.meter import Budget
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Event
@@ -204,7 +205,7 @@ def test_one_line(text: str) -> None:
 def test_calls_that_fail_are_said() -> None:
     context = CallContext.fresh()
     assert context.trouble == ""
-    context.ledger.add("judge", calls=5, retries=3, failures=1)
+    context.ledger.add("judge", Spend(calls=5, retries=3, failures=1))
     context.breaker.last = "LMTimeoutError: no\nanswer"
     assert context.trouble == (
         "0 calls in flight; 4 failed, of which 3 were sent again and 1 given up; "

@@ -211,8 +211,8 @@ def test_the_ledger_counts_by_purpose_from_many_threads() -> None:
 
     def work(_: int) -> None:
         for _ in range(200):
-            ledger.add("judge", calls=1, cost=0.5)
-            ledger.add("proposer", calls=1, retries=1)
+            ledger.add("judge", Spend(calls=1, cost=0.5))
+            ledger.add("proposer", Spend(calls=1, retries=1))
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
     for thread in threads:
