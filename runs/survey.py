@@ -19,6 +19,8 @@ _AT_ONCE = 1000
 """Rows that are noted together."""
 _SHOWN = 64
 """Cases from the beginning of the input by which a prompt is measured."""
+_SMALL = 2**24
+"""Characters, with a thousand a row, up to which an input is kept in memory, and not read again."""
 _HOPELESS = 10
 """Bad rows at the beginning, and no other, after which it is no matter of some bad rows."""
 
@@ -50,6 +52,8 @@ class Survey:
     whole: bool = False
     shown: list[Case] = field(default_factory=list)
     columns: dict[str, None] = field(default_factory=dict)
+    _read: list[NewRow] = field(default_factory=list)
+    _room: int = _SMALL
 
     def all(self, state: RunState) -> None:
         """Read the whole input once.
@@ -57,8 +61,9 @@ class Survey:
         Raises:
             GoldError: it cannot be read, or not one of its rows can be used, or one cannot and ``on_bad_row`` is stop.
         """
-        for _ in self.found(state):
-            pass
+        for row in self.found(state):
+            if self._room > 0:
+                self._keep(row)
 
     def found(self, state: RunState) -> Iterator[NewRow]:
         """Return the rows as they are read for the first time: they are counted and noted, and bad ones set aside.
@@ -102,6 +107,8 @@ class Survey:
 
     def again(self) -> Iterator[NewRow]:
         """Return the rows once more."""
+        if self.whole and self._room > 0:
+            return iter(self._read)
         rows = (row for row in self.source.rows() if isinstance(row, NewRow))
         return (row for row in rows if self.shard.has(row.case.id))
 
@@ -114,6 +121,14 @@ class Survey:
         self.rows += 1
         if len(self.shown) < _SHOWN:
             self.shown.append(row.case)
+
+    def _keep(self, row: NewRow) -> None:
+        values = (*row.case.inputs.values(), *row.columns.values())
+        self._room -= 1000 + sum(len(value) if type(value) is str else len(str(value)) for value in values)
+        if self._room > 0:
+            self._read.append(row)
+        else:
+            self._read.clear()
 
     def _reject(self, row: BadRow) -> None:
         if self.on_bad_row == "stop":
