@@ -82,7 +82,7 @@ def test_drift_ends_a_run_that_is_told_to_and_nothing_is_paid_twice(
 
 
 def test_an_engine_that_was_changed_has_drifted(monkeypatch: pytest.MonkeyPatch) -> None:
-    ok("run", "fect:basic", "--input", "gold.jsonl", "--output", "then.jsonl", "--keep", "claim", "--json")
+    ok("run", "fect:basic", "--input", "gold.jsonl", "--output", "then.jsonl", "--json")
     then = {ROWS[line["row"] - 1]["claim"]: line["label"] for line in read_jsonl(Path("then.jsonl"))}
     proven_fect(Path("gold.jsonl"), lambda row: then[row["claim"]])
     assert cli(*RUN, "--json").json["canary"]["other"] == 0
