@@ -37,8 +37,6 @@ from dspy.lm15 import (
     TransportError,
 )
 from dspy.utils.exceptions import LMUnsupportedFeatureError
-from multidict import CIMultiDict
-from yarl import URL
 
 from .kept import Kept
 
@@ -144,10 +142,7 @@ class Direct:
         parts = sent.body.split(b'"%s"' % marks[0])
         if len(parts) != 2 or replace(sent, body=sent.body.replace(*marks)) != other:
             return None
-        made = replace(
-            sent, url=URL(sent.url), headers=CIMultiDict(sent.headers)
-        )  # once, as aiohttp takes them
-        return _Form(request=one, sent=made, around=(parts[0], parts[1]))
+        return _Form(request=one, sent=sent, around=(parts[0], parts[1]))
 
     def _named(self, request: Request) -> Request:
         return replace(request, model=self.name)
@@ -250,7 +245,7 @@ class _Transport:
     """Connections of one event loop."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session, self._proxies = session, dict[str | URL, str | None]()
+        self._session, self._proxies = session, dict[str, str | None]()
 
     async def answered(self, sent: Any, body: bytes | None = None) -> Reply:
         """Send what DSPy has written, or another body; return the reply when all of it is there."""
@@ -270,17 +265,17 @@ class _Transport:
                     fields=answer.headers,
                 )
         except aiohttp.ConnectionTimeoutError:
-            said = f"timed out connecting to {_host(str(sent.url))}"
+            said = f"timed out connecting to {_host(sent.url)}"
         except aiohttp.ClientConnectorError as error:
-            said = f"failed to connect to {_host(str(sent.url))}: {error.os_error}"
+            said = f"failed to connect to {_host(sent.url)}: {error.os_error}"
         except aiohttp.ClientError as error:
             said = str(error) or "server closed connection before sending response"
         raise TransportError(said)
 
-    def _proxy(self, url: str | URL) -> str | None:
+    def _proxy(self, url: str) -> str | None:
         """Return the proxy of the environment for an address, looked up once."""
         if url not in self._proxies:
-            parts = urlsplit(str(url))
+            parts = urlsplit(url)
             proxy = getproxies().get(parts.scheme) or getproxies().get("all")
             self._proxies[url] = None if proxy_bypass(parts.netloc) else proxy
         return self._proxies[url]
