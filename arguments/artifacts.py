@@ -34,8 +34,8 @@ class ShowOptions(Printed):
 
 
 class DiffOptions(Printed):
-    first: str = positional("JUDGE[@V]|JUDGE:basic")
-    second: str = positional("JUDGE[@V]|JUDGE:basic")
+    first: str = positional("JUDGE[@VERSION]|JUDGE:basic")
+    second: str = positional("JUDGE[@VERSION]|JUDGE:basic")
 
 
 class TagOptions(Printed):

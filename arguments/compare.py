@@ -14,7 +14,7 @@ class CompareOptions(ModelsOptions, ScoringOptions):
     helps: ClassVar[Mapping[str, str]] = {"max_calls": "never make one call more, over all judges and models"}
 
     judges: tuple[str, ...] = positional(
-        "JUDGE[@V]|JUDGE:basic",
+        "JUDGE[@VERSION]|JUDGE:basic",
         nargs="+",
         help="judges, versions and variants with the same labels; each is asked with each model",
     )
@@ -34,7 +34,9 @@ class CompareOptions(ModelsOptions, ScoringOptions):
 
 
 class EvaluateOptions(AskedOptions, ScoringOptions):
-    judge: str = positional("JUDGE[@V]|JUDGE:basic", help="latest version, a certain one, or JUDGE:basic")
+    judge: str = positional(
+        "JUDGE[@VERSION]|JUDGE:basic", help="latest version, a certain one, or JUDGE:basic"
+    )
     worst: int = option("--worst", 5, metavar="N", help="how many disagreements to print (default: 5)")
 
 

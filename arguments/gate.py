@@ -18,7 +18,7 @@ def _limit(text: str) -> tuple[str, float]:
 
 
 class GateOptions(AttackedField, AskedOptions, ScoringOptions):
-    judge: str = positional("JUDGE[@V]|JUDGE:basic", help="what is to pass")
+    judge: str = positional("JUDGE[@VERSION]|JUDGE:basic", help="what is to pass")
     minimum: tuple[tuple[str, float], ...] = repeated(
         "--min", type=_limit, metavar="METRIC=VALUE", help="the lowest value that passes"
     )

@@ -84,7 +84,7 @@ class LabellerOptions(StrictnessOptions, Transport, PaidOptions):
 
     judge: str | None = option(
         "--judge",
-        metavar="JUDGE[@V]",
+        metavar="JUDGE[@VERSION]",
         help="who labels the sentences (default: the latest compiled cognibench, else cognibench:basic)",
     )
     judge_model: str = option(

@@ -8,7 +8,7 @@ __all__ = ["HARDEN", "HardenOptions"]
 
 
 class HardenOptions(AttackedField, AskedOptions, ScoringOptions):
-    judge: str = positional("JUDGE[@V]|JUDGE:basic", help="what is attacked")
+    judge: str = positional("JUDGE[@VERSION]|JUDGE:basic", help="what is attacked")
     cases: int = option(
         "--cases", 100, type=whole, metavar="N", help="attack N cases at most, evenly spread (default: 100)"
     )

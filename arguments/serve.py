@@ -10,7 +10,9 @@ _PORT = 8422
 
 
 class ServeOptions(AskedOptions):
-    judge: str = positional("JUDGE[@V]|JUDGE:basic", help="latest version, a certain one, or JUDGE:basic")
+    judge: str = positional(
+        "JUDGE[@VERSION]|JUDGE:basic", help="latest version, a certain one, or JUDGE:basic"
+    )
     host: str = option(
         "--host",
         "127.0.0.1",

@@ -39,7 +39,7 @@ class TableOptions(GoldOptions, ModelsOptions, StrictnessOptions, Limits, Checkp
 class DetectorOptions(SamplingOptions, TableOptions):
     detectors: tuple[str, ...] = repeated(
         "--detector",
-        metavar="JUDGE[@V]|KIND:MODEL",
+        metavar="JUDGE[@VERSION]|KIND:MODEL",
         help="a judge, version or variant, or a detector with its model (KIND: nli, nli-contradiction, lettuce, fava, "
         "ragtruth, selfcheck); the first is tested against the "
         "others (default: cognibench:basic and detector:basic)",
@@ -78,7 +78,7 @@ class TrainingOptions(SplitOptions, Common):
     judge: str = option(
         "--judge",
         "detector:basic",
-        metavar="JUDGE[@V]",
+        metavar="JUDGE[@VERSION]",
         help="whose prompt and reply; it must ask once (default: detector:basic)",
     )
     format: str = option(

@@ -13,4 +13,4 @@ def json_line(value: Any) -> str:
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # whole numbers of more than 64 bits, and halves of surrogate pairs, which stay escapes
-        return json.dumps(value)
+        return json.dumps(value, separators=(",", ":"))
