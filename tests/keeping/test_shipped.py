@@ -67,19 +67,20 @@ def test_a_built_in_judge_runs_at_once_and_ones_own_version_wins(tmp_path: Path)
         "sentences": ["In 1874."],
     }
     (tmp_path / "rows.jsonl").write_text(json.dumps(row))
-    running = start("run", "cognibench", "--input", "rows.jsonl", "--output", "out.jsonl", cwd=tmp_path)
+    running = start(
+        "run", "cognibench-staged", "--input", "rows.jsonl", "--output", "out.jsonl", cwd=tmp_path
+    )
     _, err = running.communicate(timeout=60)
     assert running.returncode == 0, err
     (line,) = (tmp_path / "out.jsonl").read_text().splitlines()
-    assert "cognibench@1" in line
+    assert "cognibench-staged@1" in line
     mine = Store(tmp_path / "compiled", shipped=SHIPPED)
-    theirs = mine.load("cognibench")
-    (judge,) = (one for one in JUDGES if one.name == "cognibench")
+    theirs = mine.load("cognibench-staged")
+    (judge,) = (one for one in JUDGES if one.name == "cognibench-staged")
     kept = mine.save(judge, theirs.state, {"parent": None}, [], make_latest=False)
-    assert mine.load("cognibench@1").path == kept.path != theirs.path
-    assert (
-        mine.latest("cognibench") is None
-    )  # one's own, not shown to be better: the shipped one does not step in
+    assert mine.load("cognibench-staged@1").path == kept.path != theirs.path
+    # One's own, not shown to be better: the shipped one does not step in.
+    assert mine.latest("cognibench-staged") is None
 
 
 @pytest.mark.slow
