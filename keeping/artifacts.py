@@ -1,12 +1,10 @@
 """Artifacts: compiled judges as versioned, sealed folders of reviewable text.
 
-``<store>/<judge>/<version>/`` holds ``program.json`` (a DSPy state),
-``card.json`` (where it comes from and how good it is), ``history.jsonl``
-(every candidate that was tried), ``matrix.jsonl`` (every candidate on every
-case it was scored on, without the sealed test) and ``proof.jsonl`` (what both
-programs said on the sealed test, for people to read). A version is written once and never again;
-only the pointers ``latest`` and ``tags.json`` beside it move. Knows nothing of
-optimizers, models or commands, and imports DSPy only when a prompt is read.
+``<store>/<judge>/<version>/`` holds ``program.json`` (a DSPy state), ``card.json`` (where it comes from and how good it
+is), ``history.jsonl`` (every candidate that was tried), ``matrix.jsonl`` (every candidate on every case it was scored
+on, without the sealed test) and ``proof.jsonl`` (what both programs said on the sealed test, for people to read). A
+version is written once and never again; only the pointers ``latest`` and ``tags.json`` beside it move. Knows nothing
+of optimizers, models or commands, and imports DSPy only when a prompt is read.
 """
 
 from __future__ import annotations
@@ -365,18 +363,14 @@ class Store:
         tags = sorted({tag for shelf in shelves for tag in shelf.pointers()[1]})
         if not have:
             near = difflib.get_close_matches(judge, [shelf.judge for shelf in self._shelves()], n=1)
-            return ArtifactError(
-                f"no compiled artifact of judge {judge!r} in {self.root}",
-                hint=(f"did you mean {near[0]}? " if near else "")
-                + f"compile it first, use {named or judge}:basic, or name another folder with --store",
-            )
+            hint = f"compile it first, use {named or judge}:basic, or name another folder with --store"
+            hint = f"did you mean {near[0]}? {hint}" if near else hint
+            return ArtifactError(f"no compiled artifact of judge {judge!r} in {self.root}", hint=hint)
         exist = f"versions {', '.join(map(str, have))} exist" + (f", tags {', '.join(tags)}" if tags else "")
-        if selector == "latest":
-            return ArtifactError(
-                f"no version of {judge} is the latest; {exist}",
-                hint=f"name one, as {judge}@{have[-1]}, or make one the latest with the tag 'latest'",
-            )
-        return ArtifactError(f"there is no {judge}@{selector}; {exist}", hint="name one of these")
+        if selector != "latest":
+            return ArtifactError(f"there is no {judge}@{selector}; {exist}", hint="name one of these")
+        hint = f"name one, as {judge}@{have[-1]}, or make one the latest with the tag 'latest'"
+        return ArtifactError(f"no version of {judge} is the latest; {exist}", hint=hint)
 
     def _open(self, path: Path, judge: str, version: int) -> Artifact:
         sealed = inspect(path)
