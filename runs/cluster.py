@@ -11,6 +11,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from signal import SIGINT
@@ -232,7 +233,7 @@ class _Worker:
             self._planned.set()
 
     def _begin(self, plan: Plan) -> None:
-        self._plan = plan
+        self._plan = replace(plan, trouble=Plan.trouble)  # of this process: it cannot go to another one
         self._planned.set()
         self._going.wait()
         self._check()
