@@ -67,7 +67,9 @@ class _Typed(ABC):
         try:
             for name, given in self._given(fields, without_drafts(completion, fields)):
                 values.append((name, value_of(given, fields[name].annotation)))
-            found: dict[str, Any] = apply_output_field_defaults(signature, said_once(values))
+            found = said_once(values)
+            if list(found) != list(fields):
+                found = apply_output_field_defaults(signature, found)
             if missing := [name for name in fields if name not in found]:
                 raise ValueError(f"no {', '.join(missing)} in {redact(completion[:1000])[:120]!r}")
         except (RecursionError, ValueError) as error:

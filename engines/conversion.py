@@ -60,9 +60,12 @@ def text_of(response: Response) -> str:
     DSPy's client reads one that was held to a schema, and gives data in its place, in which the last of two values
     that contradict each other has won.
     """
+    text: str | None = response.text
+    if text:
+        return text
     data = [part.value for part in response.message.parts if isinstance(part, DataPart)]
-    if response.text or len(data) != 1:
-        return response.text or ""
+    if len(data) != 1:
+        return ""
     try:
         said = (response.provider_data or {})["choices"][0]["message"]["content"]
     except (KeyError, IndexError, TypeError):  # of another provider

@@ -238,7 +238,10 @@ class Reply:
 
     def json(self) -> Any:
         """Return what the body holds. Raises ``ValueError`` where that is no JSON."""
-        return json.loads(self.body)
+        try:
+            return orjson.loads(self.body)
+        except ValueError:  # what Python takes for JSON, as NaN
+            return json.loads(self.body)
 
 
 class _Transport:

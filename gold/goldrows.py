@@ -96,6 +96,8 @@ def make_case(judge: Judge, row: Mapping[str, Any], *, path: str, line: int | No
         labels = _rating(judge, {**plain, keys[0]: value}, column, path, line)
         if labels is not None:
             found[str(rater)] = labels
+    if case.group and not (found or case.ratings):
+        return case
     return replace(case, group=case.group or _evidence_group(judge, case), ratings=found)
 
 

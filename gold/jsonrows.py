@@ -73,7 +73,7 @@ def parse_json(text: str, path: str, *, first_line: int = 1) -> Any:
         raise _too_long(text, path, first_line) from error
     except RecursionError as error:
         raise _too_deep(path, first_line) from error
-    if text.count("[") + text.count("{") > _DEEPEST and _is_too_deep(found):
+    if _is_too_deep(found):
         raise _too_deep(path, first_line)
     return found
 

@@ -24,7 +24,7 @@ __all__ = ["Known", "RunState", "Seen", "database_errors"]
 
 Seen = tuple[int, int, str]
 """The number of a row, which of its cases, and the case's id."""
-_AT_ONCE = 64
+_AT_ONCE = 512
 """Verdicts that are handed to the operating system together."""
 _IN_MEMORY = 2**22
 """Characters of lines that wait in memory for their turn."""

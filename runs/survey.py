@@ -19,7 +19,7 @@ _AT_ONCE = 1000
 """Rows that are noted together."""
 _SHOWN = 64
 """Cases from the beginning of the input by which a prompt is measured."""
-_SMALL = 2**24
+_SMALL = 2**25
 """Characters, with a thousand a row, up to which an input is kept in memory, and not read again."""
 _HOPELESS = 10
 """Bad rows at the beginning, and no other, after which it is no matter of some bad rows."""

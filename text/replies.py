@@ -95,7 +95,7 @@ def decode(text: str) -> Any:
         ValueError: it is neither.
     """
     try:
-        return _JSON.decode(text)
+        return _JSON.decode(_WORDS.get(text, text))
     except json.JSONDecodeError:
         pass
     try:
