@@ -62,7 +62,7 @@ MAKES: dict[str, Callable[[Path], object]] = {
     "documents": documents,
     "other-documents": documents,
     "claims.jsonl": lambda at: write_jsonl(at, UNLABELLED),
-    "labelled.jsonl": lambda at: write_jsonl(at, claims(groups=2)),
+    "gold.jsonl": lambda at: write_jsonl(at, claims(groups=2)),
     "rows.jsonl": lambda at: write_jsonl(at, UNLABELLED),
     "row.json": lambda at: at.write_text(json.dumps(UNLABELLED[0]), encoding="utf-8"),
     "responses.jsonl": lambda at: write_jsonl(at, [{"query": "Name a river.", "response": "The Rhine."}]),
