@@ -54,16 +54,22 @@ class Serving:
     most: int = 100
     largest: int = 1 << 20
 
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Fields of the judge's rows that a request need not have: what people say, and where rows come from."""
+        return frozenset({self.loaded.judge.answer.field, *_GOLD})
+
     def case(self, row: Any) -> Case:
-        """Return what is judged.
+        """Return what is judged; what people say about it is not looked at.
 
         Raises:
             ValueError: an input is missing or ill-typed.
         """
         if not isinstance(row, Mapping):
             raise ValueError("a case is a JSON object")
+        hidden = self.hidden
         try:
-            return self.loaded.judge.case(row)
+            return self.loaded.judge.case({name: one for name, one in row.items() if name not in hidden})
         except GoldError as error:
             raise ValueError(error.message) from error
 
@@ -157,7 +163,7 @@ class _Row:
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         judge = self.serving.loaded.judge
         schema = handler.resolve_ref_schema(handler(judge.row_model.__pydantic_core_schema__))
-        hidden = {judge.answer.field, *_GOLD}
+        hidden = self.serving.hidden
         fields = {name: one for name, one in schema["properties"].items() if name not in hidden}
         needed = [name for name in schema.get("required", ()) if name in fields]
         about = {"title": f"{judge.name} case", "description": f"What {judge.name} is given."}

@@ -56,6 +56,13 @@ def test_a_case_gets_what_a_run_says_of_it() -> None:
     assert ask(app, "/health").json() == {"status": "ok", "judge": "fect:basic", "model": "offline"}
 
 
+@pytest.mark.parametrize("name", ["factual", "ratings", "group"])
+def test_what_people_say_of_a_case_is_not_looked_at(name: str) -> None:
+    app = application(Serving(loaded=loaded()))
+    said = ask(app, "/judge", {**ROW, name: [None, {"deep": 1}]})
+    assert (said.status_code, said.json()) == (200, ask(app, "/judge", ROW).json())
+
+
 @pytest.mark.parametrize("name", ["fect:basic", "cognibench:basic", "constraints:basic", "qa-conflict:basic"])
 def test_the_schema_has_the_inputs_and_nothing_that_people_say(name: str) -> None:
     judge = loaded(name)
