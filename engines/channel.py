@@ -15,7 +15,7 @@ import time
 from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError, LMRateLimitError
@@ -29,11 +29,9 @@ from .journal import Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Budget, Estimate, Meter, ReplayWait, Reservation, size_of
 from .pace import Pace
+from .structure import Terms
 from .tracing import call_span, told_of
 from .window import Bounded
-
-if TYPE_CHECKING:
-    from .structure import Terms  # which imports this module
 
 __all__ = [
     "AsyncChannel",

@@ -10,6 +10,7 @@ import logging
 from dataclasses import replace
 from typing import Any, Final, Literal
 
+import dspy
 import pydantic
 from dspy.lm15 import CacheConfig, Config, Request, Response, ThinkingPart
 from dspy.utils.exceptions import (
@@ -20,7 +21,6 @@ from dspy.utils.exceptions import (
     LMUnsupportedModelError,
 )
 
-from .adapters import JsonAdapter
 from .conversion import text_of
 from .failures import RefusedParameterError
 from .kept import Kept
@@ -109,7 +109,7 @@ class Terms:
         The typed request in hand decides whether its answer is JSON.
         """
         typed = typed_request.get()
-        held = typed.signature if typed is not None and isinstance(typed.adapter, JsonAdapter) else None
+        held = typed.signature if typed is not None and isinstance(typed.adapter, dspy.JSONAdapter) else None
         wanted = typed is not None and self._limited and request.config.max_tokens is None
         limit = _limit_of(request) if wanted else None
         return replace(request, config=self._config(request.config, held, limit, len(request.messages)))

@@ -95,8 +95,7 @@ def unpack(data: bytes, store: Store, by: PublicKey | None = None) -> Received:
         zipfile.BadZipFile,
         zipfile.LargeZipFile,
         EOFError,
-        NotImplementedError,  # how zipfile says that it does not know a compression
-        RuntimeError,
+        RuntimeError,  # a compression that zipfile does not know, or a password
         OSError,
     ) as error:
         raise ArtifactError(f"the file cannot be unpacked: {error}", hint=_DAMAGED) from error
