@@ -225,7 +225,7 @@ def _cognibench(folder: Traversable, name: str, path: str) -> Reading:
 
 def _dialogues(reading: Reading, folder: Traversable) -> Reading:
     """Join CogniBench dialogues with the ``labels.json`` beside them; leave other rows as they are."""
-    if not is_cognibench(reading.rows[0][1]):
+    if not reading.rows or not is_cognibench(reading.rows[0][1]):
         return reading
     file, path = folder / "labels.json", str(Path(reading.path).with_name("labels.json"))
     labels = parse_json(text_of(_bytes(file, path), path), path) if file.is_file() else {}

@@ -76,6 +76,14 @@ def test_rejects_overwrite_neither_the_gold_nor_the_output(aside: str) -> None:
     assert Path("bad.csv").read_text(encoding="utf-8") == CSV
 
 
+@pytest.mark.parametrize("lines", ["{broken", "{broken\n[1\n"])
+def test_a_file_of_nothing_but_broken_lines_is_one_line(lines: str) -> None:
+    Path("g.jsonl").write_text(lines, encoding="utf-8")
+    for command in (("compile", "fect"), ("gold", "check", "fect"), ("evaluate", "fect:basic")):
+        done = cli(*command, "--gold", "g.jsonl")
+        assert (done.code, [line[:6] for line in done.lines]) == (1, ["error:"])
+
+
 def test_empty_cells_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     rows = [
