@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ..errors import UsageError
 from ..text.replies import chat_fields, json_fields, said_once, without_drafts
+from .draws import current_draw
 from .failures import redact
 from .kept import Kept
 from .quick import Prompts, special
@@ -25,6 +26,9 @@ from .replies import value_of
 from .typed import TypedRequest, typed_request
 
 __all__ = ["ADAPTERS", "ChatAdapter", "JsonAdapter", "XmlAdapter", "adapter", "predicted"]
+
+
+_END: Final = "[[ ## completed ## ]]"
 
 
 @contextmanager
@@ -94,7 +98,10 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
         super().__init__(**{"use_json_adapter_fallback": False, **settings})
 
     def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
-        return chat_fields(text, fields)
+        given = chat_fields(text, fields)
+        if given and fields[given[-1][0]].annotation is not str and _END not in text and _lacks_end(text):
+            raise ValueError(f"{given[-1][0]} may be half of what it was to be")  # 1 of 10, True of Truest
+        return given
 
 
 class JsonAdapter(_Typed, dspy.JSONAdapter):
@@ -141,6 +148,11 @@ async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.
         return await predictor.acall(**inputs)
     completions = await now.adapter.acall(now.lm, {}, signature, predictor.demos, inputs)
     return dspy.Prediction(completions[0])
+
+
+def _lacks_end(text: str) -> bool:
+    """Whether a text is a reply, or the last of one, that was ended before it was over."""
+    return any(answer.text.endswith(text) for answer in current_draw.get().cut or ())
 
 
 def _words(error: Exception, name: str) -> str:

@@ -25,7 +25,7 @@ from .conversion import answer_of, content_of, response_of, text_of
 from .drawn import drawn_for, heard, number_of_draw, numbered, probabilities_of
 from .draws import current_draw
 from .failures import Breaker, EmptyReplyError, backoff, brief, fatal, retryable
-from .journal import Answer, Failed, Journal, Mark, Past, request_key
+from .journal import WITHOUT_END, Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
 from .meter import Budget, Estimate, Meter, ReplayWait, Reservation, size_of
 from .pace import Pace
@@ -383,8 +383,8 @@ def _looping() -> bool:
 
 
 def says_something(response: Response) -> bool:
-    """Whether there is anything to read; a reply that was cut off before its first word is no fault of the endpoint."""
-    return bool(text_of(response).strip() or response.tool_calls) or response.finish_reason == "length"
+    """Whether there is anything to read; a reply that was ended before its first word is no fault of the endpoint."""
+    return bool(text_of(response).strip() or response.tool_calls) or response.finish_reason in WITHOUT_END
 
 
 def _taken(answer: Answer) -> Spend:

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from dspy.lm15 import Config, DataPart, Message, Request, Response, Usage
+from dspy.lm15 import Config, DataPart, Message, RefusalPart, Request, Response, Usage
 
 from .journal import Answer
 from .kept import Kept
 
-__all__ = ["answer_of", "content_of", "response_of", "settled", "text_of"]
+__all__ = ["answer_of", "content_of", "response_of", "settled", "text_of", "without_key"]
+
+_SHORTEST: Final = 12  # characters of a key; what is shorter ("none", "local") is also an ordinary word
 
 settled: Final[Kept[Config]] = Kept(
     lambda config, seed, logprobs: replace(config, seed=seed, logprobs=logprobs)
@@ -55,7 +57,7 @@ def answer_of(
 
 
 def text_of(response: Response) -> str:
-    """Return the text of a reply as it came.
+    """Return the text of a reply as it came, or that with which the model refused one.
 
     DSPy's client reads one that was held to a schema, and gives data in its place, in which the last of two values
     that contradict each other has won.
@@ -63,6 +65,8 @@ def text_of(response: Response) -> str:
     text: str | None = response.text
     if text:
         return text
+    if refusals := response.message.parts_of(RefusalPart):
+        return "\n".join(part.text for part in refusals)
     data = [part.value for part in response.message.parts if isinstance(part, DataPart)]
     if len(data) != 1:
         return ""
@@ -71,6 +75,14 @@ def text_of(response: Response) -> str:
     except (KeyError, IndexError, TypeError):  # of another provider
         said = None
     return said if isinstance(said, str) else json.dumps(data[0], ensure_ascii=False)
+
+
+def without_key(response: Response, key: str) -> Response:
+    """Return a response that does not show the key, as a server may that shows what it was sent: replies are kept."""
+    text = text_of(response)
+    if len(key) < _SHORTEST or key not in text:
+        return response
+    return replace(response, message=Message.assistant(text.replace(key, "***")))
 
 
 def response_of(answer: Answer, request: Request) -> Response:

@@ -27,16 +27,16 @@ from dspy.clients.backend_selection import select_backend
 from dspy.clients.errors import error_boundary
 from dspy.lm15 import (
     Config,
+    LM15Error,
     LMRouter,
     Message,
-    ProviderError,
     Request,
     Response,
     RouterConfig,
     TextPart,
     TransportError,
 )
-from dspy.utils.exceptions import LMUnsupportedFeatureError
+from dspy.utils.exceptions import LMProviderError, LMUnsupportedFeatureError
 
 from .kept import Kept
 
@@ -82,6 +82,11 @@ class Direct:
         """The address of the server, as ``https://api.openai.com/v1``."""
         return str(self._client.base_url).rstrip("/")
 
+    @property
+    def key(self) -> str:
+        """What is sent as the key; empty if that is not known beforehand."""
+        return self._client.api_key if isinstance(self._client.api_key, str) else ""
+
     async def complete(self, request: Request) -> Response:
         """Send a request and return the response.
 
@@ -98,7 +103,7 @@ class Direct:
             else:
                 reply = await line.answered(form.sent, form.body(text))
             if form and reply.status == 200:
-                with suppress(ProviderError, ValueError):  # read again below, which says what is wrong
+                with suppress(LM15Error, ValueError):  # read again below, which says what is wrong
                     response: Response = self._client.parse_response(form.request, reply)
                     return response
         return self.read(request, reply)
@@ -124,10 +129,15 @@ class Direct:
         Raises:
             LMError: as DSPy's client.
         """
-        with self._errors(), self._lock:
-            self._wire.reply = reply
-            response: Response = self._client.complete(self._named(request))
-            return response
+        try:
+            with self._errors(), self._lock:
+                self._wire.reply = reply
+                response: Response = self._client.complete(self._named(request))
+                return response
+        except LMUnsupportedFeatureError as error:
+            if reply is None or error.status is not None:
+                raise
+            raise LMProviderError(error.message, model=self._model, status=reply.status) from error
 
     def _form(self, config: Config, system: Any, *before: Message) -> _Form | None:
         """Let DSPy write a request with a mark for its last text; ``None`` where that text would change more."""

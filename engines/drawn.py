@@ -7,7 +7,7 @@ from dspy.lm15 import Request, Response
 
 from .conversion import settled
 from .draws import Draw, current_draw
-from .journal import Answer
+from .journal import WITHOUT_END, Answer
 from .probabilities import ALTERNATIVES, closed_labels, label_probabilities
 from .typed import typed_request
 
@@ -43,8 +43,8 @@ def heard(answer: Answer) -> None:
         draw.replies.append(answer.text)
     if draw.probabilities is not None and _has_labels(draw):
         draw.probabilities.append(answer.probabilities)
-    if draw.cut is not None and answer.finish_reason == "length":
-        draw.cut.append(answer.output_tokens)
+    if draw.cut is not None and answer.finish_reason in WITHOUT_END:
+        draw.cut.append(answer)
 
 
 def number_of_draw(key: str, occurrence: int) -> int:

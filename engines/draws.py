@@ -6,6 +6,7 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from .journal import Answer
 from .ledger import Spend
 
 __all__ = ["Draw", "current_draw", "drawing"]
@@ -22,7 +23,7 @@ class Draw:
         labels: the output field of whose labels the probabilities are wanted; empty if nobody wants them.
         probabilities: where they are kept: for each call whose reply has that field, label -> probability for each
             label, in the order of the reply.
-        cut: where the output tokens of each reply are kept that was cut off at its limit.
+        cut: where the replies are kept that lack their end.
         case: the id of the case in hand; empty outside of one.
         spend: where the calls of the case in hand are counted too, if someone wants them apart.
     """
@@ -32,7 +33,7 @@ class Draw:
     replies: list[str] | None = None
     labels: str = ""
     probabilities: list[Sequence[Mapping[str, float]]] | None = None
-    cut: list[int] | None = None
+    cut: list[Answer] | None = None
     case: str = ""
     spend: Spend | None = None
 

@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import orjson
 
@@ -38,8 +38,10 @@ from ..text.json_lines import json_line
 from .kept import Marks
 from .meter import PriorSpend
 
-__all__ = ["Answer", "Failed", "Journal", "Mark", "Past", "request_key"]
+__all__ = ["WITHOUT_END", "Answer", "Failed", "Journal", "Mark", "Past", "request_key"]
 
+WITHOUT_END: Final = ("length", "content_filter")
+"""What ended a reply before it was over: the limit on it, or a filter; it may say nothing at all."""
 Failed = Literal["again", "over", "dropped"]
 """How an attempt failed: another one followed; it was the last; its answer was no longer waited for."""
 

@@ -30,7 +30,7 @@ from dspy.utils.exceptions import (
 from ..errors import UsageError
 from .adapters import ADAPTERS, adapter
 from .channel import AsyncChannel, CallContext, Channel, Inner
-from .conversion import answer_of
+from .conversion import answer_of, without_key
 from .detectors import named
 from .direct import Direct
 from .failures import EmptyReplyError, brief, timed_out
@@ -280,6 +280,7 @@ class Endpoint:
         self._direct = Direct(self._lm)
         if not self._direct.fits:
             _say_slower(model.name)
+        self._key = options.get("api_key", "")
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
         self._priceless: dict[str, bool] = {}
         self._window = Window(model.name)
@@ -340,7 +341,8 @@ class Endpoint:
         self._window.check(request)
 
     def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
-        cost = self._cost(request, response)
+        key = self._direct.key if self._direct.fits else self._key
+        cost, response = self._cost(request, response), without_key(response, key)
         self._window.heard(request, response)
         if self._terms.heard(request, response):
             raise EmptyReplyError(answer_of(response, cost), "its thoughts took all that a reply may have")

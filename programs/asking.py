@@ -318,8 +318,10 @@ def _told() -> Sequence[Mapping[str, float]]:
 
 def _unreadable(bad: AdapterParseError) -> str:
     cut = current_draw.get().cut
+    if cut and cut[-1].finish_reason == "length":
+        return f"unusable reply: it was cut off at {cut[-1].output_tokens} tokens: raise --max-tokens"
     if cut:
-        return f"unusable reply: it was cut off at {cut[-1]} tokens: raise --max-tokens"
+        return "unusable reply: the endpoint has filtered it, or its end"
     return "unusable reply: " + redact((bad.message or str(bad)).partition("\n\n")[0])[:200]
 
 

@@ -37,6 +37,10 @@ Fault = Literal[
     "choiceless",
     "thought",
     "cut",
+    "half",
+    "filtered",
+    "refused",
+    "two",
     "garbage",
     "hang",
 ]
@@ -51,6 +55,9 @@ _STATUS: dict[str, tuple[int, str, str]] = {
     "500": (500, "server_error", "internal error"),
     "503": (503, "overloaded", "overloaded"),
 }
+
+
+_ENDS = {"cut": "length", "half": "length", "filtered": "content_filter"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,6 +252,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _reply(self, loop: Loopback, hit: Hit) -> None:
         said = {"empty": "", "null": None, "thought": None, "cut": "[[ ## factual ## ]]\nTr"}
+        said |= {"half": "[[ ## factual ## ]]\nTrue", "filtered": None, "refused": None}
         said["garbage"] = "Well, true is a big word; hard to say."
         content = said[str(hit.fault)] if hit.fault in said else loop.answers(hit.body["messages"])
         if hit.fault is None:
@@ -253,8 +261,9 @@ class _Handler(BaseHTTPRequestHandler):
         choice = {
             "index": 0,
             "message": {"role": "assistant", "content": content}
-            | ({"reasoning_content": thoughts} if thoughts else {}),
-            "finish_reason": "length" if hit.fault == "cut" else "stop",
+            | ({"reasoning_content": thoughts} if thoughts else {})
+            | ({"refusal": "I cannot help with that."} if hit.fault == "refused" else {}),
+            "finish_reason": _ENDS.get(str(hit.fault), "stop"),
             "logprobs": loop.logprobs(hit.body),
         }
         data = json.dumps(
@@ -263,7 +272,7 @@ class _Handler(BaseHTTPRequestHandler):
                 "object": "chat.completion",
                 "created": 1,
                 "model": hit.body.get("model"),
-                "choices": [] if hit.fault == "choiceless" else [choice],
+                "choices": [choice] * {"choiceless": 0, "two": 2}.get(str(hit.fault), 1),
                 "usage": {
                     "prompt_tokens": 100,
                     "completion_tokens": 10,

@@ -4,13 +4,16 @@ import json
 import socket
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import CASES, FECT, asker, right, spend, wait_briefly
+from fakes import context_with
 from loopback import Loopback, field_of, truth_of
 
 from jurist.engines.channel import CallContext
+from jurist.engines.journal import Journal
 from jurist.engines.models import Model, connect
 from jurist.errors import ModelError, UsageError
 from jurist.programs.asking import Asker
@@ -51,6 +54,20 @@ def test_what_a_model_thought_is_beside_its_answer(serve: Serve) -> None:
     assert all(right(verdict, n) for n, verdict in enumerate(asker(server).ask_all(CASES[:6])))
 
 
+def test_a_reply_that_shows_the_key_is_kept_without_it(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")
+    server = serve(lambda messages: f"You sent {server.hits[-1].authorization}.\n[[ ## factual ## ]]\nTrue")
+    context = context_with(journal=Journal(tmp_path / "journal.jsonl"))
+    lm = connect(Model(name="openai/gpt-4.1-mini", api_base=server.url), context)
+    verdict = Asker(judge=FECT, program=FECT.basic(), lm=lm).ask(CASES[0])
+    assert (verdict.status, server.hits[0].authorization) == ("verdict", "Bearer canary-0123456789")
+    kept = (tmp_path / "journal.jsonl").read_text()
+    assert "You sent Bearer ***" in kept
+    assert "canary" not in kept
+
+
 def test_empty_replies_are_counted_with_what_they_took(serve: Serve) -> None:
     server = serve(faults={0: "empty", 1: "null"})
     judge = asker(server)
@@ -85,6 +102,10 @@ def test_every_sentence_gets_its_own_label(serve: Serve) -> None:
         ("choiceless", "failed", 4, "empty reply"),
         ("thought", "failed", 4, "empty reply"),
         ("cut", "abstained", 1, "cut off at 10 tokens: raise --max-tokens"),
+        ("half", "abstained", 1, "cut off at 10 tokens: raise --max-tokens"),
+        ("filtered", "abstained", 1, "the endpoint has filtered it"),
+        ("refused", "abstained", 1, "no factual in 'I cannot help with that.'"),
+        ("two", "failed", 4, "2 choices"),
         ("garbage", "abstained", 1, "unusable reply"),
     ],
 )
