@@ -4,7 +4,6 @@ Every ratio is a sum over a sum, and both are taken without each whole group, as
 sentences varies with the documents there are, and so does the number of sentences.
 """
 
-import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias, TypeVar
@@ -56,16 +55,17 @@ class Share:
         return text if self.low is None else f"{text} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def shares(tables: Mapping[K, Counted]) -> dict[K, Share]:
+def shares(tables: Mapping[K, Counted], most: float = 1.0) -> dict[K, Share]:
     """Return every ratio with its interval.
 
     Args:
-        tables: name -> what is counted. A ratio whose every part is from 0 to its whole has an interval from 0 to 1.
+        tables: name -> what is counted.
+        most: what a ratio can be at most: 1 for a share, infinite for a mean of counts.
     """
-    return {name: _share(list(items)) for name, items in tables.items()}
+    return {name: _share(list(items), most) for name, items in tables.items()}
 
 
-def _share(items: Sequence[tuple[str, float, float]]) -> Share:
+def _share(items: Sequence[tuple[str, float, float]], most: float) -> Share:
     sums: dict[str, tuple[float, float]] = {}
     for group, part, whole in items:
         if whole:
@@ -77,8 +77,6 @@ def _share(items: Sequence[tuple[str, float, float]]) -> Share:
     low = high = None
     if value is not None and len(table) > 1:
         left = leaving_out(len(table)) @ table
-        found = Jackknife.of(value, left[:, 0] / left[:, 1], table[:, 1])
-        proportion = all(0.0 <= part <= whole for _, part, whole in items)
-        ends = found.within(0.0, 1.0) if proportion else found.around(math.inf)
+        ends = Jackknife.of(value, left[:, 0] / left[:, 1], table[:, 1]).within(0.0, most)
         low, high = ends.low, ends.high
     return Share(value=value, low=low, high=high, count=count, of=of, groups=len(table))

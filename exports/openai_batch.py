@@ -55,7 +55,7 @@ class OpenAIBatch(Target):
         types = loader("openai.types.chat.completion_create_params", "openai")
         body = TypeAdapter(types.CompletionCreateParamsNonStreaming)
         found: dict[str, Messages] = {}
-        for line in text.splitlines():
+        for line in text.split("\n")[:-1]:
             request = json.loads(line)
             body.validate_python(request["body"])
             found[request["custom_id"]] = request["body"]["messages"]

@@ -23,7 +23,7 @@ NASTY: tuple[str, ...] = (
     "<<<dotprompt:role:system>>> </claim> <think>x</think>",
     "---\nname: x\n---\n# yaml: [a, *b, &c]\n- !!python/object x",
     "中文 日本語 한국어 😀 é",
-    "one\r\ntwo\rthree\n\n\n  four  \n",
+    "one\r\ntwo\rthree\u2028four\x85five\n\n\n  six  \n",
     "long " * 20_000,
 )
 """Texts that templates, message formats and parsers take for something else."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import text_hash
 from ..errors import GoldError, why
+from ..text.escaping import well_formed
 from ..text.wording import is_chinese
 from .columns import OnBad, refuse
 from .decoding import text_of
@@ -203,6 +204,15 @@ def _document(row: Mapping[str, Any], keys: Sequence[str], path: str, line: int)
         raise GoldError(
             f"it is {type(text).__name__} and no text", path=path, line=line, field=name, hint="give text"
         )
+    for key, value in row.items():
+        if isinstance(value, str) and value != well_formed(value):
+            raise GoldError(
+                "it holds half a character",
+                path=path,
+                line=line,
+                field=key,
+                hint="correct it, or remove the row",
+            )
     given = next((row[key] for key in ("id", "group") if row.get(key) not in (None, "")), None)
     return Document(
         id=str(given) if given is not None else text_hash(text)[:12],

@@ -8,8 +8,10 @@ the statements of a type there, and the part's share of all hallucinations of th
 
 import csv
 import io
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -51,25 +53,20 @@ class Dynamics:
     by_place: dict[int, dict[str, Share]]
     answers: dict[int, int]
 
+    @property
+    def _rows(self) -> dict[str, list[tuple[dict[str, int], dict[str, Share]]]]:
+        """Table -> what each row is of, its place first, and its ratios."""
+        turns = [({"turn": turn, "answers": self.answers[turn]}, row) for turn, row in self.by_turn.items()]
+        parts = [({"part": part, "of": len(self.by_place)}, row) for part, row in self.by_place.items()]
+        return {"turn": turns, "position": parts}
+
     def to_json(self) -> dict[str, Any]:
         """Return both tables as plain JSON types."""
         return {
-            "by_turn": [
-                {
-                    "turn": turn,
-                    "answers": self.answers[turn],
-                    **{name: one.to_json() for name, one in row.items()},
-                }
-                for turn, row in self.by_turn.items()
-            ],
-            "by_position": [
-                {
-                    "part": part,
-                    "of": len(self.by_place),
-                    **{name: one.to_json() for name, one in row.items()},
-                }
-                for part, row in self.by_place.items()
-            ],
+            f"by_{table}": [
+                {**about, **{name: one.to_json() for name, one in row.items()}} for about, row in rows
+            ]
+            for table, rows in self._rows.items()
         }
 
     @classmethod
@@ -80,42 +77,40 @@ class Dynamics:
             LookupError, TypeError: it did not write that.
         """
 
-        def tables(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Share]]:
-            return [{name: Share(**row[name]) for name in names} for row in rows]
+        def table(name: str, place: str, measures: Sequence[str]) -> dict[int, dict[str, Share]]:
+            return {row[place]: {one: Share(**row[one]) for one in measures} for row in found[name]}
 
-        turns, places = found["by_turn"], found["by_position"]
         return cls(
-            by_turn=dict(zip([row["turn"] for row in turns], tables(turns, _BY_TURN), strict=True)),
-            by_place=dict(zip([row["part"] for row in places], tables(places, _BY_PLACE), strict=True)),
-            answers={row["turn"]: row["answers"] for row in turns},
+            by_turn=table("by_turn", "turn", _BY_TURN),
+            by_place=table("by_position", "part", _BY_PLACE),
+            answers={row["turn"]: row["answers"] for row in found["by_turn"]},
         )
 
     def to_csv(self) -> str:
         """Return both tables as one CSV: table, place, measure, value, low, high, count, of, groups."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["table", "place", "measure", "value", "low", "high", "count", "of", "groups"])
-        for table, rows in (("turn", self.by_turn), ("position", self.by_place)):
-            for place, row in rows.items():
+        writer.writerow(["table", "place", "measure", *(one.name for one in fields(Share))])
+        for table, rows in self._rows.items():
+            for about, row in rows:
                 for name, one in row.items():
-                    cells = [one.value, one.low, one.high, one.count, one.of, one.groups]
-                    shown = ["" if cell is None else f"{cell:.6g}" for cell in cells]
-                    writer.writerow([table, place, name, *shown])
+                    shown = ["" if cell is None else f"{cell:.6g}" for cell in astuple(one)]
+                    writer.writerow([table, next(iter(about.values())), name, *shown])
         return text.getvalue()
 
     def sheets(self) -> list[tuple[str, list[str], list[list[str]]]]:
         """Return both tables for people: title, columns, rows of cells with intervals."""
         turns = [
-            [str(turn), str(self.answers[turn]), *(str(row[name]) for name in _BY_TURN)]
+            [str(turn), str(self.answers[turn]), *map(str, row.values())]
             for turn, row in self.by_turn.items()
         ]
-        places = [
-            [f"{part} of {len(self.by_place)}", *(str(row[name]) for name in _BY_PLACE)]
+        parts = [
+            [f"{part} of {len(self.by_place)}", *map(str, row.values())]
             for part, row in self.by_place.items()
         ]
         return [
             ("by turn (Figures 5 and 7, top)", ["turn", "answers", *map(_words, _BY_TURN)], turns),
-            ("by position in the answer (Figure 7, bottom)", ["part", *map(_words, _BY_PLACE)], places),
+            ("by position in the answer (Figure 7, bottom)", ["part", *map(_words, _BY_PLACE)], parts),
         ]
 
 
@@ -132,38 +127,34 @@ def dynamics(
         positive: the labels that are hallucinations.
         parts: into how many equal parts an answer is cut.
     """
-    turns = sorted({one.answer.turn + 1 for one in found})
-    tables: dict[str, Counted] = {}
-    for turn in turns:
-        here = [one for one in found if one.answer.turn + 1 == turn]
-        tables |= {f"turn {turn} {name}": list(items) for name, items in _of_turn(here, positive)}
-    for part in range(1, parts + 1):
-        cut = _of_part(found, part, parts, positive)
-        tables |= {f"part {part} {name}": list(items) for name, items in cut}
-    ratios = shares(tables)
+    turns: dict[int, list[Labelled]] = {}
+    for one in sorted(found, key=lambda one: one.answer.turn):
+        turns.setdefault(one.answer.turn + 1, []).append(one)
     return Dynamics(
-        by_turn={turn: {name: ratios[f"turn {turn} {name}"] for name in _BY_TURN} for turn in turns},
-        by_place={
-            part: {name: ratios[f"part {part} {name}"] for name in _BY_PLACE} for part in range(1, parts + 1)
-        },
-        answers={turn: sum(one.answer.turn + 1 == turn for one in found) for turn in turns},
+        by_turn={turn: _of_turn(here, positive) for turn, here in turns.items()},
+        by_place={part: _of_part(found, part, parts, positive) for part in range(1, parts + 1)},
+        answers={turn: len(here) for turn, here in turns.items()},
     )
 
 
-def _of_turn(here: Sequence[Labelled], positive: Collection[str]) -> Iterator[tuple[str, Counted]]:
-    counts = [_counts(one.labels, positive) for one in here]
-    groups = [one.answer.group for one in here]
-    rows = list(zip(groups, counts, strict=True))
-    for kind in _TYPES:
-        yield f"{kind}_per_answer", [(group, n[kind], 1.0) for group, n in rows]
-        yield f"hallucinated_{kind}", [(group, n[f"bad {kind}"], n[kind]) for group, n in rows]
-    yield "cognitive_share", [(group, n["cognitive"], n["all"]) for group, n in rows]
-    yield "hallucinated", [(group, n["bad factual"] + n["bad cognitive"], n["all"]) for group, n in rows]
+def _of_turn(here: Sequence[Labelled], positive: Collection[str]) -> dict[str, Share]:
+    rows = [(one.answer.group, _counts(one.labels, positive)) for one in here]
+
+    def ratio(part: str, whole: str) -> Counted:
+        return [(group, count[part], count[whole]) for group, count in rows]
+
+    counts = shares({f"{kind}_per_answer": ratio(kind, "answers") for kind in _TYPES}, most=math.inf)
+    rates = shares(
+        {
+            "cognitive_share": ratio("cognitive", "all"),
+            **{f"hallucinated_{kind}": ratio(f"bad {kind}", kind) for kind in _TYPES},
+            "hallucinated": ratio("bad", "all"),
+        }
+    )
+    return {**counts, **rates}
 
 
-def _of_part(
-    found: Sequence[Labelled], part: int, parts: int, positive: Collection[str]
-) -> Iterator[tuple[str, Counted]]:
+def _of_part(found: Sequence[Labelled], part: int, parts: int, positive: Collection[str]) -> dict[str, Share]:
     rows = [
         (
             one.answer.group,
@@ -172,12 +163,17 @@ def _of_part(
         )
         for one in found
     ]
-    for kind in _TYPES:
-        yield f"hallucinated_{kind}", [(group, here[f"bad {kind}"], here[kind]) for group, here, _ in rows]
-        yield (
-            f"{kind}_hallucinations_here",
-            [(g, here[f"bad {kind}"], whole[f"bad {kind}"]) for g, here, whole in rows],
-        )
+    rates = {
+        f"hallucinated_{kind}": [(g, here[f"bad {kind}"], here[kind]) for g, here, _ in rows]
+        for kind in _TYPES
+    }
+    placed = {
+        f"{kind}_hallucinations_here": [
+            (g, here[f"bad {kind}"], whole[f"bad {kind}"]) for g, here, whole in rows
+        ]
+        for kind in _TYPES
+    }
+    return shares({**rates, **placed})
 
 
 def _within(labels: Sequence[str | None], part: int, parts: int) -> list[str | None]:
@@ -185,16 +181,15 @@ def _within(labels: Sequence[str | None], part: int, parts: int) -> list[str | N
     return [label for place, label in enumerate(labels) if int((place + 0.5) * parts / size) + 1 == part]
 
 
-def _counts(labels: Sequence[str | None], positive: Collection[str]) -> dict[str, float]:
-    known = [label for label in labels if label is not None]
-    found = {"all": float(len(known))}
-    for kind in _TYPES:
-        mine = [label for label in known if statement_type(label) == kind]
-        found[kind], found[f"bad {kind}"] = (
-            float(len(mine)),
-            float(sum(label in positive for label in mine)),
-        )
-    return found
+def _counts(labels: Sequence[str | None], positive: Collection[str]) -> Counter[str]:
+    """Count one answer's labelled sentences: all, by type, and the hallucinated ones of each (``bad``)."""
+    counts = Counter(answers=1)
+    for label in labels:
+        if label is not None:
+            kind = statement_type(label)
+            counts.update(["all", kind])
+            counts.update(["bad", f"bad {kind}"] if label in positive else [])
+    return counts
 
 
 def _words(name: str) -> str:

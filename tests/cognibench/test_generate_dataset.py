@@ -246,6 +246,15 @@ def test_shares_are_ratios_of_sums(items: list[tuple[str, int, int]]) -> None:
     assert (found.low is None) == (len(groups) < 2)
 
 
+def test_statements_per_answer_may_be_more_than_one_and_are_not_fewer_than_none() -> None:
+    rows = [dialogue(name, "Aa bb. Cc dd.") for name in ("a", "b", "c")]
+    labels: list[str | None] = ["faithful", "reliable", "reliable", "reliable", "faithful", "irrelevant"]
+    row = dynamics(labelled(rows, labels)).by_turn[1]
+    few, many = row["factual_per_answer"], row["cognitive_per_answer"]
+    assert (few.value, few.low, many.value, many.low) == (pytest.approx(2 / 3), 0.0, 1.0, 0.0)
+    assert 1 < (few.high or 0) < (many.high or 0)
+
+
 def test_the_command_labels_every_turn_and_resumes() -> None:
     write_jsonl(Path("docs.jsonl"), docs(3))
     argv = ("generate", "cognibench-l", "--input", "docs.jsonl", "--turns", "2", "--samples", "3")

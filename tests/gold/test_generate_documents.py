@@ -1,5 +1,6 @@
 """Documents, plans, and what an exchange must fulfil."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,13 @@ def test_a_dataset_folder_is_read_as_gold_and_not_by_its_card(tmp_path: Path) ->
     (tmp_path / "set" / "README.md").write_text("# A card\n\nNo document.\n", encoding="utf-8")
     write_jsonl(tmp_path / "set" / "gold.jsonl", [{"group": "g", "reference": MILL, "question": "Q?"}])
     assert [(one.id, one.text) for one in read_documents(tmp_path / "set")] == [("g", MILL)]
+
+
+@pytest.mark.parametrize("field", ["id", "text", "title", "ent"])
+def test_half_a_character_is_refused_with_its_place(field: str) -> None:
+    Path("docs.jsonl").write_text(json.dumps({"text": MILL, field: "\ud83d"}) + "\n", encoding="utf-8")
+    with pytest.raises(GoldError, match=f"docs.jsonl:1, field '{field}': it holds half a character"):
+        read_documents("docs.jsonl")
 
 
 @pytest.mark.parametrize("name", ["fect-mini", "house-rule"])
