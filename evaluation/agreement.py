@@ -40,7 +40,7 @@ from .chance import (
 )
 from .comparisons import Comparison
 from .intervals import Estimate, Sums, estimated, summed
-from .metrics import mean, quotient
+from .metrics import Ratio, mean
 from .raters import Ratings, encode_ratings
 from .units import MISSING, Floats, Ints
 
@@ -160,6 +160,7 @@ def rater_agreement(
     pairs = summed(pair_table(counts), group)
     together = summed(coincidences(counts), group)
     fleiss_sums, overall = _fleiss(found)
+    n, fleiss_of = overall.ratings, fleiss.given(overall.ratings)
     return Agreement(
         raters=found.raters,
         raw=estimated(pairs, raw),
@@ -171,9 +172,13 @@ def rater_agreement(
             LabelAgreement(
                 label=str(label),
                 given=_given(found, code),
-                specific=estimated(pairs, partial(specific, label=code)),
-                fleiss=estimated(fleiss_sums, partial(_fleiss_of, code=code, n=overall.ratings), low=-1.0),
-                alpha=estimated(together, partial(_alpha_of, code=code), low=-1.0),
+                specific=estimated(pairs, specific.given(code)),
+                fleiss=estimated(
+                    fleiss_sums, fleiss_of.after(partial(fleiss_collapsed, label=code, ratings=n)), low=-1.0
+                ),
+                alpha=estimated(
+                    together, krippendorff_nominal.after(partial(collapsed, label=code)), low=-1.0
+                ),
             )
             for code, label in enumerate(found.labels)
         ),
@@ -214,7 +219,7 @@ def _graded(found: Ratings, comparison: Comparison) -> Agreement:
             if units.any()
         ),
         fleiss=None,
-        alpha=estimated(sums, partial(krippendorff_distance, distance=(1.0 - table) ** 2), low=-1.0),
+        alpha=estimated(sums, krippendorff_distance.given((1.0 - table) ** 2), low=-1.0),
         ordinal=None,
         table=(),
         units=int(used.sum()),
@@ -249,7 +254,7 @@ def _pairs(found: Ratings) -> tuple[PairAgreement, ...]:
                 raw=estimated(sums, _same),
                 kappa=estimated(sums, cohen, low=-1.0),
                 by_label={
-                    str(label): estimated(sums, partial(_cohen_of, code=code), low=-1.0)
+                    str(label): estimated(sums, cohen.after(partial(collapsed, label=code)), low=-1.0)
                     for code, label in enumerate(found.labels)
                 },
             )
@@ -263,7 +268,7 @@ def _fleiss(found: Ratings) -> tuple[Sums, FleissAgreement]:
     n, most = max(zip(sizes.tolist(), units.tolist(), strict=True), key=lambda entry: (entry[1], entry[0]))
     chosen = numbers == n
     sums = summed(fleiss_table(found.counts[chosen]), found.group[chosen])
-    kappa = estimated(sums, partial(fleiss, ratings=n), low=-1.0)
+    kappa = estimated(sums, fleiss.given(n), low=-1.0)
     return sums, FleissAgreement(kappa=kappa, ratings=n, units=most, left_out=int(units.sum()) - most)
 
 
@@ -272,17 +277,6 @@ def _given(found: Ratings, code: int) -> dict[str, int]:
     return dict(zip(found.raters, given.tolist(), strict=True))
 
 
-def _same(table: Floats) -> Floats:
-    return quotient(np.trace(table, axis1=-2, axis2=-1), table.sum(axis=(-2, -1)))
-
-
-def _cohen_of(table: Floats, code: int) -> Floats:
-    return cohen(collapsed(table, code))
-
-
-def _fleiss_of(table: Floats, code: int, n: int) -> Floats:
-    return fleiss(fleiss_collapsed(table, code, n), n)
-
-
-def _alpha_of(table: Floats, code: int) -> Floats:
-    return krippendorff_nominal(collapsed(table, code))
+@Ratio
+def _same(table: Floats) -> tuple[Floats, Floats]:
+    return np.trace(table, axis1=-2, axis2=-1), table.sum(axis=(-2, -1))

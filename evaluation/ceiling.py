@@ -133,11 +133,12 @@ def _shared(encoded: Sequence[Units], names: Sequence[Sequence[str]]) -> list[Un
 def _means(shared: Sequence[Units], metrics: Sequence[Metric]) -> dict[str, Estimate]:
     """The mean of each metric over raters, each group left out for all of them together."""
     groups = shared[0].groups
-    weights, sizes = leaving_out(groups), np.sum([units.sizes for units in shared], axis=0)
+    weights = leaving_out(groups)
     result = {}
     for metric in metrics:
         value = float(np.mean([metric.of(units) for units in shared]))
-        found = Jackknife.of(value, _mean_left(shared, metric, weights), sizes)
+        counted = np.sum([metric.counted(units) for units in shared], axis=0)
+        found = Jackknife.of(value, _mean_left(shared, metric, weights), counted)
         result[metric.name] = Estimate(value=value, interval=found.within(metric.low, metric.high))
     return result
 

@@ -17,7 +17,7 @@ the functions to be equal to that package, to scikit-learn and to statsmodels.
 import numpy as np
 
 from .closed_labels import cohen_kappa
-from .metrics import quotient
+from .metrics import Ratio
 from .units import Floats, Ints
 
 __all__ = [
@@ -48,9 +48,8 @@ def confusions(first: Ints, second: Ints, size: int) -> Ints:
     )
 
 
-def cohen(counts: Floats) -> Floats:
-    """Cohen's kappa in [-1, 1], from confusion matrices (..., K, K)."""
-    return cohen_kappa(counts, np.zeros(counts.shape[-1], dtype=np.bool_))
+cohen = cohen_kappa.given(np.zeros(0, dtype=np.bool_))
+"""Cohen's kappa in [-1, 1], from confusion matrices (..., K, K)."""
 
 
 def collapsed(table: Floats, label: int) -> Floats:
@@ -66,7 +65,8 @@ def fleiss_table(counts: Ints) -> Ints:
     return np.stack([counts * counts, counts], axis=1)
 
 
-def fleiss(table: Floats, ratings: int) -> Floats:
+@Ratio
+def fleiss(table: Floats, ratings: int) -> tuple[Floats, Floats]:
     """Fleiss' kappa in [-1, 1], from sums of ``fleiss_table`` (..., 2, K) over units with equal ratings.
 
     Args:
@@ -78,7 +78,7 @@ def fleiss(table: Floats, ratings: int) -> Floats:
     chance = (counts * counts).sum(-1)
     # both terms times the squared number of ratings, which keeps them whole numbers for n = 2
     observed = (squares - total) * total / (ratings - 1)
-    return quotient(observed - chance, total * total - chance)
+    return observed - chance, total * total - chance
 
 
 def fleiss_collapsed(table: Floats, label: int, ratings: int) -> Floats:
@@ -102,12 +102,14 @@ def coincidences(counts: Ints) -> Floats:
     return np.asarray(pairs / others[:, np.newaxis, np.newaxis])
 
 
-def krippendorff_nominal(table: Floats) -> Floats:
+@Ratio
+def krippendorff_nominal(table: Floats) -> tuple[Floats, Floats]:
     """Alpha in [-1, 1] from coincidence matrices (..., K, K): any two labels differ by the same."""
     return _alpha(table, 1.0 - np.eye(table.shape[-1]))
 
 
-def krippendorff_ordinal(table: Floats) -> Floats:
+@Ratio
+def krippendorff_ordinal(table: Floats) -> tuple[Floats, Floats]:
     """Alpha in [-1, 1] from coincidence matrices (..., K, K) of labels in their order."""
     sizes = table.sum(axis=-1)
     # the ordinal difference of two labels is that of the middles of their ranks
@@ -126,19 +128,20 @@ def value_table(counts: Ints, distance: Floats) -> Floats:
     return np.column_stack([within, counts])
 
 
-def krippendorff_distance(table: Floats, distance: Floats) -> Floats:
+@Ratio
+def krippendorff_distance(table: Floats, distance: Floats) -> tuple[Floats, Floats]:
     """Alpha in [-1, 1] from sums of :func:`value_table` (..., 1 + K), for any distance (K, K) with a diagonal of 0."""
     within, sizes = table[..., 0], table[..., 1:]
     chance = ((sizes @ distance) * sizes).sum(axis=-1)
-    return quotient(chance - within * (sizes.sum(axis=-1) - 1.0), chance)
+    return chance - within * (sizes.sum(axis=-1) - 1.0), chance
 
 
-def _alpha(table: Floats, distance: Floats) -> Floats:
+def _alpha(table: Floats, distance: Floats) -> tuple[Floats, Floats]:
     sizes = table.sum(axis=-1)
     total = sizes.sum(axis=-1)
     observed = (table * distance).sum(axis=(-2, -1)) * (total - 1.0)
     chance = (sizes[..., :, np.newaxis] * sizes[..., np.newaxis, :] * distance).sum(axis=(-2, -1))
-    return quotient(chance - observed, chance)
+    return chance - observed, chance
 
 
 def pair_table(counts: Ints) -> Ints:
@@ -147,11 +150,13 @@ def pair_table(counts: Ints) -> Ints:
     return np.stack([counts * (counts - 1), counts * others], axis=1)
 
 
-def specific(table: Floats, label: int) -> Floats:
+@Ratio
+def specific(table: Floats, label: int) -> tuple[Floats, Floats]:
     """Agreement on a label in [0, 1], from sums of ``pair_table``: for two raters 2 both / (first + second)."""
-    return quotient(table[..., 0, label], table[..., 1, label])
+    return table[..., 0, label], table[..., 1, label]
 
 
-def raw(table: Floats) -> Floats:
+@Ratio
+def raw(table: Floats) -> tuple[Floats, Floats]:
     """The share of pairs of ratings of one unit that agree, in [0, 1], from sums of ``pair_table``."""
-    return quotient(table[..., 0, :].sum(-1), table[..., 1, :].sum(-1))
+    return table[..., 0, :].sum(-1), table[..., 1, :].sum(-1)

@@ -11,7 +11,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeAlias
 
-from .metrics import Metric, pair_sums, quotient
+from .metrics import Metric, Ratio, pair_sums
+from .units import Floats
 
 __all__ = ["CheckedItems", "HasVerdicts"]
 
@@ -62,7 +63,7 @@ class CheckedItems:
         size = len(names) + 1
         return MappingProxyType(
             {
-                name: Metric(name=name, statistics=pair_sums(self._sums, _Share(place), size))
+                name: Metric(name=name, statistics=pair_sums(self._sums, _share.given(place), size))
                 for place, name in enumerate(names)
             }
         )
@@ -105,11 +106,7 @@ class CheckedItems:
         return values[0] if values else None
 
 
-@dataclass(frozen=True)
-class _Share:
+@Ratio
+def _share(sums: Floats, place: int) -> tuple[Floats, Floats]:
     """The share of the wanted items that one column of the sums counts."""
-
-    place: int
-
-    def __call__(self, sums: Any) -> Any:
-        return quotient(sums[..., self.place], sums[..., -1])
+    return sums[..., place], sums[..., -1]

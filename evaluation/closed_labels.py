@@ -19,7 +19,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,15 +34,13 @@ from .completions import (
     worst_macro_f1,
     wrong_label,
 )
-from .metrics import Metric, case_means, pair_sums, quotient
+from .metrics import Metric, Ratio, Ratios, case_means, mean_parts, pair_sums
 from .rows import majority
 from .scores import error_metrics
 from .units import Bools, Floats, Units
 
-__all__ = ["ClosedLabels", "OfConfusion", "cohen_kappa", "confusion_metric", "f1", "precision", "recall"]
+__all__ = ["ClosedLabels", "cohen_kappa", "confusion_metric", "f1", "precision", "recall"]
 
-OfConfusion: TypeAlias = Callable[[Floats, Bools], Floats]
-"""(counts (..., K, K) gold by answer, positive (K,)) -> values (...)."""
 
 _SIDED = ("precision", "recall", "f1")
 
@@ -157,19 +155,20 @@ class ClosedLabels:
 def confusion_metric(
     name: str,
     kind: ClosedLabels,
-    of: OfConfusion,
+    of: Ratio,
     *,
     worst: Completion = all_wrong,
     best: Completion = all_right,
     low: float = 0.0,
 ) -> Metric:
-    """Make a metric from a function of the confusion matrix of labels; its bounds are exact if the completions are."""
+    """Make a metric from a ratio of counts (..., K, K), gold by answer, and positive labels (K,).
+
+    Its bounds are exact if the completions are.
+    """
     size, positive = len(kind.labels), _flags(kind)
     place = {label: code for code, label in enumerate(kind.labels)}
     cells = np.eye(size * size)
-
-    def value(sums: Floats) -> Floats:
-        return of(sums.reshape(*sums.shape[:-1], size, size), positive)
+    value = of.given(positive).after(lambda sums: sums.reshape(*sums.shape[:-1], size, size))
 
     return Metric(
         name=name,
@@ -229,43 +228,48 @@ def _cells(counts: Floats, positive: Bools) -> tuple[Floats, Floats, Floats]:
     return gold[..., positive].sum(axis=-1), gold.sum(axis=-1), counts[..., positive].sum(axis=(-2, -1))
 
 
-def precision(counts: Floats, positive: Bools) -> Floats:
+@Ratio
+def precision(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
     """Found and positive over found, from confusion matrices (..., K, K)."""
     true, _, predicted = _cells(counts, positive)
-    return quotient(true, predicted)
+    return true, predicted
 
 
-def recall(counts: Floats, positive: Bools) -> Floats:
+@Ratio
+def recall(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
     """Found and positive over positive, from confusion matrices (..., K, K)."""
     true, gold, _ = _cells(counts, positive)
-    return quotient(true, gold)
+    return true, gold
 
 
-def f1(counts: Floats, positive: Bools) -> Floats:
+@Ratio
+def f1(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
     """The harmonic mean of precision and recall, from confusion matrices (..., K, K)."""
     true, gold, predicted = _cells(counts, positive)
-    return quotient(2.0 * true, gold + predicted)
+    return 2.0 * true, gold + predicted
 
 
-def _accuracy(counts: Floats, positive: Bools) -> Floats:
-    return quotient(np.trace(counts, axis1=-2, axis2=-1), counts.sum(axis=(-2, -1)))
+@Ratio
+def _accuracy(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
+    return np.trace(counts, axis1=-2, axis2=-1), counts.sum(axis=(-2, -1))
 
 
-def _balanced_accuracy(counts: Floats, positive: Bools) -> Floats:
+@Ratios
+def _balanced_accuracy(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
     gold = counts.sum(axis=-1)
-    recalls = quotient(np.diagonal(counts, axis1=-2, axis2=-1), gold)
-    return quotient(recalls.sum(axis=-1), (gold > 0).sum(axis=-1))
+    return mean_parts(np.diagonal(counts, axis1=-2, axis2=-1), gold)
 
 
-def _macro_f1(counts: Floats, positive: Bools) -> Floats:
+@Ratios
+def _macro_f1(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
     sizes = counts.sum(axis=-1) + counts.sum(axis=-2)
-    scores = quotient(2.0 * np.diagonal(counts, axis1=-2, axis2=-1), sizes)
-    return quotient(scores.sum(axis=-1), (sizes > 0).sum(axis=-1))
+    return mean_parts(2.0 * np.diagonal(counts, axis1=-2, axis2=-1), sizes)
 
 
-def cohen_kappa(counts: Floats, positive: Bools) -> Floats:
+@Ratio
+def cohen_kappa(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
     """Cohen's kappa in [-1, 1], from confusion matrices (..., K, K)."""
     units = counts.sum(axis=(-2, -1))
     hits = np.trace(counts, axis1=-2, axis2=-1)
     chance = (counts.sum(axis=-1) * counts.sum(axis=-2)).sum(axis=-1)
-    return quotient(units * hits - chance, units * units - chance)
+    return units * hits - chance, units * units - chance

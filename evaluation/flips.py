@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import JuristError
 from .comparisons import Comparison
 from .intervals import Estimate, estimated, summed
-from .metrics import quotient
+from .metrics import mean
 from .rows import Row
 
 __all__ = ["Flips", "flips"]
@@ -80,10 +80,7 @@ def flips(rows: Sequence[Row], comparison: Comparison, named: Callable[[Any], st
             hint="see with jurist evaluate why there are none",
         )
     flags = np.array([[_flipped(row, comparison), 1.0] for row in counted])
-    rate = estimated(
-        summed(flags, np.array([row.group for row in counted])),
-        lambda sums: quotient(sums[..., 0], sums[..., 1]),
-    )
+    rate = estimated(summed(flags, np.array([row.group for row in counted])), mean)
     return Flips(
         cases=len(counted),
         flipped=int(flags[:, 0].sum()),

@@ -2,25 +2,26 @@
 
 Sentences of one document share its difficulty, so treating them as independent makes intervals too narrow. How far a
 value moves when each group is left out in turn is its standard error (Efron and Tibshirani 1993, chapter 11);
-Student's t says how many of them an interval reaches, with one degree of freedom less than there are groups. Groups of
-unequal size count as fewer: (sum of sizes)^2 / sum of squared sizes (Kish 1965, section 11.7). A value of a bounded
-range is put on the logit scale of that range, so that its interval stays within. At an end of the range, where leaving
-out a group changes nothing, the interval is the exact one of Clopper and Pearson for so many groups: no error seen in
-few groups is not no error. With one group, which says nothing about others, it is the whole range.
+Student's t says how many of them an interval reaches, with one degree of freedom less than there are groups. Groups
+that count unequally count as fewer: (sum of weights)^2 / sum of squared weights (Kish 1965, section 11.7); the weight
+of a group is its share of what the value is over: for a recall what there is to find, not all units. A value of a
+bounded range is put on the logit scale of that range, so that its interval stays within. Where leaving out a group
+changes nothing, the interval is the exact one of Clopper and Pearson for so many groups: no error seen in few groups is
+not no error, and no difference seen not no difference. With one group that counts, which says nothing about others, it
+is the whole range.
 docs/measured.md has the coverage by simulation.
 
 A metric that jumps when a little is left out, such as a median, has no trustworthy jackknife.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, logit, stdtrit
 
 from ..errors import UsageError
-from .metrics import Metric, weighted_sums
+from .metrics import Metric, Ratio, weighted_sums
 from .units import Floats, Ints, Units
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 LEVEL = 0.95
+_ROUNDING = 1e-12  # equal values may be computed along different roundings
 BLOCKS = 200
 """More groups than these are left out in so many blocks: the standard error hardly gains, and the work is bounded."""
 
@@ -78,9 +80,9 @@ class Jackknife:
 
     Args:
         value: over all groups.
-        error: the standard error; infinite for one group.
+        error: the standard error; infinite where fewer than two groups count.
         groups: how many there are.
-        effective: groups of equal size that say as much, from 1 to ``groups``.
+        effective: groups of equal weight that say as much, up to ``groups``.
     """
 
     value: float
@@ -89,39 +91,35 @@ class Jackknife:
     effective: float
 
     @classmethod
-    def of(cls, value: float, left: Floats, sizes: Ints | Floats) -> "Jackknife":
+    def of(cls, value: float, left: Floats, weights: Floats) -> "Jackknife":
         """Return that of a value.
 
         Args:
             value: over all groups.
             left: shape (B,), without each group or block of groups, as :func:`leaving_out` says.
-            sizes: shape (G,), of the groups.
+            weights: shape (G,), how much each group counts, on any scale.
         """
-        blocks, weights = len(left), sizes.astype(np.float64)
+        blocks, squares = len(left), float((weights**2).sum())
         error = math.sqrt((blocks - 1) / blocks * float(((left - left.mean()) ** 2).sum()))
-        squares = float((weights**2).sum())
+        error = error if error > _ROUNDING else 0.0
         return cls(
             value=value,
-            error=error if len(sizes) > 1 else math.inf,
-            groups=len(sizes),
-            effective=float(weights.sum()) ** 2 / squares if squares else 1.0,
+            error=error if np.count_nonzero(weights) > 1 else math.inf,
+            groups=len(weights),
+            effective=float(weights.sum()) ** 2 / squares if squares else 0.0,
         )
 
     def reach(self, level: float = LEVEL) -> float:
         """Return how far an interval of this level reaches, on the scale of the value."""
+        if math.isinf(self.error):
+            return math.inf
         degrees = max(1.0, min(self.effective, BLOCKS) - 1.0)
         return t_quantile(0.5 + level / 2.0, degrees) * self.error
 
     def within(self, low: float, high: float, level: float = LEVEL) -> Interval:
         """Return the interval of a value that lies between ``low`` and ``high``; either may be infinite."""
-        if self.groups == 1:
-            return self._ends(low, high)
-        if self.error == 0.0 and self.value in (low, high):
-            chance = 1.0 - ((1.0 - level) / 2.0) ** (1.0 / self.effective)
-            beyond = chance * (high - low) if math.isfinite(high - low) else 0.0
-            return self._ends(max(low, self.value - beyond), min(high, self.value + beyond))
-        if not low < self.value < high or not math.isfinite(high - low):
-            reach = self.reach(level)
+        if self.error == 0.0 or math.isinf(self.error) or not low < self.value < high:
+            reach = self.reach(level) or self._unseen(high - low, level)
             return self._ends(max(low, self.value - reach), min(high, self.value + reach))
         share = (self.value - low) / (high - low)
         reach = self.reach(level) / (high - low) / (share * (1.0 - share))
@@ -130,8 +128,13 @@ class Jackknife:
 
     def around(self, limit: float, level: float = LEVEL) -> Interval:
         """Return the interval of a difference that is at most ``limit`` either way."""
-        reach = self.reach(level)
+        reach = self.reach(level) or self._unseen(abs(self.value) or limit, level)
         return self._ends(max(-limit, self.value - reach), min(limit, self.value + reach))
+
+    def _unseen(self, most: float, level: float) -> float:
+        """Return how far groups that were not seen could move the value, by ``most`` each: those seen are all alike."""
+        unseen = 1.0 - ((1.0 - level) / 2.0) ** (1.0 / self.effective)
+        return unseen * most if math.isfinite(most) else 0.0
 
     def _ends(self, low: float, high: float) -> Interval:
         return Interval(low=low, high=high, groups=self.groups)
@@ -161,9 +164,9 @@ def leaving_out(groups: int) -> Ints:
 
 
 def metric_interval(units: Units, metric: Metric) -> Interval:
-    """The interval of a metric over answered units; groups whose units are all unanswered count as groups."""
+    """The interval of a metric over answered units."""
     left = metric.resampled(units, leaving_out(units.groups))
-    return Jackknife.of(metric.of(units), left, units.sizes).within(metric.low, metric.high)
+    return Jackknife.of(metric.of(units), left, metric.counted(units)).within(metric.low, metric.high)
 
 
 def difference_of(units: Units, metric: Metric) -> Jackknife:
@@ -177,7 +180,7 @@ def difference_of(units: Units, metric: Metric) -> Jackknife:
     first, second = filled.sets(slice(half)), filled.sets(slice(half, None))
     weights = leaving_out(units.groups)
     left = metric.resampled(second, weights) - metric.resampled(first, weights)
-    return Jackknife.of(metric.of(second) - metric.of(first), left, units.sizes)
+    return Jackknife.of(metric.of(second) - metric.of(first), left, metric.counted(filled))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -187,17 +190,17 @@ class Sums:
     Args:
         total: shape (...).
         left: shape (B, ...).
-        sizes: shape (G,), units of each group.
+        each: shape (G, ...), of each group.
     """
 
     total: Floats
     left: Floats
-    sizes: Ints
+    each: Floats
 
     @property
     def groups(self) -> int:
         """G."""
-        return len(self.sizes)
+        return len(self.each)
 
 
 def summed(per_unit: Floats | Ints, group: Ints) -> Sums:
@@ -206,10 +209,11 @@ def summed(per_unit: Floats | Ints, group: Ints) -> Sums:
     sums = np.zeros((len(names), *per_unit.shape[1:]))
     np.add.at(sums, place, per_unit)
     left = weighted_sums(leaving_out(len(names)), sums)
-    return Sums(total=sums.sum(axis=0), left=left, sizes=np.bincount(place))
+    return Sums(total=sums.sum(axis=0), left=left, each=sums)
 
 
-def estimated(sums: Sums, of: Callable[[Floats], Floats], *, low: float = 0.0) -> Estimate:
-    """The value of a function (..., table) -> (...) with its interval; it lies in [``low``, 1]."""
+def estimated(sums: Sums, of: Ratio, *, low: float = 0.0) -> Estimate:
+    """The value of a ratio (..., table) -> (...) with its interval; it lies in [``low``, 1]."""
     value = float(of(sums.total))
-    return Estimate(value=value, interval=Jackknife.of(value, of(sums.left), sums.sizes).within(low, 1.0))
+    found = Jackknife.of(value, of(sums.left), of.counted(sums.each))
+    return Estimate(value=value, interval=found.within(low, 1.0))

@@ -39,7 +39,8 @@ def label_mix(
     raw, units = counts.sum(axis=0) / max(1.0, counts.sum()), int(counts.sum())
     known = [(group, place[truth], place[said]) for group, truth, said in calibration]
     problem = "there is no unit" if not units else ""
-    table = Sums(total=np.zeros((len(labels),) * 2), left=np.zeros(0), sizes=np.zeros(0, dtype=np.int64))
+    empty = np.zeros((len(labels),) * 2)
+    table = Sums(total=empty, left=empty[:0], each=empty[:0])
     if known:
         cells = np.zeros((len(known), len(labels), len(labels)))
         cells[np.arange(len(known)), [one[1] for one in known], [one[2] for one in known]] = 1

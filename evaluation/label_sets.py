@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 from ..cases import Label
 from ..errors import UsageError
 from .graded import Graded
-from .metrics import Metric, SumFunction, mean, pair_sums, quotient
+from .metrics import Metric, Ratios, mean, mean_parts, pair_sums
+from .object_sets import f1, precision, recall
 from .units import Floats
 
 __all__ = ["LabelSets"]
@@ -55,7 +56,7 @@ class LabelSets(Graded):
     def metrics(self) -> Mapping[str, Metric]:
         """Those that fit, by name."""
         found = [
-            Metric(name="micro_f1", statistics=pair_sums(_hits, _f1, 3)),
+            Metric(name="micro_f1", statistics=pair_sums(_hits, f1, 3)),
             Metric(name="macro_f1", statistics=pair_sums(self._by_label, _macro_f1, 3 * len(self.labels))),
             *(
                 Metric(name=name, statistics=pair_sums(partial(_counted, of), mean, 2))
@@ -67,10 +68,10 @@ class LabelSets(Graded):
     @cached_property
     def classes(self) -> Mapping[Label, Mapping[str, Metric]]:
         """Label -> precision, recall and F1 of that label."""
-        functions: tuple[tuple[str, SumFunction], ...] = (
-            ("precision", lambda sums: quotient(sums[..., 0], sums[..., 2])),
-            ("recall", lambda sums: quotient(sums[..., 0], sums[..., 1])),
-            ("f1", _f1),
+        functions = (
+            ("precision", precision),
+            ("recall", recall),
+            ("f1", f1),
         )
         return {
             label: {
@@ -121,14 +122,9 @@ def _hits(gold: Set, value: Set) -> tuple[float, float, float]:
     return float(len(set(gold) & set(value))), float(len(gold)), float(len(value))
 
 
-def _f1(sums: Floats) -> Floats:
-    return quotient(2.0 * sums[..., 0], sums[..., 1] + sums[..., 2])
-
-
-def _macro_f1(sums: Floats) -> Floats:
-    cells = sums.reshape(*sums.shape[:-1], -1, 3)
-    occurs = (cells[..., 1] + cells[..., 2] > 0).sum(axis=-1)
-    return quotient(_f1(cells).sum(axis=-1), occurs)
+@Ratios
+def _macro_f1(sums: Floats) -> tuple[Floats, Floats]:
+    return mean_parts(*f1.parts(sums.reshape(*sums.shape[:-1], -1, 3)))
 
 
 def _jaccard(gold: Set, value: Set) -> float:

@@ -19,13 +19,32 @@ from scipy.optimize import linear_sum_assignment
 
 from ..errors import JuristError
 from .graded import Graded
-from .metrics import Metric, SumFunction, pair_sums, quotient
+from .metrics import Metric, Ratio, pair_sums
+from .units import Floats
 
-__all__ = ["ObjectSets", "Similarity", "equal"]
+__all__ = ["ObjectSets", "Similarity", "equal", "f1", "precision", "recall"]
 
 Set: TypeAlias = tuple[Any, ...]
 Similarity: TypeAlias = Callable[[Any, Any], float]
 """(an object of gold, an object of the answer) -> how far they are the same, in [0, 1]."""
+
+
+@Ratio
+def precision(sums: Floats) -> tuple[Floats, Floats]:
+    """Hits over found, from sums (..., 3) of hits, gold and found."""
+    return sums[..., 0], sums[..., 2]
+
+
+@Ratio
+def recall(sums: Floats) -> tuple[Floats, Floats]:
+    """Hits over gold, likewise."""
+    return sums[..., 0], sums[..., 1]
+
+
+@Ratio
+def f1(sums: Floats) -> tuple[Floats, Floats]:
+    """Their harmonic mean, likewise."""
+    return 2.0 * sums[..., 0], sums[..., 1] + sums[..., 2]
 
 
 def equal(gold: Any, value: Any) -> float:
@@ -58,11 +77,7 @@ class ObjectSets(Graded):
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """Precision, recall and F1, by name."""
-        functions: dict[str, SumFunction] = {
-            "precision": lambda sums: quotient(sums[..., 0], sums[..., 2]),
-            "recall": lambda sums: quotient(sums[..., 0], sums[..., 1]),
-            "f1": lambda sums: quotient(2.0 * sums[..., 0], sums[..., 1] + sums[..., 2]),
-        }
+        functions = {"precision": precision, "recall": recall, "f1": f1}
         return MappingProxyType(
             {
                 name: Metric(name=name, statistics=pair_sums(self._sums, of, 3), exact=False)

@@ -19,7 +19,7 @@ kappa and of correlations are the ends of their range as soon as an answer is mi
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -29,7 +29,7 @@ from scipy.sparse import csr_array
 
 from ..errors import UsageError
 from .graded import Graded
-from .metrics import SLOW_DRAWS, Metric, fill_wrong, mean, pair_counts, pair_sums, quotient
+from .metrics import SLOW_DRAWS, Metric, Ratio, fill_wrong, mean, pair_counts, pair_sums, quotient
 from .units import Floats, Units
 
 __all__ = ["Scores", "error_metrics"]
@@ -171,7 +171,7 @@ def error_metrics(
         most = sign * (high - low) ** power
         return pair_sums(
             lambda gold, value: (sign * abs(number(gold) - number(value)) ** power, 1.0),
-            lambda sums: quotient(sums[..., 0], sums[..., 1], empty=most),
+            replace(mean, empty=most),
             2,
         )
 
@@ -193,13 +193,14 @@ def _whole(value: float) -> bool:
     return abs(value - round(value)) < 1e-9
 
 
-def _quadratic_kappa(sums: Floats) -> Floats:
+@Ratio
+def _quadratic_kappa(sums: Floats) -> tuple[Floats, Floats]:
     count, gold, value, gold2, value2, both = np.moveaxis(sums, -1, 0)
     error = gold2 + value2 - 2.0 * both
     # what the error would be if the answers were paired with gold at random
     chance = gold2 + value2 - quotient(2.0 * gold * value, count)
     small = np.abs(chance) <= 1e-12 * np.maximum(1.0, gold2 + value2)
-    return quotient(np.where(small, 0.0, chance - error), np.where(small, 0.0, chance))
+    return np.where(small, 0.0, chance - error), np.where(small, 0.0, chance)
 
 
 def _spearman(counts: Floats, gold: list[Any], said: list[Any]) -> Floats:

@@ -27,9 +27,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ...evaluation.closed_labels import ClosedLabels, OfConfusion, confusion_metric, f1, precision, recall
+from ...evaluation.closed_labels import ClosedLabels, confusion_metric, f1, precision, recall
 from ...evaluation.measured import Score, score
-from ...evaluation.metrics import Metric
+from ...evaluation.metrics import Metric, Ratio, Ratios
 from ...evaluation.rows import Row, Tally, tally
 from ...evaluation.units import Bools, Floats, encode
 from .words import by_words
@@ -52,7 +52,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 
 
-_FUNCTIONS: Mapping[Statistic, OfConfusion] = {"precision": precision, "recall": recall, "f1": f1}
+_FUNCTIONS: Mapping[Statistic, Ratio] = {"precision": precision, "recall": recall, "f1": f1}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,14 +112,15 @@ def kind_metric(
     return confusion_metric(name, comparison, _mean_of(base, parts) if parts else base)
 
 
-def _mean_of(base: OfConfusion, parts: Sequence[Bools]) -> OfConfusion:
+def _mean_of(base: Ratio, parts: Sequence[Bools]) -> Ratio:
     """The mean of a statistic over parts of the confusion matrix, each some of its gold labels."""
 
-    def value(counts: Floats, positive: Bools) -> Floats:
-        values = [base(np.where(part[:, np.newaxis], counts, 0.0), positive) for part in parts]
-        return np.asarray(np.mean(values, axis=0))
+    def of(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
+        each = [base.parts(np.where(part[:, np.newaxis], counts, 0.0), positive) for part in parts]
+        above, below = (np.stack(one, axis=-1) for one in zip(*each, strict=True))
+        return above / len(parts), below
 
-    return value
+    return Ratios(of)
 
 
 def detection(

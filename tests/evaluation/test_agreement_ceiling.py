@@ -118,7 +118,8 @@ def test_an_own_metric_is_measured_too() -> None:
     found = human_ceiling(columns({"ann": "yn", "bob": "yy"}), half, KIND)
     assert found is not None
     assert found.metric == "half"
-    assert (found.mean["half"].value, found.mean["half"].interval.low) == (0.5, 0.5)
+    # two units that are alike say little of others, whatever the function is
+    assert (found.mean["half"].value, found.mean["half"].interval.low) == (0.5, 0.0)
 
 
 def test_refuses_what_agreement_refuses() -> None:

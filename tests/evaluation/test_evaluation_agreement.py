@@ -147,7 +147,7 @@ def test_one_constant_label_agrees_fully_and_shows_nothing() -> None:
     assert (found.raw.value, pair.raw.value) == (1.0, 1.0)
     assert found.ordinal is not None
     for estimate in (pair.kappa, found.fleiss.kappa, found.alpha, found.ordinal):
-        assert (estimate.value, estimate.interval.low, estimate.interval.high) == (0.0, 0.0, 0.0)
+        assert (estimate.value, estimate.interval.low, estimate.interval.high) == (0.0, -1.0, 1.0)
 
 
 def test_groups_are_the_unit_of_resampling() -> None:

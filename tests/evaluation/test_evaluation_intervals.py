@@ -1,6 +1,7 @@
 """Clustered intervals against slow ones written out, and the laws of clusters."""
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.special import expit, logit
 
 from jurist.errors import JuristError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.intervals import BLOCKS, leaving_out
+from jurist.evaluation.intervals import BLOCKS, Interval, leaving_out
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.rows import Row
 
@@ -53,11 +54,33 @@ def left_by_hand(sets: Sequence[Sequence[Row]], name: str) -> list[float]:
     return values
 
 
+def divisors(pairs: Sequence[tuple[str, str]], name: str) -> list[float]:
+    """What a metric divides by, counted one by one."""
+    gold, said = Counter(pair[0] for pair in pairs), Counter(pair[1] for pair in pairs)
+    if name == "kappa":
+        return [len(pairs) ** 2 - sum(gold[label] * said[label] for label in LABELS)]
+    if name in ("balanced_accuracy", "macro_f1"):
+        return [gold[label] + said[label] * (name == "macro_f1") for label in LABELS]
+    found = {"precision": [said["a"]], "recall": [gold["a"]], "f1": [gold["a"] + said["a"]]}
+    return list(map(float, found.get(name, [len(pairs)])))
+
+
+def degrees_by_hand(sets: Sequence[Sequence[Row]], name: str) -> float:
+    """Kish's effective number of groups less 1, each counting by what is gone from the divisors without it."""
+    weights = np.zeros(len(sets[0]))
+    for rows in sets:
+        pairs = [[pair for pair in zip(r.gold, r.predicted, strict=True) if pair[1]] for r in rows]
+        total = divisors([pair for group in pairs for pair in group], name)
+        for out in range(len(rows)):
+            rest = divisors([pair for n, group in enumerate(pairs) if n != out for pair in group], name)
+            weights[out] += sum((one - two) / one for one, two in zip(total, rest, strict=True) if one)
+    return float(weights.sum() ** 2 / (weights**2).sum() - 1)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_intervals_are_those_computed_row_by_row(name: str) -> None:
     kind, rows = ClosedLabels(LABELS, {"a"}), simulated(1, groups=12, right=0.6, missing=0.1)
-    sizes = np.array([len(row.gold) for row in rows])
-    degrees = sizes.sum() ** 2 / (sizes**2).sum() - 1
+    degrees = degrees_by_hand([rows], name)
     left, value = np.array(left_by_hand([rows], name)), scores(rows, kind)[name].value
     error = np.sqrt(11 / 12 * ((left - left.mean()) ** 2).sum())
     low = kind.metrics[name].low
@@ -72,7 +95,7 @@ def test_intervals_are_those_computed_row_by_row(name: str) -> None:
         for row in rows
     ]
     two = simulated(2, groups=12, right=0.8)
-    left = np.array(left_by_hand([one, two], name))
+    left, degrees = np.array(left_by_hand([one, two], name)), degrees_by_hand([one, two], name)
     middle = scores(two, kind)[name].value - scores(one, kind)[name].value
     for level in (0.95, 0.99):
         reach = stats.t.ppf(0.5 + level / 2, degrees) * np.sqrt(11 / 12 * ((left - left.mean()) ** 2).sum())
@@ -87,6 +110,33 @@ def test_no_error_in_few_groups_is_not_no_error(said: str, value: float) -> None
     found = interval(rows, "accuracy", ClosedLabels("ax"))
     exact = stats.binomtest(int(12 * value), 12).proportion_ci(0.95, "exact")
     assert (found.low, found.high) == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
+@pytest.mark.parametrize(("found", "missed"), [(3, 0), (0, 3)])
+def test_a_recall_is_no_surer_for_units_with_nothing_to_find(found: int, missed: int) -> None:
+    """Three positives among 80 units, all found or none: three trials, not 80; with one there is no interval."""
+    said = ["a"] * found + ["x"] * (77 + missed)
+    rows = [Row(id=str(n), group=str(n), gold=("ax"[n > 2],), predicted=(said[n],)) for n in range(80)]
+    kind = ClosedLabels("ax", {"a"})
+    exact = stats.binomtest(found, 3).proportion_ci(0.95, "exact")
+    assert ends_of(interval(rows, "recall", kind)) == pytest.approx((exact.low, exact.high), abs=1e-9)
+    assert ends_of(interval(rows[2:], "recall", kind)) == (0.0, 1.0)
+    assert ends_of(interval(rows[3:], "kappa", kind)) == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize(("second", "ends"), [("x", (0.0, 0.0)), ("a", (1.0, 1.0))])
+def test_what_no_group_contradicts_is_not_certain(second: str, ends: tuple[float, float]) -> None:
+    one, two = (
+        [Row(id=str(n), group=str(n), gold=("a",), predicted=(said,)) for n in range(12)]
+        for said in "x" + second
+    )
+    unseen = stats.binomtest(0, 12).proportion_ci(0.95, "exact").high
+    found = difference(one, two, "accuracy", ClosedLabels("ax"))
+    assert ends_of(found) == pytest.approx((ends[0] - unseen, min(1.0, ends[1] + unseen)))
+
+
+def ends_of(found: Interval) -> tuple[float, float]:
+    return found.low, found.high
 
 
 def test_an_own_metric_has_the_same_interval_as_the_named_one_it_equals() -> None:
@@ -176,7 +226,10 @@ def test_differences_are_antisymmetric_and_zero_for_equals(name: str, seed: int)
 
     low, high = ends(one, two)
     assert ends(two, one) == pytest.approx((-high, -low), abs=1e-12)
-    assert ends(one, one) == (0.0, 0.0)
+    # no difference in so many groups is not no difference: Clopper and Pearson's share of groups could have one
+    low_same, high_same = ends(one, one)
+    assert low_same == pytest.approx(-high_same)
+    assert high_same > 0.0
     assert (
         ClosedLabels(LABELS, {"a"}).metrics[name].low - 1.0
         <= low
