@@ -10,13 +10,16 @@ Run: python benchmarks/rare.py --runs 1000
 import argparse
 from collections import Counter
 from itertools import product
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import Interval, difference_of, metric_interval
-from jurist.evaluation.units import Floats, Units
+from jurist.evaluation.units import Units
 
+Array: TypeAlias = NDArray[Any]
 KIND = ClosedLabels(("fine", "found"), {"found"})
 SHOWN = ("accuracy", "precision", "recall", "f1", "balanced_accuracy", "macro_f1", "kappa")
 GAIN = "gain in accuracy"
@@ -33,7 +36,7 @@ def truth(positive: float, right: float) -> dict[str, float]:
     return {name: KIND.metrics[name].of(units) for name in SHOWN} | {GAIN: (1 - right) / 2}
 
 
-def answers(gold: Floats, said: Floats, group: Floats) -> Units:
+def answers(gold: Array, said: Array, group: Array) -> Units:
     """Return labels and answers, as codes, as units."""
     return Units(
         kind=KIND,
@@ -50,13 +53,9 @@ def drawn(units: int, size: int, positive: float, right: float, rng: np.random.G
     """Return the answers of two judges; the second corrects half of the first's errors."""
     group = np.arange(units) // size
 
-    def flags(share: float) -> Floats:
-        rates = (
-            np.full(units, share)
-            if size == 1
-            else rng.beta(*(7 / 3 * np.array([share, 1 - share])), units)[group]
-        )
-        return np.asarray(rng.random(units) < rates)
+    def flags(share: float) -> Array:
+        own = rng.beta(7 / 3 * share, 7 / 3 * (1 - share), units)
+        return np.asarray(rng.random(units) < (share if size == 1 else own[group]))
 
     gold, first = flags(positive), flags(right)
     second = first | (rng.random(units) < 0.5)
