@@ -168,6 +168,8 @@ def why(error: Exception) -> str:
 def choices(name: str, names: Iterable[str]) -> str:
     """Return the hint for a name that does not exist: what it may have meant, and what there is."""
     known = list(names)
+    if not known:
+        return "there is none"
     close = difflib.get_close_matches(name, known, n=1)
     return (f"did you mean {close[0]}? " if close else "") + f"use one of {', '.join(known)}"
 

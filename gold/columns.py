@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, TextIO, TypeAlias
 
 from ..errors import GoldError, UsageError
+from ..text.json_lines import json_line
 from .rowtypes import Row
 
 __all__ = ["OnBad", "Problem", "Rejects", "refuse", "renamed"]
@@ -89,7 +90,8 @@ class Rejects:
         try:
             if self._file is None:
                 self._file = self.path.open("w", encoding="utf-8", errors="backslashreplace")
-            self._file.write(json.dumps({**said, **more, "row": row}, ensure_ascii=False, default=str) + "\n")
+            plain = json.loads(json.dumps(row, default=str))
+            self._file.write(json_line({**said, **more, "row": plain}) + "\n")
         except OSError as bad:
             hint = "name a file in a folder that can be written"
             raise GoldError(f"cannot write: {bad.strerror}", path=str(self.path), hint=hint) from bad

@@ -113,8 +113,8 @@ class RunState:
                 self._data.execute(
                     "INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?, ?, 0)", _stored(seen[2], known)
                 )
-                if rows:
-                    self._whole_before = True
+                if rows:  # where all have failed, nothing says that these were all the rows
+                    self._whole_before |= known.status != "failed"
                     self._data.execute("INSERT OR IGNORE INTO rows_before VALUES (?, ?, ?)", seen)
 
     @property

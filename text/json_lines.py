@@ -13,4 +13,8 @@ def json_line(value: Any) -> str:
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # whole numbers of more than 64 bits, and halves of surrogate pairs, which stay escapes
-        return json.dumps(value, separators=(",", ":"))
+        return json.dumps(json.loads(json.dumps(value), parse_constant=_null), separators=(",", ":"))
+
+
+def _null(name: str) -> None:
+    """Stand for NaN and infinities."""

@@ -357,6 +357,7 @@ class TestEndpoint:
         assert server.count <= 20 + 4 * (10 + 2), "attempts of ten rows and of those in flight"
         again = cli(*self.argv(serve(), "--resume", "--json"))
         assert (again.code, again.json["left"]) == (0, 0)
+        assert "new: asked" not in again.err
         assert Counter(line["status"] for line in read_jsonl(Path("o.jsonl"))) == {"verdict": 200}
 
     @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])

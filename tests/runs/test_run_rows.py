@@ -116,6 +116,9 @@ def test_columns_are_renamed_and_kept() -> None:
     assert "input_label" not in read_jsonl(Path("none.jsonl"))[0]
     typo = cli(*argv, "--output", "x.jsonl", "--keep", "grop")
     assert (typo.code, "no row has a column 'grop'" in typo.err) == (2, True)
+    write_jsonl(Path("bare.jsonl"), [{"conversation": TALK, "claim": "It is a lamp."}])
+    bare = cli(*FECT, "--input", "bare.jsonl", "--output", "x.jsonl", "--keep", "grop")
+    assert bare.lines[-1].endswith("besides what is judged; there is none")
     wrong = cli(*argv[:4], "--column", "tlk=conversation", "--output", "x.jsonl")
     assert (wrong.code, "field 'conversation': the field is missing; the row has 'talk'" in wrong.err) == (
         1,
@@ -139,6 +142,8 @@ def test_different_columns_never_share_a_name() -> None:
 def test_a_bad_row_is_set_aside_with_its_reason_and_the_others_are_judged() -> None:
     rows = new_rows(6)
     rows[2].pop("claim")
+    for row in rows[2:4]:
+        row.update(note=float("nan"), large=2**70)
     text = (
         "".join(json.dumps(row) + "\n" for row in rows[:4]) + '{"half": \n\xff\n' + json.dumps(rows[5]) + "\n"
     )
@@ -149,7 +154,9 @@ def test_a_bad_row_is_set_aside_with_its_reason_and_the_others_are_judged() -> N
     set_aside = read_jsonl(Path("o.rejected.jsonl"))
     assert [one["source"] for one in set_aside] == [f"rows.jsonl:{n}" for n in (3, 5, 6)]
     assert (set_aside[0]["field"], set_aside[0]["reason"]) == ("claim", "the field is missing")
-    assert set_aside[0]["row"] == rows[2]
+    assert set_aside[0]["row"] == {**rows[2], "note": None}
+    assert read_jsonl(Path("o.jsonl"))[2]["large"] == 2**70
+    assert "NaN" not in Path("o.jsonl").read_text() + Path("o.rejected.jsonl").read_text()
     assert "is not UTF-8" in set_aside[2]["reason"]
     stopped = cli(*FECT, "--input", "rows.jsonl", "--output", "p.jsonl", "--on-bad-row", "stop")
     assert (stopped.code, Path("p.jsonl").exists()) == (1, False)
