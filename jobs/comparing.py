@@ -22,6 +22,7 @@ from ..evaluation.units import encode
 from ..programs.judge import Judge
 from ..report.figures import score_parts
 from ..report.notebook import html_of
+from ..text.json_lines import plain, plain_fields
 from .experiment import Answers
 from .looking import ALPHA, Look
 
@@ -58,17 +59,8 @@ class Contender:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        return {
-            "name": self.name,
-            "judge": self.judge,
-            "model": self.model,
-            "temperature": self.temperature,
-            "scores": {name: score.to_json() for name, score in self.scores.items()},
-            "counts": {**asdict(self.counts), "coverage": self.counts.units.coverage},
-            "repeats": {name: one.to_json() for name, one in self.repeats.items()},
-            "consistency": self.consistency.to_json() if self.consistency else None,
-            "spend": dict(self.spend),
-        }
+        counts = {**asdict(self.counts), "coverage": self.counts.units.coverage}
+        return {**plain_fields(self), "counts": counts}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -124,16 +116,7 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        return {
-            "metric": self.metric,
-            "gold": self.gold,
-            "cases": self.cases,
-            "left_out": self.left_out,
-            "opening": self.opening,
-            "repeats": self.repeats,
-            "judges": [one.to_json() for one in self.contenders],
-            "tests": [one.to_json() for one in self.tests],
-        }
+        return {**plain_fields(self, "contenders", "metrics"), "judges": plain(self.contenders)}
 
 
 def compare(

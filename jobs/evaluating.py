@@ -1,7 +1,7 @@
 """One judge on gold: every metric with its interval, scores by class, what was taken for what, and what to read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..cases import Case
@@ -15,6 +15,7 @@ from ..report.figures import score_parts
 from ..report.notebook import html_of
 from ..report.scores import counts_line, spend_line
 from ..report.table import table
+from ..text.json_lines import plain_fields
 from .experiment import Answers, Experiment
 
 __all__ = ["Disagreement", "Evaluating", "Evaluation", "evaluation_of"]
@@ -122,20 +123,8 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        return {
-            "judge": self.judge,
-            "model": self.model,
-            "gold": self.gold,
-            "cases": self.cases,
-            "left_out": self.left_out,
-            "opening": self.opening,
-            "metric": self.measured.metric,
-            **self.measured.to_card(),
-            "classes": [one.to_json() for one in self.classes],
-            "confusion": {gold: dict(judged) for gold, judged in self.confusion.items()},
-            "disagreements": [asdict(one) for one in self.disagreements],
-            "spend": dict(self.spend),
-        }
+        measured = {"metric": self.measured.metric, **self.measured.to_card()}
+        return {**plain_fields(self, "measured"), **measured}
 
 
 def evaluation_of(work: Evaluating, answers: Answers) -> Evaluation:

@@ -25,7 +25,7 @@ from ..programs.asking import Verdict
 from ..programs.judge import Judge
 from .looking import Look, look_at, seen_by
 
-__all__ = ["Answers", "Experiment", "contender_print", "scoring_judge"]
+__all__ = ["Answers", "Experiment", "scoring_judge"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +192,7 @@ class Experiment:
             "experiment": self.kind,
             "gold": self.gold.sha256,
             "repeats": self.repeats,
-            "contenders": [contender_print(one) for one in self.contenders],
+            "contenders": [one.fingerprint() for one in self.contenders],
         }
 
 
@@ -239,19 +239,6 @@ def _read(values: Values, read: Callable[[Value], Value]) -> Values:
 
 def _same(judges: Sequence[Judge]) -> bool:
     return all(judge.answer.identity() == judges[0].answer.identity() for judge in judges)
-
-
-def contender_print(one: LoadedJudge) -> dict[str, Any]:
-    """Return what identifies a judge and its model in a fingerprint, as JSON values."""
-    return {
-        **one.stamp(),
-        "prompt": one.state.id,
-        "variant": one.judge.variant,
-        "adapter": one.adapter,
-        "api_base": one.model.public_base,
-        "max_tokens": one.model.max_tokens,
-        "seed": one.model.seed,
-    }
 
 
 def scoring_judge(contenders: Sequence[LoadedJudge]) -> Judge:

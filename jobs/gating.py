@@ -10,6 +10,7 @@ from ..errors import UsageError, choices
 from ..evaluation.comparisons import shown_metrics
 from ..evaluation.contrasts import Contrast
 from ..keeping.loading import LoadedJudge
+from ..text.json_lines import plain_fields
 from .comparing import Comparison, Contender, compare
 from .experiment import Answers, Experiment
 from .hardening import Hardening, Robustness, harden
@@ -198,16 +199,7 @@ class Gate:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        return {
-            "judge": self.judge,
-            "gold": self.gold,
-            "cases": self.cases,
-            "passed": self.passed,
-            "words": self.words,
-            "checks": [dict(vars(one)) for one in self.checks],
-            "comparison": self.comparison.to_json(),
-            "robustness": self.robustness.to_json() if self.robustness else None,
-        }
+        return {**plain_fields(self), "passed": self.passed, "words": self.words}
 
 
 def gate_of(

@@ -9,7 +9,6 @@ to count anew, which is said; another user, or another machine, counts for itsel
 
 import json
 import os
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from pathlib import Path
 from ..cases import Case, text_hash
 from ..text.folding import strings
 from ..text.near import folded
-from .trust import data_file
+from .trust import data_file, to_stderr
 
 __all__ = ["Openings", "row_hashes"]
 
@@ -27,10 +26,6 @@ __all__ = ["Openings", "row_hashes"]
 def row_hashes(cases: Iterable[Case]) -> tuple[str, ...]:
     """Return the hash of each row's inputs, 16 hex digits."""
     return tuple(text_hash("\n".join(map(folded, strings(case.inputs))))[:16] for case in cases)
-
-
-def _to_stderr(line: str) -> None:
-    sys.stderr.write(line + "\n")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +38,7 @@ class Openings:
     """
 
     path: Path = field(default_factory=lambda: data_file("openings.jsonl"))
-    say: Callable[[str], None] = _to_stderr
+    say: Callable[[str], None] = to_stderr
 
     def of(self, cases: Sequence[Case]) -> int:
         """Return how often any of these rows has been opened."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..errors import JudgeError, printable
 
-__all__ = ["Trust", "data_file", "remembered_file"]
+__all__ = ["Trust", "data_file", "remembered_file", "to_stderr"]
 
 
 def data_file(name: str) -> Path:
@@ -28,7 +28,8 @@ def remembered_file() -> Path:
     return data_file("trusted")
 
 
-def _to_stderr(line: str) -> None:
+def to_stderr(line: str) -> None:
+    """Say something to whoever sits there."""
     sys.stderr.write(line + "\n")
 
 
@@ -44,7 +45,7 @@ class Trust:
 
     given: bool = False
     path: Path = field(default_factory=remembered_file)
-    say: Callable[[str], None] = _to_stderr
+    say: Callable[[str], None] = to_stderr
     _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def check(self, ref: str, file: Path, sha256: str, recorded: object) -> None:

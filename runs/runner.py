@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -100,25 +101,6 @@ class Plan:
     trouble: Callable[[], str] = str
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Running:
-    """The judging of rows into a file, as something to be paid for: which rows is the file's own business."""
-
-    output: Path | None
-    stamp: Mapping[str, Any]
-    budget: Budget
-    roles: tuple[str, ...] = ("judge", "canary")  # whose answers are kept apart
-
-    def fingerprint(self) -> dict[str, Any]:
-        return {"run": str(self.output and self.output.resolve()), **self.stamp}
-
-    def start(self, settings: RunSettings) -> Start:
-        """Return how it is started: its checkpoint stands beside the output, and goes with it."""
-        if self.output is None:
-            return Start()
-        return Start(root=checkpoint_of(self.output), resume=settings.going_on, fresh=settings.fresh)
-
-
 def run_judge(
     judge: LoadedJudge,
     source: Source,
@@ -148,63 +130,111 @@ def run_judge(
         CheckpointError: the output is of another run, unfinished, or being written by another process.
         StoppedError: a second signal. ModelError: the model cannot be used at all. What was judged is kept.
     """
-    settings, stamp = settings or RunSettings(), judge.stamp()
+    settings = settings or RunSettings()
+    work = _Running(
+        judge=judge, source=source, output=output, settings=settings, on_begin=on_begin, on_row=on_row
+    )
     if not isinstance(output, Path):
-        work = _Running(output=None, stamp=stamp, budget=settings.budget)
-        return _paid(work, judge, source, output, settings, on_begin, on_row)
+        return work.done()
     with claimed(output, [source.name], going_on=settings.going_on):
         if not settings.collecting:
             check_no_batches(output, forget=settings.fresh)
-        kept = output if output.is_file() or not output.exists() else None
-        work = _Running(output=kept, stamp=stamp, budget=settings.budget)
-        summary = _paid(work, judge, source, output, settings, on_begin, on_row)
-    return summary
+        return work.done()
 
 
-def _paid(
-    work: _Running,
-    judge: LoadedJudge,
-    source: Source,
-    output: Path | TextIO,
-    settings: RunSettings,
-    on_begin: Callable[[Plan], None],
-    on_row: Callable[[], None],
-) -> Summary:
-    beside = work.output and work.output.with_name(f"{work.output.stem}.rejected.jsonl")
-    first = settings.shard.first
-    rejected = settings.rejects or beside if first else None  # the others count them only
-    with ExitStack() as stack:
-        stack.enter_context(seldom_collected())
-        job = stack.enter_context(paying(work, work.start(settings)))
-        state = stack.enter_context(
-            RunState(job.checkpoint.folder / "rows.sqlite" if job.checkpoint else None)
+@dataclass(frozen=True, kw_only=True)
+class _Running:
+    """The judging of rows into an output, as something to be paid for: what :func:`run_judge` takes."""
+
+    judge: LoadedJudge
+    source: Source
+    output: Path | TextIO
+    settings: RunSettings
+    on_begin: Callable[[Plan], None]
+    on_row: Callable[[], None]
+    roles: tuple[str, ...] = ("judge", "canary")  # whose answers are kept apart
+
+    @property
+    def budget(self) -> Budget:
+        return self.settings.budget
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return whose answers go where: which rows is the file's own business."""
+        return {"run": str(self.file and self.file.resolve()), **self.stamp}
+
+    @cached_property
+    def stamp(self) -> Mapping[str, Any]:
+        return self.judge.stamp()
+
+    @cached_property
+    def file(self) -> Path | None:
+        """The output, if it can be continued: its checkpoint stands beside it, and goes with it."""
+        output = self.output if isinstance(self.output, Path) else None
+        return output if output and (output.is_file() or not output.exists()) else None
+
+    @property
+    def start(self) -> Start:
+        root = self.file and checkpoint_of(self.file)
+        return Start(root=root, resume=self.settings.going_on, fresh=self.settings.fresh)
+
+    @property
+    def rejected(self) -> Path | None:
+        """The file of rows that cannot be used: one shard has them all, the others count them only."""
+        beside = self.file and self.file.with_name(f"{self.file.stem}.rejected.jsonl")
+        return self.settings.rejects or beside if self.settings.shard.first else None
+
+    def done(self) -> Summary:
+        """Do it, from the first reading of the rows to the last line. Raises what :func:`run_judge` raises."""
+        settings = self.settings
+        with ExitStack() as stack:
+            stack.enter_context(seldom_collected())
+            job = stack.enter_context(paying(self, self.start))
+            kept = job.checkpoint.folder / "rows.sqlite" if job.checkpoint else None
+            state = stack.enter_context(RunState(kept))
+            rejects = stack.enter_context(Rejects(self.rejected))
+            for known in (self.file, settings.before):
+                if known is not None and known.is_file():
+                    state.load(_lines_of_before(known, self.stamp, settings.shard))
+            survey = Survey(
+                source=self.source, rejects=rejects, on_bad_row=settings.on_bad_row, shard=settings.shard
+            )
+            plan = self._planned(survey, state, job)
+            self.on_begin(plan)
+            drift = None
+            if settings.canary and plan.canary:
+                drift = settings.canary.ask(replace(self.judge, context=job.contexts["canary"]))
+            with _written(self, survey, state) as (order, lines):
+                summary = _Rows(self, survey, state, order, job).judged()
+            job.unfinished = bool(summary.left or summary.unread or summary.verdicts.get("failed"))
+            aside: dict[str, Any] = {"beside": survey.beside, "rejected": rejects.count}
+            return replace(
+                summary,
+                spend=job.ledger.spend().to_json(),
+                drift=drift,
+                changes=plan.changes if plan.rows is not None else summary.changes,
+                rejects=str(rejects.path or "") if rejects.count else "",
+                left_out=tuple(sorted(lines.left_out)),
+                **(aside if settings.shard.first else {}),
+            )
+        raise AssertionError("nothing above suppresses an exception")
+
+    def _planned(self, survey: Survey, state: RunState, job: PaidJob) -> Plan:
+        known = Plan(
+            rows=None,
+            to_ask=None,
+            canary=[case for case, _ in self.settings.canary.rows] if self.settings.canary else (),
+            shown=survey.shown,
+            spent=job.meter.outstanding,
+            changes=Changes(),
+            trouble=lambda: job.contexts["judge"].trouble,
         )
-        rejects = stack.enter_context(Rejects(rejected))
-        for known in (work.output, settings.before):
-            if known is not None and known.is_file():
-                state.load(_lines_of_before(known, work.stamp, settings.shard))
-        survey = Survey(source=source, rejects=rejects, on_bad_row=settings.on_bad_row, shard=settings.shard)
-        plan = _planned(survey, state, job, settings)
-        on_begin(plan)
-        drift = None
-        if settings.canary and plan.canary:
-            drift = settings.canary.ask(replace(judge, context=job.contexts["canary"]))
-        asker = replace(judge, context=job.contexts["judge"]).asker()
-        with _written(output, survey, settings, state) as (order, lines):
-            run = _Run(asker, survey, state, order, settings, work.stamp, job, on_row)
-            summary = run.judged()
-        job.unfinished = bool(summary.left or summary.unread or summary.verdicts.get("failed"))
-        return replace(
-            summary,
-            spend=job.ledger.spend().to_json(),
-            drift=drift,
-            changes=plan.changes if plan.rows is not None else summary.changes,
-            beside=survey.beside if first else 0,
-            rejected=rejects.count if first else 0,
-            rejects=str(rejected or "") if rejects.count else "",
-            left_out=tuple(sorted(lines.left_out)),
-        )
-    raise AssertionError("nothing above suppresses an exception")
+        if not self.source.can_be_read_again:
+            return known
+        survey.all(state)
+        survey.check_kept(self.settings.keep or ())
+        to_ask = state.to_ask(failed_only=self.settings.retry_failed)
+        canary = known.canary if to_ask else ()
+        return replace(known, rows=survey.rows, to_ask=to_ask, canary=canary, changes=state.changes())
 
 
 def _lines_of_before(output: Path, stamp: Mapping[str, Any], shard: Shard) -> Iterator[tuple[Seen, Known]]:
@@ -225,28 +255,10 @@ def _lines_of_before(output: Path, stamp: Mapping[str, Any], shard: Shard) -> It
         raise CheckpointError(error.message, hint=hint) from error
 
 
-def _planned(survey: Survey, state: RunState, job: PaidJob, settings: RunSettings) -> Plan:
-    again = survey.source.can_be_read_again
-    if again:
-        survey.all(state)
-        survey.check_kept(settings.keep or ())
-    to_ask = state.to_ask(failed_only=settings.retry_failed) if again else None
-    return Plan(
-        rows=survey.rows if again else None,
-        to_ask=to_ask,
-        canary=[case for case, _ in settings.canary.rows] if settings.canary and to_ask != 0 else (),
-        shown=survey.shown,
-        spent=job.meter.outstanding,
-        changes=state.changes() if again else Changes(),
-        trouble=lambda: job.contexts["judge"].trouble,
-    )
-
-
 @contextmanager
-def _written(
-    output: Path | TextIO, survey: Survey, settings: RunSettings, state: RunState
-) -> Iterator[tuple[Order, Lines]]:
+def _written(work: _Running, survey: Survey, state: RunState) -> Iterator[tuple[Order, Lines]]:
     """Open the output; one that is continued is replaced at the end by another with all lines in their order."""
+    output, settings = work.output, work.settings
     place, part = output, None
     if isinstance(output, Path) and (flat(output) or (output.is_file() and output.stat().st_size)):
         part = place = output.with_name(f".{output.name}.part")
@@ -273,24 +285,24 @@ def _nothing_in(output: Path) -> bool:
     return output.is_file() and not output.stat().st_size
 
 
-class _Run:
+@dataclass(frozen=True)
+class _Rows:
     """The rows of a run on their way through the judge."""
 
-    def __init__(
-        self,
-        asker: Asker,
-        survey: Survey,
-        state: RunState,
-        order: Order,
-        settings: RunSettings,
-        stamp: Mapping[str, Any],
-        job: PaidJob,
-        on_row: Callable[[], None],
-    ) -> None:
-        self._asker, self._survey, self._state, self._order = asker, survey, state, order
-        self._settings, self._stamp, self._job, self._on_row = settings, stamp, job, on_row
-        self._counts = Counts(asker.judge)
-        self._asking: dict[str, asyncio.Event] = {}
+    work: _Running
+    survey: Survey
+    state: RunState
+    order: Order
+    job: PaidJob
+    asking: dict[str, asyncio.Event] = field(default_factory=dict)
+
+    @cached_property
+    def asker(self) -> Asker:
+        return replace(self.work.judge, context=self.job.contexts["judge"]).asker()
+
+    @cached_property
+    def counts(self) -> Counts:
+        return Counts(self.asker.judge)
 
     def judged(self) -> Summary:
         """Judge all rows, or as many as the limits allow.
@@ -303,44 +315,42 @@ class _Run:
             collect(self._all())
         except BudgetExhausted as stop:
             stopped = {
-                "stopped": "; ".join(said for said in (str(stop), self._job.silence) if said),
+                "stopped": "; ".join(said for said in (str(stop), self.job.silence) if said),
                 "signal": stop.signal if isinstance(stop, StopRequested) else None,
             }
         except ModelError as error:
-            if not self._counts.answered:
+            if not self.counts.answered:
                 raise
             stopped = {"stopped": error.message}
-        survey = self._survey
+        survey = self.survey
         found = replace(
-            self._counts.summary(survey.rows),
+            self.counts.summary(survey.rows),
             unread=not survey.whole,
             **stopped,
         )
         once = survey.whole and not survey.source.can_be_read_again
-        return replace(found, changes=self._state.changes()) if once else found
+        return replace(found, changes=self.state.changes()) if once else found
 
     async def _all(self) -> None:
-        survey = self._survey
+        survey = self.survey
         again = survey.source.can_be_read_again
-        rows = Feed(enumerate(survey.again() if again else survey.found(self._state)))
+        rows = Feed(enumerate(survey.again() if again else survey.found(self.state)))
 
         async def take() -> tuple[int, NewRow] | None:
-            if (signal := self._job.meter.signal) is not None:
+            if (signal := self.job.meter.signal) is not None:
                 raise StopRequested(signal)
             return await rows.take()
 
-        with self._asker.ready():
+        with self.asker.ready():
             try:
-                await flow(take, self._one, concurrency=self._asker.concurrency)
+                await flow(take, self._one, concurrency=self.asker.concurrency)
             except (BudgetExhausted, ModelError):
-                if (
-                    again and self._state.knows_old
-                ):  # lines of before that stand further down must not be lost
+                if again and self.state.knows_old:  # lines of before that stand further down must not be lost
                     for number, row in rows.rest():
-                        if known := self._state.known(row.case.id):
+                        if known := self.state.known(row.case.id):
                             self._give(number, row, known)
                             if known.status != "failed":
-                                self._counts.add_known(known)
+                                self.counts.add_known(known)
                 raise
             finally:
                 rows.close()
@@ -348,38 +358,38 @@ class _Run:
     async def _one(self, place: tuple[int, NewRow]) -> None:
         number, row = place
         case = row.case
-        while (asked := self._asking.get(case.id)) is not None:
+        while (asked := self.asking.get(case.id)) is not None:
             await asked.wait()
-        known = self._state.known(case.id)
-        if known is not None and (known.new or known.status != "failed" or self._settings.collecting):
-            self._counts.add_known(known)
+        known = self.state.known(case.id)
+        if known is not None and (known.new or known.status != "failed" or self.work.settings.collecting):
+            self.counts.add_known(known)
             self._give(number, row, known)
-            self._on_row()
-        elif known is None and self._settings.retry_failed:
-            self._order.give(number, None)
+            self.work.on_row()
+        elif known is None and self.work.settings.retry_failed:
+            self.order.give(number, None)
         else:
             await self._ask(number, row)
 
     async def _ask(self, number: int, row: NewRow) -> None:
-        answered = self._asking[row.case.id] = asyncio.Event()
+        answered = self.asking[row.case.id] = asyncio.Event()
         try:
-            verdict = await self._asker.judged(row.case)
-            said = said_of(self._asker.judge, row.case, verdict)
+            verdict = await self.asker.judged(row.case)
+            said = said_of(self.asker.judge, row.case, verdict)
             known = Known(row=row.row, status=verdict.status, said=said, new=True)
-            self._state.keep(row.case.id, known)
+            self.state.keep(row.case.id, known)
         except AnswerPending:
-            self._order.give(number, None)
-            self._on_row()
+            self.order.give(number, None)
+            self.work.on_row()
             return
         finally:
-            del self._asking[row.case.id]
+            del self.asking[row.case.id]
             answered.set()
         self._give(number, row, known)
-        self._counts.add(verdict)
-        self._on_row()
-        if not self._settings.collecting:  # nothing is spent on what follows
-            self._asker.note(verdict)
+        self.counts.add(verdict)
+        self.work.on_row()
+        if not self.work.settings.collecting:  # nothing is spent on what follows
+            self.asker.note(verdict)
 
     def _give(self, number: int, row: NewRow, known: Known) -> None:
-        line = line_of(row, known, self._stamp, self._settings.keep)
-        self._order.give(number, json_line(line))
+        line = line_of(row, known, self.work.stamp, self.work.settings.keep)
+        self.order.give(number, json_line(line))

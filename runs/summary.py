@@ -112,30 +112,10 @@ class Summary:
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain values."""
         return {
-            "rows": self.rows,
-            "beside": self.beside,
-            "rejected": self.rejected,
+            **{name: getattr(self, name) for name in (*_COUNTS, "agreement", "stopped", "left")},
+            **{status: self.verdicts.get(status, 0) for status in ("verdict", "abstained", "failed")},
             "changes": self.changes.to_json(),
-            "resumed": self.resumed,
-            "equal": self.equal,
-            "abstained_before": self.abstained_before,
-            "verdict": self.verdicts.get("verdict", 0),
-            "abstained": self.verdicts.get("abstained", 0),
-            "failed": self.verdicts.get("failed", 0),
             **self.totals,
-            "inconsistent": self.inconsistent,
-            "drawn": self.drawn,
-            "saved": self.saved,
-            "saved_calls": self.saved_calls,
-            "votes": self.votes,
-            "agreement": self.agreement,
-            "several": self.several,
-            "identical": self.identical,
-            "reasked": self.reasked,
-            "extra": self.extra,
-            "duplicated": self.duplicated,
-            "stopped": self.stopped,
-            "left": self.left,
             **({"canary": self.drift.to_json()} if self.drift else {}),
         }
 

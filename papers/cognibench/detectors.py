@@ -15,7 +15,6 @@ from ...engines.meter import Budget
 from ...errors import UsageError
 from ...gold.goldset import Gold
 from ...jobs.estimate import Estimate
-from ...jobs.experiment import contender_print
 from ...jobs.looking import Look, look_at, seen_by
 from ...jobs.measuring import part_of
 from ...keeping.loading import LoadedJudge, unique_names
@@ -112,7 +111,7 @@ class Detectors:
             "table": "cognibench-3",
             "gold": self.gold.sha256,
             "strictness": self.strictness,
-            "contenders": [contender_print(one) for one in self.contenders],
+            "contenders": [one.fingerprint() for one in self.contenders],
         }
 
     def forecast(self) -> Estimate:
