@@ -276,20 +276,16 @@ def load_judge(
     judge, artifact, standing = (named_judge(own), None, "") if own else _found(reference, version, store)
     state = artifact.state if artifact else PromptState.of(judge.basic())
     card = artifact.card if artifact else {}
-    kept, proven = card.get("thresholds") or {}, card.get("strictness") or judge.answer.strictness
-    wanted = strictness or proven
-    if wanted:
+    kept, proven = dict(card.get("thresholds") or {}), card.get("strictness") or judge.answer.strictness
+    if wanted := strictness or proven:
         judge = with_strictness(judge, wanted)
-    if samples is None:
-        samples = int(kept.get("samples", SAMPLES.get(own.kind, 1) if own else 1))
-        if threshold is None and wanted == proven and judge.answer.uses_threshold:
-            threshold = kept.get("threshold")
+    if wanted != proven or not judge.answer.uses_threshold:
+        kept.pop("threshold", None)
+    sampling = _sampling(kept, own, samples, threshold)
     if own and own.checker:
         verifier = Model(name=own.checker, temperature=0.0)
     verifier_of(judge, Model(), verifier)  # a judge without frozen steps is said before anything is asked
-    warm = _at(_own(own, model or Model()), card)
-    sampling = Sampling(samples=samples, threshold=threshold)
-    fit = resolve_sampling(warm, sampling)
+    fit = resolve_sampling(_at(_own(own, model or Model()), card), sampling)
     return LoadedJudge(
         judge=judge,
         state=state,
@@ -305,6 +301,16 @@ def load_judge(
         verifier=verifier,
         named=str(reference) if own else "",
     )
+
+
+def _sampling(
+    kept: Mapping[str, Any], own: Named | None, samples: int | None, threshold: float | None
+) -> Sampling:
+    """Return what was asked for, and where no number of samples was, what is kept of the proof."""
+    if samples is None:
+        samples = int(kept.get("samples", SAMPLES.get(own.kind, 1) if own else 1))
+        threshold = kept.get("threshold") if threshold is None else threshold
+    return Sampling(samples=samples, threshold=threshold)
 
 
 def _own(own: Named | None, model: Model) -> Model:

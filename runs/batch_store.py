@@ -6,10 +6,8 @@ One that comes back without a reply is free for another batch, alone.
 
 import json
 import shutil
-import sqlite3
-import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +18,8 @@ from ..engines.batched import BatchReply, Written
 from ..engines.failures import redact
 from ..errors import CheckpointError
 from ..keeping.locking import alone
+from .database import Database
 from .outputs import checkpoint_of
-from .state import database_errors
 
 __all__ = ["Batch", "BatchFiles", "BatchStore", "batches_of", "check_no_batches", "only_process"]
 
@@ -122,38 +120,25 @@ def check_no_batches(output: Path, *, forget: bool) -> None:
             shutil.rmtree(folder)
 
 
-class BatchStore:
-    """The requests and batches of one output, as a context manager. Thread-safe.
+class BatchStore(Database):
+    """The requests and batches of one output.
 
     Args:
         path: its file, which is made if need be.
-
-    Raises:
-        CheckpointError: it cannot be read or written, also later.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._lock = path, threading.RLock()
-        with self._told():
-            self._data = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._data.row_factory = sqlite3.Row
-            self._data.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" + _TABLES)
-
-    def __enter__(self) -> "BatchStore":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._data.close()
+        super().__init__(path, "PRAGMA synchronous=FULL;" + _TABLES)
 
     @property
     def about(self) -> dict[str, Any]:
         """What was said of the whole work, as JSON values."""
-        return {name: json.loads(value) for name, value in self._all("SELECT name, value FROM about")}
+        return {name: json.loads(value) for name, value in self.all("SELECT name, value FROM about")}
 
     def tell(self, about: Mapping[str, Any]) -> None:
         """Say something of the whole work."""
         for name, value in about.items():
-            self._do("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value))
+            self.all("INSERT OR REPLACE INTO about VALUES (?, ?)", name, json.dumps(value))
 
     @property
     def cancelled(self) -> bool:
@@ -164,14 +149,14 @@ class BatchStore:
     def round(self) -> Iterator[None]:
         """Begin another pass over the rows: only what is wanted in the block is wanted still."""
         number = int(self.about.get("round", 0)) + 1
-        with self._together():
-            self._do("INSERT OR REPLACE INTO about VALUES ('round', ?)", number)
+        with self.together():
+            self.all("INSERT OR REPLACE INTO about VALUES ('round', ?)", number)
             yield
 
     def wants(self, request: Written) -> bool:
         """Take note that a request is asked for; return whether it still waits for its reply."""
         told = (request.key, request.custom_id, request.base, _URL + request.path, request.model)
-        (row,) = self._all(
+        (row,) = self.all(
             "INSERT INTO requests (key, custom_id, base, url, model, body, terms, round) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT value FROM about WHERE name = 'round')) "
             f"ON CONFLICT (key) DO UPDATE SET round = excluded.round RETURNING {_WAITS}, batch IS NULL",
@@ -179,7 +164,7 @@ class BatchStore:
         )
         if all(row):  # it is sent as it is written now
             again = "UPDATE requests SET body = ?, terms = ? WHERE key = ?"
-            self._do(again, request.body, request.terms, request.key)
+            self.all(again, request.body, request.terms, request.key)
         return bool(row[0])
 
     def reply(self, request: Written) -> BatchReply:
@@ -189,14 +174,14 @@ class BatchStore:
             LMError: several batches have brought none.
         """
         asked = "SELECT status, terms, reply, error FROM requests WHERE key = ?"
-        ((status, terms, reply, error),) = self._all(asked, request.key)
+        ((status, terms, reply, error),) = self.all(asked, request.key)
         if reply is None:
             raise LMError(f"{_TRIES} batches brought no answer: {error}")
         return BatchReply(status=status, terms=terms, body=reply)
 
     def forget(self, request: Written) -> None:
         """Drop a reply that was of no use: if its request is asked for again, it waits for another one."""
-        self._do("UPDATE requests SET reply = NULL, round = 0 WHERE key = ?", request.key)
+        self.all("UPDATE requests SET reply = NULL, round = 0 WHERE key = ?", request.key)
 
     def terms(self, model: str) -> str:
         """Return what is known of an endpoint's model; empty if nothing is."""
@@ -208,22 +193,22 @@ class BatchStore:
 
     def cut(self, files: BatchFiles, most: float) -> int:
         """Put what waits and is in no batch into new ones, ``most`` requests in all; return how many are left."""
-        with self._together():
-            batch = self._one("SELECT coalesce(max(number), 0) FROM batches")
+        with self.together():
+            batch = self.one("SELECT coalesce(max(number), 0) FROM batches")
             lines, size, before = 0, 0, None
             asked = f"SELECT key, base, url, model, custom_id, length(body) AS length FROM requests WHERE {self._free}"
-            for row in self._all(f"{asked} ORDER BY base, url, model, rowid"):
+            for row in self.all(f"{asked} ORDER BY base, url, model, rowid"):
                 if most < 1:
                     break
                 most, place, length = most - 1, (row["base"], row["url"], row["model"]), row["length"]
                 length += len(_line({**row, "body": b""}))
                 if place != before or lines >= files.requests or size + length > files.size:
                     before, lines, size, batch = place, 0, 0, batch + 1
-                    self._do("INSERT INTO batches (number, base, url) VALUES (?, ?, ?)", batch, *place[:2])
+                    self.all("INSERT INTO batches (number, base, url) VALUES (?, ?, ?)", batch, *place[:2])
                 lines, size = lines + 1, size + length
-                self._do("UPDATE requests SET batch = ? WHERE key = ?", batch, row["key"])
-                self._do("UPDATE batches SET requests = ? WHERE number = ?", lines, batch)
-            return self._one(f"SELECT count(*) FROM requests WHERE {self._free}")
+                self.all("UPDATE requests SET batch = ? WHERE key = ?", batch, row["key"])
+                self.all("UPDATE batches SET requests = ? WHERE number = ?", lines, batch)
+            return int(self.one(f"SELECT count(*) FROM requests WHERE {self._free}"))
 
     @property
     def _free(self) -> str:
@@ -232,16 +217,18 @@ class BatchStore:
     @property
     def pending(self) -> int:
         """How many requests that are wanted still wait for their replies."""
-        return self._one(f"SELECT count(*) FROM requests WHERE {_WAITS} AND round = ?", self.about["round"])
+        return int(
+            self.one(f"SELECT count(*) FROM requests WHERE {_WAITS} AND round = ?", self.about["round"])
+        )
 
     @property
     def flying(self) -> int:
         """How many requests are in batches that have not ended."""
-        return self._one("SELECT count(*) FROM requests WHERE batch NOT NULL")
+        return int(self.one("SELECT count(*) FROM requests WHERE batch NOT NULL"))
 
     def batches(self) -> list[Batch]:
         """Return all batches, in their order."""
-        rows = self._all("SELECT * FROM batches ORDER BY number")
+        rows = self.all("SELECT * FROM batches ORDER BY number")
         return [Batch(**{**dict(row), "ended": bool(row["ended"])}) for row in rows]
 
     def unended(self) -> list[Batch]:
@@ -251,12 +238,12 @@ class BatchStore:
     def lines(self, batch: Batch) -> Iterator[bytes]:
         """Return the lines of a batch's file."""
         asked = "SELECT custom_id, url, body FROM requests WHERE batch = ? ORDER BY rowid"
-        with self._told():
+        with self.used():
             yield from map(_line, self._data.execute(asked, (batch.number,)))
 
     def note(self, batch: Batch, *, file: str = "", id: str = "", status: str) -> None:
         """Keep what the provider says of a batch, before anything else is done."""
-        self._do(
+        self.all(
             "UPDATE batches SET file = coalesce(nullif(?, ''), file), id = coalesce(nullif(?, ''), id), status = ? "
             "WHERE number = ?",
             *(file, id, status, batch.number),
@@ -271,15 +258,15 @@ class BatchStore:
             lines: of its output and error files, in any order; what is no line, or about nothing asked, says nothing.
             why: what kept its requests from being tried, other than their time: that counts for none of them.
         """
-        with self._together():
-            self._do("UPDATE requests SET error = ? WHERE batch = ?", f"batch {status}", batch.number)
+        with self.together():
+            self.all("UPDATE requests SET error = ? WHERE batch = ?", f"batch {status}", batch.number)
             for line in lines:
                 self._take(line)
             tries = "tries" if why else "tries + 1"
             freed = f"UPDATE requests SET tries = {tries}, batch = NULL WHERE batch = ? AND reply IS NULL"
-            self._do(freed, batch.number)
-            self._do("UPDATE requests SET batch = NULL WHERE batch = ?", batch.number)
-            self._do(
+            self.all(freed, batch.number)
+            self.all("UPDATE requests SET batch = NULL WHERE batch = ?", batch.number)
+            self.all(
                 "UPDATE batches SET status = ?, ended = 1, error = ? WHERE number = ?",
                 *(status, why, batch.number),
             )
@@ -294,33 +281,9 @@ class BatchStore:
             return
         if isinstance(status, int) and isinstance(body, dict) and not _again(status):
             kept = "UPDATE requests SET status = ?, reply = ? WHERE custom_id = ? AND reply IS NULL"
-            self._do(kept, status, json.dumps(body).encode(), name)
+            self.all(kept, status, json.dumps(body).encode(), name)
         else:
-            self._do("UPDATE requests SET error = ? WHERE custom_id = ?", redact(said)[:200], name)
-
-    def _one(self, asked: str, *values: Any) -> int:
-        return int(self._all(asked, *values)[0][0])
-
-    def _do(self, asked: str, *values: Any) -> None:
-        self._all(asked, *values)
-
-    def _all(self, asked: str, *values: Any) -> list[Any]:
-        with self._told():
-            return self._data.execute(asked, values).fetchall()
-
-    @contextmanager
-    def _together(self) -> Iterator[None]:
-        """Make one transaction of what is written in the block; what ends it early leaves all as it was."""
-        self._do("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._do("ROLLBACK")
-            raise
-        self._do("COMMIT")
-
-    def _told(self) -> AbstractContextManager[None]:
-        return database_errors(self._path, self._lock)
+            self.all("UPDATE requests SET error = ? WHERE custom_id = ?", redact(said)[:200], name)
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

@@ -1,0 +1,72 @@
+"""A database beside an output: what of a run has to outlive its process, or does not fit into memory."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ..errors import CheckpointError
+
+__all__ = ["Database"]
+
+
+class Database:
+    """An SQLite database, as a context manager. Thread-safe, but for what is written :meth:`together`.
+
+    Args:
+        path: its file, which is made if need be; ``None`` for one that is gone with the process.
+        script: makes its tables.
+
+    Raises:
+        CheckpointError: it cannot be read or written, also later.
+    """
+
+    def __init__(self, path: Path | None, script: str) -> None:
+        self._path, self._lock = path, threading.RLock()
+        with self.used():
+            self._data = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False)
+            self._data.row_factory = sqlite3.Row
+            self._data.executescript("PRAGMA journal_mode=WAL;" + script)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._data.close()
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Use it within a block, one thread at a time."""
+        try:
+            with self._lock:
+                yield
+        except sqlite3.Error as error:
+            hint = "make room on the disk and start again with --resume"
+            raise CheckpointError(f"{self._path}: cannot be used: {error}", hint=hint) from error
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make one transaction of what is written in the block; what ends it early leaves all as it was."""
+        self.all("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self._data.in_transaction:  # a full disk has ended it already
+                self.all("ROLLBACK")
+            raise
+        self.all("COMMIT")
+
+    def all(self, asked: str, *values: Any) -> list[Any]:
+        """Do what is asked, and return all rows that it gives."""
+        with self.used():
+            return self._data.execute(asked, values).fetchall()
+
+    def one(self, asked: str, *values: Any) -> Any:
+        """Return the first value of the first row; ``None`` without a row."""
+        found = self.all(asked, *values)
+        return found[0][0] if found else None
