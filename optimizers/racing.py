@@ -3,13 +3,15 @@
 Scoring every prompt on the same fixed number of cases spends most calls on
 prompts that are plainly worse. Here each prompt is first scored on one small
 block; the next block always goes to the prompt with the highest upper
-confidence bound, whenever it was proposed. All prompts meet the cases in one
-common, stratified order, so that comparisons are paired; where they stand is
-fitted in :mod:`jurist.optimizers.standing`.
+confidence bound, whenever it was proposed. The first block are the cases that tell most of
+a prompt: those which the best so far get right about half the time. From then on
+all meet the cases in one common, stratified order, so that comparisons are paired; where they
+stand is fitted in :mod:`jurist.optimizers.standing`, where a case that is hard for all takes nothing from
+whoever met it.
 """
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
@@ -23,6 +25,7 @@ from .standing import SHRINK, Credit, Scored, Standing, standings
 __all__ = ["Race", "blocks", "interleaved", "stratified"]
 
 _Member = TypeVar("_Member")
+_BEST = 10  # prompts that say on which cases it is open who is right
 
 
 def stratified(cases: Sequence[Case], answer: Answer, random_: random.Random) -> list[Case]:
@@ -60,7 +63,7 @@ class Race:
 
     Args:
         board: scores and keeps.
-        order: the cases, in the order in which every prompt meets them.
+        order: the cases, in the order in which every prompt meets them after its first block.
         block: cases in a block.
         reference: outcomes around which the metric is taken to first order, see :class:`Credit`.
         shrink: cases for which the parent's mean counts beside a prompt's own.
@@ -89,7 +92,7 @@ class Race:
         """Let a prompt run its first block. One that is in the race already stays as it is."""
         if candidate.id not in self._arms:
             known = self.board.outcomes(candidate)  # the basic prompt was scored on dev first
-            own = [case for case in self.order if case.id not in candidate.demo_ids]
+            own = self._telling_first([case for case in self.order if case.id not in candidate.demo_ids])
             met = {case.id: known[case.id] for case in own if case.id in known}
             self._met[candidate.id], self._at[candidate.id], self._own[candidate.id] = met, 0, own
             self._arms[candidate.id] = Scored(id=candidate.id, parent=candidate.parent, outcomes=met)
@@ -139,6 +142,29 @@ class Race:
     def seen(self, candidate: Candidate) -> tuple[Case, ...]:
         """Return the cases that a prompt of the race was scored on, in order."""
         return tuple(self._own[candidate.id][: self._at[candidate.id]])
+
+    def _telling_first(self, own: Sequence[Case]) -> list[Case]:
+        """Return the cases, a block in front on which it is open whether a good prompt is right, of the usual strata.
+
+        Where all of the best are right, or all wrong, a case says next to nothing of another prompt. The
+        leader's errors alone would mislead: most of a good prompt's are bad luck, which any other seems to mend.
+        """
+        if not self._arms:
+            return list(own)
+        best = [self._met[found.id] for found in self.ranking()[:_BEST]]
+
+        def certainty(case: Case) -> float:
+            scores = [met[case.id].score for met in best if case.id in met]
+            return abs((sum(scores) + 0.5) / (len(scores) + 1) - 0.5)
+
+        strata = dict(zip((case.id for case in own), self.board.judge.answer.strata(own), strict=True))
+        places = Counter(strata[case.id] for case in own[: self.block])
+        first: dict[str, Case] = {}
+        for case in sorted((case for case in own if case.id in best[0]), key=certainty):
+            if places[strata[case.id]]:
+                places[strata[case.id]] -= 1
+                first[case.id] = case
+        return [*first.values(), *(case for case in own if case.id not in first)]
 
     def _run(self, arm: str) -> None:
         cases = self._own[arm][self._at[arm] : self._at[arm] + self.block]

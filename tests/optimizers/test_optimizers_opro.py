@@ -15,8 +15,10 @@ from worlds import job_of, simulator
 
 from jurist.errors import ModelError
 from jurist.optimizers.base import Job, optimize
+from jurist.optimizers.board import Candidate
 from jurist.optimizers.opro import Opro
-from jurist.optimizers.racing import Race, stratified
+from jurist.optimizers.raced import Track
+from jurist.optimizers.racing import stratified
 from jurist.optimizers.standing import Standing
 
 
@@ -72,8 +74,13 @@ def test_the_meta_prompt() -> None:
 
 def test_only_so_many_instructions_are_shown_and_they_are_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     rankings: list[list[Standing]] = []
-    original = Race.ranking
-    monkeypatch.setattr(Race, "ranking", lambda race: rankings.append(original(race)) or rankings[-1])
+    original = Opro.propose
+
+    def propose(opro: Opro, track: Track, turn: int) -> list[Candidate]:
+        rankings.append(track.race.ranking())
+        return original(opro, track, turn)
+
+    monkeypatch.setattr(Opro, "propose", propose)
     run = Run("opro", options={"steps": 4, "candidates": 3, "sample": 12, "shown": 4, "patience": 9})
     scored = field_of(user_of(run.proposer.requests[-1]), "scored_instructions")
     scores = [int(score) for score in re.findall(r"^score: (\d+)$", scored, re.M)]

@@ -95,15 +95,37 @@ def arms(race: Race) -> list[Candidate]:
     return [race.board.candidates[found.id] for found in race.standings()]
 
 
-def test_every_prompt_meets_the_cases_in_one_order() -> None:
+def test_after_its_first_block_every_prompt_meets_the_cases_in_one_order() -> None:
     _, race = racing()
     race.advance(20, 1.0)
     for candidate in arms(race):
         seen = race.seen(candidate)
-        assert seen == race.order[: len(seen)]
+        first = {case.id for case in seen[: race.block]}
+        later = [case for case in race.order if case.id not in first]
+        assert list(seen[race.block :]) == later[: len(seen) - race.block]
         assert race.board.scored(candidate, seen)
         if candidate != race.board.basic:  # it was scored on dev first
             assert len(race.board.outcomes(candidate)) == len(seen)
+
+
+def test_a_new_prompt_first_meets_those_cases_of_each_label_on_which_it_is_open_who_is_right() -> None:
+    _, race = racing()
+    race.advance(30, 1.0)
+    board, best = race.board, race.seen(race.board.candidates[race.ranking()[0].id])
+    known = [board.outcomes(one) for one in arms(race)]
+
+    def open_(case: Case) -> float:
+        scores = [one[case.id].score for one in known if case.id in one]
+        return -abs((sum(scores) + 0.5) / (len(scores) + 1) - 0.5)
+
+    state = board.basic.state.with_instruction("self", "Be strict.")
+    new = board.add(state, parent=board.basic, source="test")
+    race.enter(new)
+    first = race.seen(new)
+    assert Counter(case.gold for case in first) == Counter(case.gold for case in race.order[: race.block])
+    assert {open_(case) for case in first} != {open_(case) for case in race.order[: race.block]}
+    for other in (case for case in best if case not in first):
+        assert open_(other) <= min(open_(one) for one in first if one.gold == other.gold)
 
 
 def test_a_race_ends_when_all_cases_are_met() -> None:
