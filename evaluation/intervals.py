@@ -118,7 +118,8 @@ class Jackknife:
 
     def within(self, low: float, high: float, level: float = LEVEL) -> Interval:
         """Return the interval of a value that lies between ``low`` and ``high``; either may be infinite."""
-        if self.error == 0.0 or math.isinf(self.error) or not low < self.value < high:
+        inside = low < self.value < high and math.isfinite(high - low)
+        if self.error == 0.0 or math.isinf(self.error) or not inside:
             reach = self.reach(level) or self._unseen(high - low, level)
             return self._ends(max(low, self.value - reach), min(high, self.value + reach))
         share = (self.value - low) / (high - low)
