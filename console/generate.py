@@ -22,7 +22,7 @@ from ..jobs.generation import Generated, Generation
 from ..jobs.writing import generate, rejects_path
 from ..keeping.loading import LoadedJudge, load_judge
 from ..papers.cognibench.describing import describe_labelled
-from ..papers.cognibench.dialogues import Dialogues, Made, foresee_dialogues, make_dialogues
+from ..papers.cognibench.dialogues import dialogue_counts, dialogue_job, sampled_dialogues
 from ..papers.cognibench.dynamics import Dynamics, plot_dynamics
 from ..papers.cognibench.dynamics import dynamics as dynamics_of
 from ..papers.cognibench.making import Dataset, foresee_dataset, make_dataset
@@ -118,15 +118,18 @@ def written(
 def dialogue(options: DialogueOptions) -> Result:
     """Write dialogues; exit code 3 if too many were rejected."""
     job, output = _dialogues(options), Path(options.output)
-    with Started(options, [job.model], lambda: foresee_dialogues(job)) as begun:
-        start = begun.begin(len(job.plans), "writing dialogues")
-        made = make_dialogues(job, output, start, on_dialogue=begun.step)
-    data = _data(options.output, made, begun, documents=len(job.documents))
-    if made.written.before:
+    with Started(options, job.loaded.models, lambda: sampled_dialogues(job)[0]) as begun:
+        start = begun.begin(len(job.cases), "writing dialogues")
+        made = generate(job, output, start, on_document=lambda case, verdict: begun.step())
+    rejects = rejects_path(output)
+    counts = dialogue_counts(made, output, rejects)
+    documents = len({case.group for case in job.cases})
+    data = {"output": options.output, "documents": documents, **counts, "forecast": begun.forecast}
+    if made.before:
         return Result(data=data, body=[_before(options.output)])
-    rejects = rejects_path(output) if made.written.unusable else None
-    body = [_made_line(options.output, made, rejects), *([_OFFLINE] if job.model.offline else [])]
-    code, notes = ended(made.written, options.max_rejected)
+    line = _made_line(options.output, counts, rejects if made.unusable else None)
+    code, notes = ended(made, options.max_rejected)
+    body = [line, *([_OFFLINE] if job.loaded.model.offline else [])]
     return Result(data=data, body=body, notes=notes, code=code)
 
 
@@ -136,12 +139,12 @@ def cognibench_l(options: DatasetOptions) -> Result:
     folder = Path(options.output)
     if judge.note:
         remark(judge.note)
-    with Started(options, [job.model, judge.model], lambda: foresee_dataset(job, judge)) as begun:
+    with Started(options, [*job.loaded.models, judge.model], lambda: foresee_dataset(job, judge)) as begun:
         found = make_dataset(
             job,
             judge,
             folder,
-            begun.begin(len(job.plans), "writing dialogues"),
+            begun.begin(len(job.cases), "writing dialogues"),
             on_dialogue=begun.step,
             on_answer=begun.step,
             on_labelling=lambda answers: begun.then(answers, f"labelling with {judge.name}"),
@@ -149,12 +152,14 @@ def cognibench_l(options: DatasetOptions) -> Result:
     if options.plots and found.dynamics is not None:
         for path in plot_dynamics(found.dynamics, folder / "plots"):
             remark(f"drew {path}")
-    data = _data(options.output, found.made, begun, statistics=found.statistics)
-    if found.made.written.before:
+    made, rejects = found.made, folder / "rejects.jsonl"
+    counts = dialogue_counts(made, folder / "dialogues.jsonl", rejects)
+    data = {"output": options.output, "statistics": found.statistics, **counts, "forecast": begun.forecast}
+    if made.before:
         return Result(data=data, body=[_before(options.output)])
-    rejects = folder / "rejects.jsonl" if found.made.written.unusable else None
-    body = [_made_line(options.output, found.made, rejects), *_dataset_parts(found, job)]
-    code, notes = ended(found.made.written, options.max_rejected, found.failed)
+    line = _made_line(options.output, counts, rejects if made.unusable else None)
+    body = [line, *_dataset_parts(found, offline=job.loaded.model.offline)]
+    code, notes = ended(made, options.max_rejected, found.failed)
     return Result(data=data, body=body, notes=notes, code=code)
 
 
@@ -187,7 +192,7 @@ def labeller(options: LabellerOptions) -> LoadedJudge:
     return loaded
 
 
-def _dialogues(options: GenerateOptions) -> Dialogues:
+def _dialogues(options: GenerateOptions) -> Generation:
     spec = DialogueSpec(
         turns=range_of(options.turns, "--turns"),
         words=range_of(options.words, "--words"),
@@ -202,10 +207,10 @@ def _dialogues(options: GenerateOptions) -> Dialogues:
             if model.fixed_temperature
             else replace(model, temperature=_TEMPERATURE)
         )
-    return Dialogues(
-        documents=read_documents(options.input),
-        spec=spec,
-        model=model,
+    return dialogue_job(
+        read_documents(options.input),
+        spec,
+        model,
         seed=options.seed,
         attempts=options.attempts,
         concurrency=options.concurrency,
@@ -213,17 +218,12 @@ def _dialogues(options: GenerateOptions) -> Dialogues:
     )
 
 
-def _data(output: str, made: Made, begun: Started, **more: Any) -> dict[str, Any]:
-    return {"output": output, **more, **made.to_json(), "forecast": begun.forecast}
-
-
 def _before(output: str) -> str:
     return f"{output} holds this very job already; nothing was asked"
 
 
-def _made_line(output: str, made: Made, rejects: Path | None) -> str:
+def _made_line(output: str, counts: Mapping[str, Any], rejects: Path | None) -> str:
     """Return how the writing of dialogues ended."""
-    counts = made.to_json()
     parts = [
         f"{output}: {counts['kept']} of {counts['dialogues']} dialogues with {counts['turns']} turns",
         f"{counts['asked_again']} turns asked again",
@@ -232,10 +232,10 @@ def _made_line(output: str, made: Made, rejects: Path | None) -> str:
         parts.append(
             f"{counts['rejected']} rejected and {counts['failed']} failed, with reasons in {rejects}"
         )
-    return "; ".join([*parts, total_line(made.written.spend)])
+    return "; ".join([*parts, total_line(counts["spend"])])
 
 
-def _dataset_parts(found: Dataset, job: Dialogues) -> list[Part]:
+def _dataset_parts(found: Dataset, *, offline: bool) -> list[Part]:
     statistics = found.statistics
     made = statistics["made"]
     return [
@@ -244,7 +244,7 @@ def _dataset_parts(found: Dataset, job: Dialogues) -> list[Part]:
         *([] if found.dynamics is None else _dynamics_tables(found.dynamics)),
         f"labelled by {made['judge']} with {made['judge_model']}: {statistics['sentences']} sentences labelled, "
         f"{statistics['unlabelled']} left unlabelled{below(made['strictness'])}",
-        *([OFFLINE] if job.model.offline or made["judge_model"] == "offline" else []),
+        *([OFFLINE] if offline or made["judge_model"] == "offline" else []),
     ]
 
 

@@ -1,12 +1,23 @@
 """What every export holds besides its prompt: labels, output schema, parser, vote, inputs and the artifact's hash."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..errors import UsageError
 from .prompt import Prompt
 from .target import Subject
 
-__all__ = ["contents", "limits_of", "reply_schema", "response_format", "temperature_of"]
+__all__ = [
+    "as_json",
+    "contents",
+    "described",
+    "limits_of",
+    "reply_schema",
+    "response_format",
+    "temperature_of",
+    "ungraded",
+]
 
 _SECTIONS = {
     "chat": (
@@ -41,6 +52,24 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
         "voting": judge.answer.voting_rule,
         "artifact": subject.stamp,
     }
+
+
+def described(subject: Subject, prompt: Prompt) -> dict[str, Any]:
+    """Return :func:`contents`, and what a target that holds one prompt cannot do of what the judge does."""
+    return {**contents(subject, prompt), "limits": limits_of(subject, prompt)}
+
+
+def as_json(whole: Mapping[str, Any]) -> str:
+    """Return the text of a JSON file."""
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def ungraded(subject: Subject, what: str) -> UsageError:
+    """Return that a judge gives neither one of a few labels nor a number."""
+    return UsageError(
+        f"{subject.judge.name} gives neither one of a few labels nor a number, which is what {what}",
+        hint="export it to another target",
+    )
 
 
 def limits_of(subject: Subject, prompt: Prompt) -> tuple[str, ...]:

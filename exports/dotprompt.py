@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import UsageError
-from .contents import contents, limits_of, reply_schema
+from .contents import described, reply_schema
 from .frontmatter import with_frontmatter
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target, loader
@@ -38,14 +38,13 @@ class Dotprompt(Target):
         prompt = prompt_of(subject)
         written = prompt.written(self._literal, "{{{{{}}}}}".format)
         body = "".join(f'{{{{role "{_ROLES[one["role"]]}"}}}}{one["content"]}' for one in written)
-        about = {**contents(subject, prompt), "limits": limits_of(subject, prompt)}
         as_json = {"format": "json", "schema": reply_schema(prompt)} if prompt.adapter == "json" else None
         fields = {
             "name": subject.judge.name,
             "description": subject.ref,
             "input": {"schema": dict.fromkeys(prompt.placeholders, "string")},
             "output": as_json or {"format": "text"},
-            "jurist.judge": about,
+            "jurist.judge": described(subject, prompt),
         }
         return with_frontmatter(fields, body)
 

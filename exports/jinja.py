@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from .contents import contents, limits_of
+from .contents import as_json, described
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target, loader
 
@@ -28,9 +28,7 @@ class Jinja(Target):
     def render(self, subject: Subject) -> str:
         """Return the JSON text."""
         prompt = prompt_of(subject)
-        about = {**contents(subject, prompt), "limits": limits_of(subject, prompt)}
-        whole = {"messages": prompt.written(literal, variable), "jurist": about}
-        return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+        return as_json({"messages": prompt.written(literal, variable), "jurist": described(subject, prompt)})
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
         """Render with Jinja2's sandbox, in which an undefined variable is an error."""

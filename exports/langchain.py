@@ -1,11 +1,10 @@
 """The judge as a LangChain ``ChatPromptTemplate``, for ``langchain_core.load.loads`` and LangSmith's prompt hub."""
 
-import json
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from .contents import contents, limits_of
+from .contents import as_json, described
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target, loader
 
@@ -33,14 +32,12 @@ class LangChain(Target):
             )
             for plain, template in zip(prompt.messages, templates, strict=True)
         ]
-        about = {**contents(subject, prompt), "limits": limits_of(subject, prompt)}
         kwargs = {
             "input_variables": list(prompt.placeholders),
             "messages": made,
-            "metadata": {"jurist": about},
+            "metadata": {"jurist": described(subject, prompt)},
         }
-        whole = _constructor(("prompts", "chat", "ChatPromptTemplate"), kwargs)
-        return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+        return as_json(_constructor(("prompts", "chat", "ChatPromptTemplate"), kwargs))
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
         """Load it with LangChain, and invoke it."""

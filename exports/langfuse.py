@@ -4,8 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import UsageError
-from .contents import limits_of
+from .contents import as_json, limits_of, ungraded
 from .prompt import prompt_of, without_braces
 from .target import Messages, Row, Subject, Target, loader
 
@@ -40,7 +39,7 @@ class Langfuse(Target):
             "prompt": prompt.written(without_braces("Langfuse"), "{{{{{}}}}}".format),
             "outputDefinition": _output(subject),
         }
-        return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+        return as_json(body)
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
         """Validate the body as Langfuse's client does, and compile its messages with Langfuse's prompt client."""
@@ -69,7 +68,4 @@ def _output(subject: Subject) -> dict[str, Any]:
         return {"dataType": "CATEGORICAL", **chosen}
     if "low" in about and "high" in about:
         return {"dataType": "NUMERIC", "minValue": about["low"], "maxValue": about["high"]}
-    raise UsageError(
-        f"{subject.judge.name} gives neither one of a few labels nor a number, which is what Langfuse keeps",
-        hint="export it to another target",
-    )
+    raise ungraded(subject, "Langfuse keeps")

@@ -8,13 +8,13 @@ them: without those, two systems with one prompt are still two judges.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..text.escaping import defuse
-from .contents import contents
+from .contents import as_json, contents
+from .portable_judge import filled
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target
 
@@ -50,12 +50,12 @@ class MessagesExporter(Target):
             "filling": _FILLING,
             **contents(subject, prompt),
         }
-        return json.dumps(exported, ensure_ascii=False, indent=2) + "\n"
+        return as_json(exported)
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
         """Fill it with :func:`fill`'s single pass."""
         content = json.loads(text)
-        return [_filled(content, row.variables) for row in rows]
+        return [filled(content, row.variables) for row in rows]
 
 
 def fill(
@@ -79,18 +79,9 @@ def fill(
     if missing:
         raise UsageError(f"the inputs {', '.join(missing)} are missing", hint="give every input of the judge")
     values = judge.values(inputs) if judge is not None else _values(content, inputs)
-    return _filled(
+    return filled(
         content, {one["name"]: _text(values[one["name"]], one["type"]) for one in content["inputs"]}
     )
-
-
-def _filled(content: Mapping[str, Any], variables: Mapping[str, str]) -> list[dict[str, str]]:
-    texts = {spec["placeholder"]: variables[spec["name"]] for spec in content["inputs"]}
-    pattern = re.compile("|".join(re.escape(mark) for mark in texts))
-    return [
-        {"role": message["role"], "content": pattern.sub(lambda mark: texts[mark[0]], message["content"])}
-        for message in content["messages"]
-    ]
 
 
 def _parsed(exported: Mapping[str, Any] | str) -> Mapping[str, Any]:

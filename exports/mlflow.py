@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .contents import contents, limits_of, reply_schema
+from .contents import as_json, described, reply_schema
 from .jinja import literal, variable
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target, loader
@@ -27,15 +27,14 @@ class MLflow(Target):
         prompt = prompt_of(subject)
         messages = prompt.written(literal, variable)
         messages[0]["content"] = _MARK + messages[0]["content"]
-        about = {**contents(subject, prompt), "limits": limits_of(subject, prompt)}
         whole = {
             "name": subject.judge.name,
             "template": messages,
             "commit_message": f"{subject.ref}, sha256 {subject.stamp['sha256']}",
-            "tags": _tags(about),
+            "tags": _tags(described(subject, prompt)),
             **({"response_format": reply_schema(prompt)} if prompt.adapter == "json" else {}),
         }
-        return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+        return as_json(whole)
 
     def replay(self, text: str, rows: Sequence[Row]) -> list[Messages]:
         """Make the prompt version that the registry keeps, and format it."""

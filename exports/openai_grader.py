@@ -1,10 +1,8 @@
 """The judge as a grader of OpenAI's (``label_model`` or ``score_model``), for reinforcement fine-tuning and evals."""
 
-import json
 from typing import Any
 
-from ..errors import UsageError
-from .contents import temperature_of
+from .contents import as_json, temperature_of, ungraded
 from .prompt import prompt_of, without_braces
 from .target import Subject
 
@@ -39,7 +37,7 @@ class OpenAIGrader:
             else "gpt-4.1-mini",
             "input": prompt.written(without_braces("OpenAI"), "{{{{item.{}}}}}".format),
         }
-        return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+        return as_json(body)
 
 
 def _grading(subject: Subject) -> dict[str, Any]:
@@ -51,7 +49,4 @@ def _grading(subject: Subject) -> dict[str, Any]:
     if "low" in about and "high" in about:
         sampling = {"temperature": temperature_of(subject)}
         return {"type": "score_model", "range": [about["low"], about["high"]], "sampling_params": sampling}
-    raise UsageError(
-        f"{subject.judge.name} gives neither one of a few labels nor a number, which is what a grader gives",
-        hint="export it to another target",
-    )
+    raise ungraded(subject, "a grader gives")

@@ -42,7 +42,8 @@ class PortableFile(Target):
     Attributes:
         about: its docstring from the second sentence on; ``$call`` stands for the inputs as keyword arguments.
         imports: what its code needs.
-        code: what stands last; ``$inputs`` is their names, and ``$settings`` those of the request.
+        code: what stands last; ``$inputs`` is their names, ``$settings`` those of the request, and there is what
+            :meth:`words` adds.
     """
 
     suffix = ".py"
@@ -58,13 +59,13 @@ class PortableFile(Target):
             UsageError: the judge's answers cannot be read by the standard library.
         """
         spec = portable_spec(subject)
-        if spec["adapter"] == "xml":
-            raise unreadable(subject)
+        more = self.words(subject, spec)
         names = [one["name"] for one in spec["inputs"]]
         words = {
             "inputs": ", ".join(names),
             "call": ", ".join(f"{name}=..." for name in names),
             "settings": spec["settings"],
+            **more,
         }
         return Template(_FILE).substitute(
             ref=subject.ref,
@@ -74,6 +75,12 @@ class PortableFile(Target):
             spec=repr(json.dumps(spec)),
             code=Template(self.code).substitute(words),
         )
+
+    def words(self, subject: Subject, spec: dict[str, Any]) -> dict[str, str]:
+        """Return what else stands in the code, by name; refuse and change the spec where need be."""
+        if spec["adapter"] == "xml":
+            raise unreadable(subject)
+        return {}
 
 
 def executed(text: str) -> dict[str, Any]:

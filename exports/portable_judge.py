@@ -15,7 +15,7 @@ from ..programs.answers.sentences import numbered
 from ..text.escaping import defuse
 from ..text.replies import chat_fields, json_fields, said_once, without_drafts
 
-__all__ = ["PortableJudge"]
+__all__ = ["PortableJudge", "filled"]
 
 
 class PortableJudge:
@@ -36,13 +36,7 @@ class PortableJudge:
         Raises:
             KeyError: an input is missing.
         """
-        values = self.values(inputs)
-        texts = {one["placeholder"]: _text(values[one["name"]]) for one in self.spec["inputs"]}
-        pattern = re.compile("|".join(map(re.escape, texts)))
-        return [
-            {"role": one["role"], "content": pattern.sub(lambda mark: texts[mark[0]], one["content"])}
-            for one in self.spec["messages"]
-        ]
+        return filled(self.spec, {name: _text(value) for name, value in self.values(inputs).items()})
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the inputs as the prompt shows them: defused, and rendered.
@@ -147,6 +141,16 @@ class PortableJudge:
             "errors": list(errors) or (["a unit has no usable answer"] if None in values else []),
             "artifact": self.spec["artifact"],
         }
+
+
+def filled(spec: Mapping[str, Any], variables: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the messages with every placeholder replaced, once and in a single pass."""
+    texts = {one["placeholder"]: variables[one["name"]] for one in spec["inputs"]}
+    pattern = re.compile("|".join(map(re.escape, texts)))
+    return [
+        {"role": one["role"], "content": pattern.sub(lambda mark: texts[mark[0]], one["content"])}
+        for one in spec["messages"]
+    ]
 
 
 def _text(value: Any) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from .contents import contents, limits_of
+from .contents import described
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target
 
@@ -75,7 +75,7 @@ class Promptfoo(Target):
             UsageError: the judge gives something else than one label, asks in XML, or shows replies in JSON.
         """
         prompt = prompt_of(subject)
-        about = contents(subject, prompt)
+        about = described(subject, prompt)
         if about["parser"]["answer"].get("reader") != "label" or prompt.adapter == "xml":
             raise UsageError(
                 f"the replies of {subject.judge.name} are not read by a few lines of JavaScript",
@@ -95,7 +95,7 @@ class Promptfoo(Target):
         }
         return _CONFIG.format(
             ref=subject.ref,
-            spec=_literal({**whole, **about, "limits": limits_of(subject, prompt)}),
+            spec=_literal({**whole, **about}),
             providers=_literal([model]),
             tests=_literal([{"vars": _vars(row)} for row in subject.rows]),
         )
@@ -113,17 +113,9 @@ class Promptfoo(Target):
                 "PROMPTFOO_DISABLE_TELEMETRY": "1",
                 "PROMPTFOO_DISABLE_UPDATE": "1",
             }
-            options = [
-                "--providers",
-                "echo",
-                "--no-cache",
-                "--no-write",
-                "--no-table",
-                "--output",
-                str(output),
-            ]
+            options = ["--providers", "echo", "--no-cache", "--no-write", "--no-table", "--output"]
             done = subprocess.run(
-                [program, "eval", "-c", str(config), *options],
+                [program, "eval", "-c", str(config), *options, str(output)],
                 env={**os.environ, **quiet},
                 cwd=folder,
                 capture_output=True,

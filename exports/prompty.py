@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import UsageError
-from .contents import contents, limits_of
+from .contents import described
 from .frontmatter import with_frontmatter
 from .jinja import literal, variable
 from .prompt import prompt_of
@@ -43,11 +43,10 @@ class Prompty(Target):
                     "the prompt itself holds a role on a line of its own, or line ends that Prompty changes",
                     hint="compile a prompt without them, or export it to another target",
                 )
-        about = {**contents(subject, prompt), "limits": limits_of(subject, prompt)}
         fields = {
             "name": subject.judge.name,
             "description": subject.ref,
-            "metadata": {"jurist": about},
+            "metadata": {"jurist": described(subject, prompt)},
             "inputs": [{"name": name, "kind": "string"} for name in prompt.placeholders],
             "template": {"format": {"kind": "jinja2"}, "parser": {"kind": "prompty"}},
         }

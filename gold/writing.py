@@ -22,13 +22,13 @@ def write_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:
     return len(lines)
 
 
-def json_text(value: Any) -> str:
-    """Return a value as JSON on one line, readable where UTF-8 can hold it."""
-    text = json.dumps(value, ensure_ascii=False)
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Return a value as JSON on one line, or indented, readable where UTF-8 can hold it."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
         text.encode()
     except UnicodeEncodeError:  # a lone surrogate, which only an escape can carry
-        text = json.dumps(value)
+        text = json.dumps(value, indent=indent)
     return text
 
 

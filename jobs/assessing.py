@@ -13,6 +13,7 @@ from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
 from ..errors import UsageError
+from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import Start, paying
 from ..programs.answers.checks import items_of
@@ -23,9 +24,18 @@ from ..programs.verdicts import Verdict
 from .estimate import Estimate, Part, Rate, Span
 from .foresee import judging
 from .generation import job_id
+from .looking import unseen
 from .measuring import some
 
-__all__ = ["AssessedModels", "Calibrated", "Replies", "assess", "foresee_assessment", "verdicts"]
+__all__ = [
+    "AssessedModels",
+    "Calibrated",
+    "CalibratedModels",
+    "Replies",
+    "assess",
+    "foresee_assessment",
+    "verdicts",
+]
 
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
 """Rows of gold with what the judge says of them."""
@@ -135,6 +145,39 @@ class AssessedModels(ABC, Generic[Found]):
             "judge": self.judge.fingerprint(),
             **self.settings,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibratedModels(AssessedModels[Found]):
+    """Models whose figures are freed of the errors that the judge makes on gold.
+
+    Attributes:
+        calibration: gold the judge is measured on; rows its artifact has seen are left out.
+        benchmark: the name of what is asked.
+        seed: of draws.
+    """
+
+    unit: ClassVar[str]
+    """What one thing that is asked is called, in the plural."""
+
+    calibration: Gold
+    benchmark: str
+    seed: int = 0
+
+    @property
+    def held_out(self) -> tuple[Case, ...]:
+        """The rows of the calibration that the judge was not compiled on; none where nothing is to be judged."""
+        return unseen(self.judge, self.calibration) if self.to_judge else ()
+
+    @property
+    def size(self) -> str:
+        """How much it is, in words."""
+        return f"{len(self.held_out)} rows of calibration, {len(self.asked)} {self.unit}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What else makes this the same job when it is started again, as JSON values."""
+        return {"calibration": self.calibration.sha256, "seed": self.seed}
 
 
 def verdicts(

@@ -133,7 +133,7 @@ class Ablation:
         return one_by_one(self.judge, self.split.test)
 
     @property
-    def questions(self) -> int:
+    def rows(self) -> int:
         """The number of cases that are asked about on test, for a progress bar."""
         return len(self.models) * (2 * len(self.whole.cases) + len(self.alone.cases))
 

@@ -18,9 +18,8 @@ from ...evaluation.prevalence import Prevalence, prevalence, tallies
 from ...evaluation.shares import Share, shares
 from ...gold.goldset import Gold
 from ...gold.readers import read
-from ...jobs.assessing import AssessedModels, Calibrated, Replies
+from ...jobs.assessing import Calibrated, CalibratedModels, Replies
 from ...jobs.generation import job_id
-from ...jobs.looking import unseen
 from ...keeping.loading import LoadedJudge
 from ...programs.answers.infer import closed
 from ...programs.cognibench import COGNIBENCH
@@ -111,33 +110,23 @@ class Assessed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Assessment(AssessedModels[Assessed]):
+class Assessment(CalibratedModels[Assessed]):
     """Who is assessed on what; the judge's samples hold for answers and calibration alike.
 
     Attributes:
         prompts: assistant turns without a text: what is to be answered.
-        calibration: gold the judge is measured on; rows its artifact has seen are left out.
-        benchmark: the prompts' name.
         length: how long an answer should be, as prompts say it.
-        seed: of draws.
     """
 
     answering = RESPOND
+    unit = "prompts"
     prompts: tuple[AssistantTurn, ...]
-    calibration: Gold
-    benchmark: str
     length: str = "between 40 and 200 words"
-    seed: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what assesses nothing."""
         super().__post_init__()
         check_judge(self.judge.judge)
-
-    @property
-    def held_out(self) -> tuple[Case, ...]:
-        """The rows of the calibration that the judge was not compiled on."""
-        return unseen(self.judge, self.calibration)
 
     @property
     def asked(self) -> list[Case]:
@@ -155,16 +144,6 @@ class Assessment(AssessedModels[Assessed]):
             )
             for prompt in self.prompts
         ]
-
-    @property
-    def size(self) -> str:
-        """How much it is, in words."""
-        return f"{len(self.held_out)} rows of calibration, {len(self.prompts)} prompts"
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What else makes this the same job when it is started again, as JSON values."""
-        return {"calibration": self.calibration.sha256}
 
     def judged(
         self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]

@@ -7,13 +7,11 @@
 - ``statistics.json``, ``dynamics.json``, ``dynamics.csv``: what the set looks like.
 """
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...cases import Label
-from ...errors import UsageError
 from ...gold.writing import json_text, write_jsonl, write_whole
 from ...programs.cognibench import HALLUCINATED
 from .authors_format import dialogue_rows, label_entries
@@ -21,16 +19,7 @@ from .describing import describe_labelled
 from .dynamics import Dynamics, dynamics
 from .turns import Labelled
 
-__all__ = ["FILES", "response_rows", "write_dataset"]
-
-FILES = (
-    "dialogues.json",
-    "labels.json",
-    "responses.jsonl",
-    "statistics.json",
-    "dynamics.json",
-    "dynamics.csv",
-)
+__all__ = ["response_rows", "write_dataset"]
 
 _CARD = """\
 ---
@@ -127,9 +116,4 @@ def write_dataset(
 
 
 def _json(value: Any) -> str:
-    try:
-        text = json.dumps(value, ensure_ascii=False, indent=1)
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError("a text holds half a surrogate pair", hint="repair the documents") from error
-    return text + "\n"
+    return json_text(value, indent=1) + "\n"

@@ -6,18 +6,17 @@ left out for all.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from ...cases import Case, Label
-from ...engines.meter import Budget
 from ...errors import UsageError
-from ...gold.goldset import Gold
 from ...jobs.estimate import Estimate
-from ...jobs.looking import Look, look_at, seen_by
+from ...jobs.experiment import Experiment
+from ...jobs.looking import seen_by
 from ...jobs.measuring import part_of
-from ...keeping.loading import LoadedJudge, unique_names
+from ...keeping.loading import LoadedJudge
 from ...keeping.paying import PaidJob
 from ...programs.answers.infer import closed
 from ...programs.judge import Judge
@@ -31,45 +30,29 @@ __all__ = ["Detectors"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Detectors:
-    """The table before anything is asked; itself what :func:`jurist.keeping.paying.paying` pays for.
+class Detectors(Experiment):
+    """The table before anything is asked: an experiment whose judges may take responses or single sentences.
+
+    The first contender is tested against each other one; gold is that of the judge ``cognibench``.
 
     Attributes:
-        contenders: the detectors, each with its model; the first is tested against each other one.
-        gold: labelled responses, loaded for the judge ``cognibench``.
         strictness: below it a cognitive sentence is hallucinated (the paper's: grounded).
-        budget: hard limits for all detectors together.
         seed: of the permutation test.
 
     Raises:
-        UsageError: there is no detector, one is not of responses or looks for something else than hallucinations,
-            or all responses were used to compile them.
+        UsageError: as for every experiment, or a judge is not of responses or looks for something else than
+            hallucinations.
     """
 
-    contenders: tuple[LoadedJudge, ...]
-    gold: Gold
+    kind: ClassVar[str] = "table cognibench-3"
+    fewest: ClassVar[int] = 1
     strictness: str = DEFAULT
-    budget: Budget = field(default_factory=Budget)
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        """Refuse what cannot be asked."""
-        if not self.contenders:
-            raise UsageError(
-                "there is no detector", hint="name one with --detector, for example detector:basic"
-            )
+    def _check_alike(self) -> None:
+        """Refuse judges that are not asked about hallucinated sentences; how they are asked may differ."""
         for one in self.contenders:
             _refuse_other_question(one.judge)
-        if not self.cases:
-            raise UsageError(
-                f"all {len(self.gold.cases)} responses of {self.gold.name} were used to compile one of these judges",
-                hint="use responses that no artifact was compiled on",
-            )
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """One ledger and one journal a detector."""
-        return self.names
 
     @property
     def positive(self) -> frozenset[Label]:
@@ -95,24 +78,14 @@ class Detectors:
         """What each detector is asked."""
         return tuple(planned(one.judge, self.gold, self.cases) for one in self.contenders)
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """One name a detector, told apart by model and by number where need be."""
-        return unique_names(self.contenders)
-
     @property
-    def questions(self) -> int:
+    def rows(self) -> int:
         """The number of cases of all detectors, for a progress bar."""
         return sum(len(plan.cases) for plan in self.plans)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same table when it is started again, as JSON values."""
-        return {
-            "table": "cognibench-3",
-            "gold": self.gold.sha256,
-            "strictness": self.strictness,
-            "contenders": [one.fingerprint() for one in self.contenders],
-        }
+        return {**super().fingerprint(), "strictness": self.strictness}
 
     def forecast(self) -> Estimate:
         """Estimate calls, tokens and cost."""
@@ -140,8 +113,7 @@ class Detectors:
             asked = ask(plan, replace(one, context=context).asker(), on_case)
             rows = rows_at(asked, one.sampling.needed)
             lines.append(self._line(name, one, rows, context.ledger.spend()))
-        look = look_at(self.cases)
-        look.done("table cognibench-3")
+        self.look.done(self.kind)
         return table_of(
             "cognibench-3",
             self.gold.name,
@@ -150,21 +122,17 @@ class Detectors:
             self.positive,
             pairs=[(0, other) for other in range(1, len(lines))],
             seed=self.seed,
-            alpha=look.level,
-            notes=self._notes(look),
+            alpha=self.look.level,
+            notes=self._notes(),
         )
 
     def _line(self, name: str, one: LoadedJudge, rows: Sequence[Any], spend: Any) -> Line:
         tiers = set(one.judge.answer.choices) == set(LABELS)
         return line_of(name, one.model.name, rows, self.cases, self.positive, tiers=tiers, spend=spend)
 
-    def _notes(self, look: Look) -> list[str]:
-        notes = [one for one in (*(each.note for each in self.contenders), look.words) if one]
-        left_out = len(self.gold.cases) - len(self.cases)
-        if left_out:
-            notes.append(
-                f"{left_out} responses left out because a detector was compiled on them or on near copies of them"
-            )
+    def _notes(self) -> list[str]:
+        said = (*(each.note for each in self.contenders), self.look.words, self.left_out_words)
+        notes = [one for one in said if one]
         fixed = [one.name for one in self.contenders if not one.judge.answer.levels]
         if fixed and self.strictness != DEFAULT:
             notes.append(

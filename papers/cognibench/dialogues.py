@@ -1,12 +1,12 @@
 """Conversations for CogniBench: as many as are planned for each document, by the generator of dialogues."""
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...cases import Case
 from ...engines.channel import CallContext
 from ...engines.meter import Budget
 from ...engines.models import Model
@@ -15,149 +15,90 @@ from ...gold.documents import Document
 from ...jobs.estimate import Estimate
 from ...jobs.foresee import sampled_items
 from ...jobs.generation import Generated, Generation
-from ...jobs.writing import generate
 from ...keeping.loading import LoadedJudge
-from ...keeping.paying import Start
 from ...programs.answers.checks import items_of
-from ...programs.asking import Verdict
 from ...programs.dialogue import dialogue_generator
 from ...programs.state import PromptState
 from ...programs.votes import Sampling
-from .plans import DialogueSpec, Plan, plans
+from .plans import DialogueSpec, plans
 from .turns import AssistantTurn, answers_of
 
-__all__ = [
-    "DialogueCounts",
-    "Dialogues",
-    "Made",
-    "foresee_dialogues",
-    "make_dialogues",
-    "sampled_dialogues",
-    "turns_in",
-]
+__all__ = ["dialogue_counts", "dialogue_job", "sampled_dialogues", "turns_in"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dialogues:
-    """Which dialogues are to be written, by whom.
+def dialogue_job(
+    documents: Sequence[Document],
+    spec: DialogueSpec,
+    model: Model,
+    *,
+    seed: int = 0,
+    attempts: int = 3,
+    concurrency: int = 8,
+    budget: Budget | None = None,
+) -> Generation:
+    """Return the writing of the planned dialogues, in the order of their documents.
 
-    Attributes:
+    Args:
         documents: the references.
         spec: turns, lengths, topics, language.
         model: who writes.
         seed: of plans and draws.
         attempts: how often one exchange may be asked for.
         concurrency: dialogues in flight at once.
-        adapter: DSPy's prompt format.
         budget: hard limits of the whole job.
-    """
-
-    documents: tuple[Document, ...]
-    spec: DialogueSpec
-    model: Model
-    seed: int = 0
-    attempts: int = 3
-    concurrency: int = 8
-    adapter: str = "chat"
-    budget: Budget = field(default_factory=Budget)
-
-    def __post_init__(self) -> None:
-        """Refuse what could make nothing."""
-        if self.attempts < 1:
-            raise UsageError(f"{self.attempts} attempts ask nothing", hint="give 1 or more")
-
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """The dialogues to write, in the order of the documents."""
-        return plans(self.documents, self.spec, self.seed)
-
-    def generation(self) -> Generation:
-        """Return the job of the generator."""
-        generator = dialogue_generator(self.attempts, self.spec.turns.high)
-        loaded = LoadedJudge(
-            judge=generator,
-            state=PromptState.of(generator.basic()),
-            artifact=None,
-            model=self.model,
-            sampling=Sampling(),
-            adapter=self.adapter,
-            concurrency=self.concurrency,
-            context=CallContext.fresh(),
-        )
-        stamp = {
-            "model": self.model.name,
-            "temperature": self.model.temperature,
-            "seed": self.seed,
-            "turns": str(self.spec.turns),
-            "words": str(self.spec.words),
-        }
-        cases = tuple(generator.case(plan.row()) for plan in self.plans)
-        settings = {"attempts": self.attempts, "seed": self.seed}
-        return Generation(loaded=loaded, cases=cases, budget=self.budget, settings=settings, stamp=stamp)
-
-
-@dataclass(kw_only=True)
-class DialogueCounts:
-    """What is counted while dialogues are written.
-
-    Attributes:
-        told: called after each dialogue.
-        turns: exchanges of the dialogues that were kept.
-        asked_again: exchanges that were asked for once more, each time counted, over all dialogues.
-    """
-
-    told: Callable[[], None] = lambda: None
-    turns: int = 0
-    asked_again: int = 0
-
-    def add(self, case: Case, verdict: Verdict) -> None:
-        """Count one dialogue."""
-        for item in items_of(verdict.value):
-            self.turns += len(item.data["turns"]) // 2 if item.passed else 0
-            self.asked_again += item.data["asked_again"]
-        self.told()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Made:
-    """How the writing of dialogues ended: what the generator wrote, and what was counted beside."""
-
-    written: Generated
-    counts: DialogueCounts = field(default_factory=DialogueCounts)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the counts as plain JSON types."""
-        found = self.written.to_json()
-        return {
-            "dialogues": found["documents"],
-            **{name: found[name] for name in ("kept", "rejected", "failed")},
-            "turns": self.counts.turns,
-            "asked_again": self.counts.asked_again,
-            **{name: found[name] for name in ("done_before", "spend")},
-        }
-
-
-def make_dialogues(
-    dialogues: Dialogues, output: Path, start: Start, *, on_dialogue: Callable[[], None] = lambda: None
-) -> Made:
-    """Write dialogues into a JSONL file, and the rejected ones into another beside it.
 
     Raises:
-        UsageError, CheckpointError, StoppedError, ModelError: as :func:`~jurist.jobs.writing.generate`.
+        UsageError: nothing could be written so, or as :func:`~.plans.plans`.
     """
-    counts = DialogueCounts(told=on_dialogue)
-    made = generate(dialogues.generation(), output, start, on_document=counts.add)
-    return Made(written=made, counts=counts)
+    if attempts < 1:
+        raise UsageError(f"{attempts} attempts ask nothing", hint="give 1 or more")
+    generator = dialogue_generator(attempts, spec.turns.high)
+    loaded = LoadedJudge(
+        judge=generator,
+        state=PromptState.of(generator.basic()),
+        artifact=None,
+        model=model,
+        sampling=Sampling(),
+        adapter="chat",
+        concurrency=concurrency,
+        context=CallContext.fresh(),
+    )
+    return Generation(
+        loaded=loaded,
+        cases=tuple(generator.case(plan.row()) for plan in plans(documents, spec, seed)),
+        budget=budget or Budget(),
+        settings={"attempts": attempts, "seed": seed},
+        stamp={
+            "model": model.name,
+            "temperature": model.temperature,
+            "seed": seed,
+            "turns": str(spec.turns),
+            "words": str(spec.words),
+        },
+    )
 
 
-def foresee_dialogues(dialogues: Dialogues) -> Estimate:
-    """Estimate the writing of dialogues. Sends nothing."""
-    return sampled_dialogues(dialogues)[0]
+def dialogue_counts(made: Generated, output: Path, rejects: Path) -> dict[str, Any]:
+    """Return how the writing of dialogues ended, as JSON values.
+
+    Beside the counts of :class:`~jurist.jobs.generation.Generated`: ``turns``, the exchanges of the dialogues that were
+    kept, and ``asked_again``, the exchanges of all that were asked for once more, each time counted.
+    """
+    found, counts = made.to_json(), Counter(turns=0, asked_again=0)
+    for path in () if made.before else (output, rejects):
+        for _, row in _rows(path):
+            counts["asked_again"] += row["provenance"].get("asked_again", 0)
+            counts["turns"] += len(row["turns"]) // 2 if path == output else 0
+    return {
+        "dialogues": found["documents"],
+        **{name: found[name] for name in ("kept", "rejected", "failed")},
+        **counts,
+        **{name: found[name] for name in ("done_before", "spend")},
+    }
 
 
-def sampled_dialogues(dialogues: Dialogues) -> tuple[Estimate, list[AssistantTurn]]:
+def sampled_dialogues(job: Generation) -> tuple[Estimate, list[AssistantTurn]]:
     """Return the estimate, and the assistant turns of the few dialogues that it was measured on. Sends nothing."""
-    job = dialogues.generation()
     seen, found = sampled_items(job)
     turns = sum(case.inputs["turns"] for case in job.cases)
     rows = [
@@ -172,6 +113,12 @@ def sampled_dialogues(dialogues: Dialogues) -> tuple[Estimate, list[AssistantTur
 
 def turns_in(path: Path) -> Iterator[AssistantTurn]:
     """Yield the assistant turns of a file of dialogues, as they were written."""
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            yield from answers_of(json.loads(line), path=str(path), line=number)
+    for number, row in _rows(path):
+        yield from answers_of(row, path=str(path), line=number)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and row of each line, if there is such a file."""
+    if path.exists():
+        with path.open(encoding="utf-8") as lines:
+            yield from enumerate(map(json.loads, lines), 1)

@@ -16,7 +16,7 @@ from ...keeping.loading import LoadedJudge
 from ...keeping.paying import Start, paying
 from ...programs.answers.infer import closed
 from .dataset import write_dataset
-from .dialogues import DialogueCounts, Dialogues, Made, sampled_dialogues, turns_in
+from .dialogues import sampled_dialogues, turns_in
 from .dynamics import Dynamics
 from .turns import AssistantTurn, Labelled, check_judge, label
 
@@ -30,12 +30,12 @@ class Dataset:
     """How the making of a dataset ended.
 
     Attributes:
-        made: the dialogues.
+        made: how the writing of the dialogues ended.
         labelled: their answers, with labels.
         statistics, dynamics: as written.
     """
 
-    made: Made
+    made: Generated
     labelled: tuple[Labelled, ...] = ()
     statistics: Mapping[str, Any] = field(default_factory=dict)
     dynamics: Dynamics | None = None
@@ -64,7 +64,7 @@ class _DatasetWork:
 
 
 def make_dataset(
-    dialogues: Dialogues,
+    job: Generation,
     judge: LoadedJudge,
     folder: Path,
     start: Start,
@@ -76,20 +76,20 @@ def make_dataset(
     """Generate dialogues, label every assistant turn, and write the folder that :mod:`.dataset` describes.
 
     Args:
-        dialogues: what to generate.
+        job: the dialogues to write.
         judge: who labels; its samples and threshold are the paper's five and a majority unless others are set.
         folder: the folder to write.
-        start, on_dialogue: as for :func:`make_dialogues`.
+        start: how the job is started.
+        on_dialogue: called after each dialogue.
         on_answer: called after each labelled answer.
         on_labelling: called with the number of answers, before they are labelled.
 
     Raises:
         UsageError: the folder holds a dataset and neither was asked for, or the judge is of another kind.
-        CheckpointError, StoppedError, ModelError: as for :func:`make_dialogues`.
+        CheckpointError, StoppedError, ModelError: as :func:`~jurist.jobs.writing.generate`.
         JuristError: no dialogue passed the checks.
     """
     check_judge(judge.judge)
-    job = dialogues.generation()
     work_of = _DatasetWork(generation=job, judge=judge)
     fingerprint = work_of.fingerprint()
     place = folder / "statistics.json"
@@ -99,48 +99,46 @@ def make_dataset(
         return _made_before(folder)
     with paying(work_of, start) as work:
         check_writable(folder)
-        counts = DialogueCounts(told=on_dialogue)
         paths = folder / "dialogues.jsonl", folder / "rejects.jsonl"
-        written = write_items(job, work, *paths, counts.add)
-        made = Made(written=written, counts=counts)
+        made = write_items(job, work, *paths, lambda case, verdict: on_dialogue())
         answers = _answers(made, folder)
         on_labelling(len(answers))
         labelled = tuple(label(replace(judge, context=work.contexts["judge"]), answers, on_answer))
         lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
-        about = {**_about(dialogues, judge, written), "answers_failed": lost, "job": job_id(fingerprint)}
+        about = {**_about(job, judge, made), "answers_failed": lost, "job": job_id(fingerprint)}
         described, moving = write_dataset(
             folder, labelled, about=about, positive=closed(judge.judge.answer).positive
         )
         result = Dataset(
-            made=replace(made, written=replace(written, spend=work.ledger.to_json())),
+            made=replace(made, spend=work.ledger.to_json()),
             labelled=labelled,
             statistics=described,
             dynamics=moving,
         )
-        work.unfinished = bool(written.failed or result.failed)
+        work.unfinished = bool(made.failed or result.failed)
     return result
 
 
-def foresee_dataset(dialogues: Dialogues, judge: LoadedJudge) -> Estimate:
+def foresee_dataset(job: Generation, judge: LoadedJudge) -> Estimate:
     """Estimate the writing of dialogues and the labelling of their answers. Sends nothing.
 
     If dialogues are rejected, there is less to label than the least that is given here.
     """
-    made, answers = sampled_dialogues(dialogues)
+    made, answers = sampled_dialogues(job)
     cases = [judge.judge.case(answer.row()) for answer in answers if answer.sentences]
-    turns = sum(plan.turns for plan in dialogues.plans)
+    turns = sum(case.inputs["turns"] for case in job.cases)
     return replace(made, parts=(*made.parts, judging(judge, turns, cases)))
 
 
-def _about(job: Dialogues, judge: LoadedJudge, made: Generated) -> dict[str, Any]:
+def _about(job: Generation, judge: LoadedJudge, made: Generated) -> dict[str, Any]:
     return {
-        "generator": job.model.name,
+        "generator": job.loaded.model.name,
         "judge": judge.name,
         "judge_model": judge.model.name,
         "strictness": judge.judge.answer.strictness,
         "samples": judge.sampling.samples,
         "threshold": judge.sampling.needed,
-        "seed": job.seed,
+        "seed": job.settings["seed"],
         "dialogues_rejected": made.rejected,
         "dialogues_failed": made.failed,
     }
@@ -158,7 +156,7 @@ def _made_before(folder: Path) -> Dataset:
             for name in ("statistics.json", "dynamics.json")
         )
         return Dataset(
-            made=Made(written=Generated(before=True)),
+            made=Generated(before=True),
             statistics=statistics,
             dynamics=Dynamics.of_json(moving),
         )
@@ -168,8 +166,8 @@ def _made_before(folder: Path) -> Dataset:
         ) from error
 
 
-def _answers(made: Made, folder: Path) -> Sequence[AssistantTurn]:
-    if not made.written.kept:
+def _answers(made: Generated, folder: Path) -> Sequence[AssistantTurn]:
+    if not made.kept:
         first = (folder / "rejects.jsonl").read_text(encoding="utf-8").partition("\n")[0]
         reason = next(reversed(json.loads(first or "{}").get("reasons") or ["there is no document"]))
         raise JuristError(f"none of the dialogues can be used: {reason}", hint="see rejects.jsonl")

@@ -13,6 +13,7 @@ from typing import Any
 from ...cases import Case, Labels
 from ...errors import GoldError, UsageError
 from ...gold.goldset import Gold
+from ...jobs.assessing import verdicts
 from ...keeping.loading import LoadedJudge
 from ...programs.asking import Verdict
 from ...programs.cognibench import COGNIBENCH
@@ -147,15 +148,12 @@ def label(
         ModelError: the model cannot be used at all.
         BudgetExhausted: a limit was reached.
     """
-    asked = [answer for answer in answers if answer.sentences]
-    cases: list[Case] = [loaded.judge.case(answer.row(), path=answer.id) for answer in asked]
-    verdicts = loaded.asker().ask_all(cases, lambda index, verdict: on_done())
-    found = {answer.id: verdict for answer, verdict in zip(asked, verdicts, strict=True)}
+    cases = [
+        loaded.judge.case(answer.row(), path=answer.id) if answer.sentences else None for answer in answers
+    ]
     return [
-        Labelled(answer=answer, labels=found[answer.id].values, verdict=found[answer.id])
-        if answer.id in found
-        else Labelled(answer=answer, labels=())
-        for answer in answers
+        Labelled(answer=answer, labels=verdict.values if verdict else (), verdict=verdict)
+        for answer, verdict in zip(answers, verdicts(loaded, cases, on_done), strict=True)
     ]
 
 

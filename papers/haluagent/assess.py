@@ -12,9 +12,7 @@ from typing import Any, Final
 from ...cases import Case
 from ...errors import UsageError
 from ...evaluation.prevalence import Tallies, tallies
-from ...gold.goldset import Gold
-from ...jobs.assessing import AssessedModels, Calibrated, Replies, verdicts
-from ...jobs.looking import unseen
+from ...jobs.assessing import Calibrated, CalibratedModels, Replies, verdicts
 from ...keeping.loading import LoadedJudge
 from ...programs.answering import answering
 from ...programs.haluagent.judges import QA_CONFLICT
@@ -61,21 +59,16 @@ class Assessed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ItemAssessment(AssessedModels[Assessed]):
+class ItemAssessment(CalibratedModels[Assessed]):
     """Who is assessed on what; the judge is ``qa-conflict`` or a version of it.
 
     Attributes:
         items: the benchmark.
-        calibration: the judge's gold; rows that its artifact has seen are left out.
-        benchmark: the benchmark's name.
-        seed: of draws.
     """
 
     answering = ANSWERING
+    unit = "items"
     items: tuple[Item, ...]
-    calibration: Gold
-    benchmark: str
-    seed: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what assesses nothing."""
@@ -85,11 +78,6 @@ class ItemAssessment(AssessedModels[Assessed]):
                 f"judge {self.judge.judge.name} does not compare a reply with the correct answer",
                 hint="use qa-conflict or one of its versions",
             )
-
-    @property
-    def held_out(self) -> tuple[Case, ...]:
-        """The rows of the calibration that the judge was not compiled on; none where nothing is to be judged."""
-        return unseen(self.judge, self.calibration) if self.to_judge else ()
 
     @property
     def to_judge(self) -> int:
@@ -105,18 +93,9 @@ class ItemAssessment(AssessedModels[Assessed]):
         ]
 
     @property
-    def size(self) -> str:
-        """How much it is, in words."""
-        return f"{len(self.held_out)} rows of calibration, {len(self.items)} items"
-
-    @property
     def settings(self) -> dict[str, Any]:
         """What else makes this the same job when it is started again, as JSON values."""
-        return {
-            "items": [item.id for item in self.items],
-            "calibration": self.calibration.sha256,
-            "seed": self.seed,
-        }
+        return {**super().settings, "items": [item.id for item in self.items]}
 
     def judged(
         self, model: str, said: Replies, judge: LoadedJudge, known: Calibrated, on_step: Callable[[], None]

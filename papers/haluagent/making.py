@@ -102,7 +102,7 @@ def make_benchmark(
         "acceptance": acceptance,
         "statistics": _aggregated(verified, topics, seed).to_json(),
     }
-    write_whole(json.dumps(card, ensure_ascii=False, indent=2) + "\n", folder / "CARD.json")
+    write_whole(json_text(card, indent=2) + "\n", folder / "CARD.json")
     if sample:
         _sample(job, folder, sample, seed)
     return Benchmark(written=written, card=card)
@@ -173,7 +173,7 @@ def _sample(job: Generation, folder: Path, count: int, seed: int) -> None:
     for judge in VERIFIERS:
         write_jsonl((_to_label(row, judge, texts) for row in rows), folder / "check" / f"{judge.name}.jsonl")
     passed = {row["id"]: row in good for row in rows}
-    write_whole(json.dumps(passed, ensure_ascii=False, indent=2) + "\n", folder / "check" / "passed.json")
+    write_whole(json_text(passed, indent=2) + "\n", folder / "check" / "passed.json")
 
 
 def _to_label(row: Mapping[str, Any], judge: Judge, texts: Mapping[str, Any]) -> dict[str, Any]:

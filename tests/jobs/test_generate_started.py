@@ -14,7 +14,7 @@ from jurist.engines.meter import Budget
 from jurist.engines.models import Model
 from jurist.gold.documents import read_documents
 from jurist.jobs.estimate import Estimate, Part, Rate, Span
-from jurist.papers.cognibench.dialogues import Dialogues, foresee_dialogues
+from jurist.papers.cognibench.dialogues import dialogue_job, sampled_dialogues
 from jurist.papers.cognibench.plans import DialogueSpec
 from jurist.programs.dialogue_checks import Range
 
@@ -77,8 +77,8 @@ def test_what_is_spent_lies_within_the_estimate(
 
 def test_tokens_and_calls_of_real_offline_jobs_lie_within_the_estimate() -> None:
     spec = DialogueSpec(turns=Range(3, 3))
-    job = Dialogues(documents=read_documents("docs.jsonl"), spec=spec, model=Model(temperature=0.7))
-    seen = foresee_dialogues(job)
+    job = dialogue_job(read_documents("docs.jsonl"), spec, Model(temperature=0.7))
+    seen, _ = sampled_dialogues(job)
     spent = cli(*DIALOGUE[:-2], "--turns", "3", "--json").json["spend"]["total"]
     assert seen.tokens is not None
     assert 0.8 * seen.tokens.least <= spent["input_tokens"] + spent["output_tokens"] <= seen.tokens.most
