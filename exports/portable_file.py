@@ -13,11 +13,14 @@ from string import Template
 from types import ModuleType
 from typing import Any, ClassVar
 
+from ..errors import UsageError
+from ..programs.votes import majority
 from .bundle import portable_source
-from .portable_spec import portable_spec, unreadable
+from .contents import contents
+from .prompt import prompt_of
 from .target import Subject, Target
 
-__all__ = ["PortableFile", "executed"]
+__all__ = ["PortableFile", "executed", "portable_spec"]
 
 _FILE = '''"""$ref: a compiled judge, made by jurist. $about
 """
@@ -79,7 +82,7 @@ class PortableFile(Target):
     def words(self, subject: Subject, spec: dict[str, Any]) -> dict[str, str]:
         """Return what else stands in the code, by name; refuse and change the spec where need be."""
         if spec["adapter"] == "xml":
-            raise unreadable(subject)
+            raise _unreadable(subject)
         return {}
 
 
@@ -89,3 +92,35 @@ def executed(text: str) -> dict[str, Any]:
     sys.modules[module.__name__] = module  # as an import does: types are looked up there
     exec(compile(text, "exported.py", "exec", dont_inherit=True), module.__dict__)  # noqa: S102
     return module.__dict__
+
+
+def portable_spec(subject: Subject) -> dict[str, Any]:
+    """Return all that a :class:`~jurist.exports.portable_judge.PortableJudge` needs.
+
+    Raises:
+        UsageError: the judge's answers cannot be read by the standard library.
+    """
+    prompt = prompt_of(subject, lambda name: f"{{{{{name}}}}}")
+    spec, outputs = contents(subject, prompt), prompt.signature.output_fields
+    typed = [name for name, info in outputs.items() if info.annotation is not str]
+    rules = {one["render"] for one in spec["inputs"]}
+    reader = spec["parser"]["answer"].get("reader")
+    if set(typed) - {spec["output_field"]} or reader is None or not rules <= {"as-is", "numbered"}:
+        raise _unreadable(subject)
+    texts = [one["name"] for one in spec["inputs"] if one["type"] == "text"]
+    judged = subject.judge.answer.unit_fields
+    return {
+        **spec,
+        "messages": list(prompt.messages),
+        "outputs": list(outputs),
+        "judged": judged[0] if len(judged) == 1 and judged[0] in texts else "",
+        "samples": subject.samples,
+        "threshold": (subject.card.get("thresholds") or {}).get("threshold") or majority(subject.samples),
+    }
+
+
+def _unreadable(subject: Subject) -> UsageError:
+    return UsageError(
+        f"the replies of {subject.judge.name} cannot be read without jurist's own code",
+        hint="export it to messages, or run it with jurist",
+    )

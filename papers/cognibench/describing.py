@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from ...evaluation.shares import Share, shares
+from ...evaluation.shares import shares
 from ...programs.cognibench import HALLUCINATED, statement_type
 from ...signatures.cognibench import LABELS
 from ...text.wording import count_words
 from .turns import Labelled
 
-__all__ = ["Test", "describe_labelled", "label_shares", "label_tests"]
+__all__ = ["Test", "describe_labelled", "label_tests"]
 
 Test = Callable[[str], bool]
 
@@ -44,17 +44,6 @@ def label_tests(positive: Collection[str]) -> dict[str, tuple[Test, Test]]:
     return {**kinds, "hallucinated": (bad, _any), **rates, **tiers}
 
 
-def label_shares(found: Sequence[Labelled], *, positive: Collection[str] = HALLUCINATED) -> dict[str, Share]:
-    """Return the shares of statement types and the rates of hallucination, each with its clustered interval.
-
-    Args:
-        found: labelled answers; sentences without a label count nowhere.
-        positive: the labels that are hallucinations.
-    """
-    tests = label_tests(positive)
-    return shares({name: list(_counted(found, *pair)) for name, pair in tests.items()})
-
-
 def _counted(found: Sequence[Labelled], part: Test, whole: Test) -> Iterator[tuple[str, float, float]]:
     for one in found:
         known = [label for label in one.labels if label is not None and whole(label)]
@@ -74,6 +63,8 @@ def describe_labelled(
     labels = Counter(label for one in found for label in one.labels)
     conversations = Counter(one.answer.dialogue for one in found)
     contexts = {one.answer.dialogue: one.answer.reference for one in found}
+    tests = label_tests(positive)
+    ratios = shares({name: list(_counted(found, *pair)) for name, pair in tests.items()})
     return {
         "responses": len(found),
         "conversations": len(conversations),
@@ -85,7 +76,7 @@ def describe_labelled(
         "words_per_response": _spread([count_words(one.answer.text) for one in found]),
         "turns": _spread(list(conversations.values())),
         "labels": {label: labels[label] for label in LABELS},
-        "shares": {name: share.to_json() for name, share in label_shares(found, positive=positive).items()},
+        "shares": {name: share.to_json() for name, share in ratios.items()},
     }
 
 

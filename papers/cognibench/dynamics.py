@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ...evaluation.shares import Counted, Share, shares
 from ...programs.cognibench import HALLUCINATED, statement_type
@@ -196,6 +196,14 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
+_PLOTS: Final = (  # of the turns, and the last one of the places
+    ("statements-by-turn", _BY_TURN[:2], "Statements per answer, by turn", "statements"),
+    ("cognitive-share-by-turn", _BY_TURN[2:3], "Share of cognitive statements, by turn", "share"),
+    ("hallucinations-by-turn", _BY_TURN[3:5], "Rate of hallucination, by turn", "share"),
+    ("hallucinations-by-position", _BY_PLACE[2:], "Where in an answer its hallucinations stand", "share"),
+)
+
+
 def plot_dynamics(found: Dynamics, folder: Path) -> list[Path]:
     """Draw both figures as SVG into a folder and return the files.
 
@@ -204,32 +212,15 @@ def plot_dynamics(found: Dynamics, folder: Path) -> list[Path]:
     """
     from ...report.plotting import draw
 
-    wanted = (
-        ("statements-by-turn", found.by_turn, _BY_TURN[:2], "Statements per answer, by turn", "turn"),
-        (
-            "cognitive-share-by-turn",
-            found.by_turn,
-            _BY_TURN[2:3],
-            "Share of cognitive statements, by turn",
-            "turn",
-        ),
-        ("hallucinations-by-turn", found.by_turn, _BY_TURN[3:5], "Rate of hallucination, by turn", "turn"),
-        (
-            "hallucinations-by-position",
-            found.by_place,
-            _BY_PLACE[2:],
-            "Where in an answer its hallucinations stand",
-            "part of the answer",
-        ),
-    )
     written = []
-    for name, rows, measures, title, x in wanted:
+    for name, measures, title, y in _PLOTS:
+        placed = name.endswith("position")
+        rows, x = (found.by_place, "part of the answer") if placed else (found.by_turn, "turn")
         series = [one for measure in measures if (one := _series(rows, measure)).points]
         if series:
             path = folder / f"{name}.svg"
-            kind: Any = "bars" if x.startswith("part") else "line"
-            y = "statements" if "per answer" in title else "share"
-            draw(path, series, title=title, x=x, y=y, kind=kind, labels=[str(place) for place in rows])
+            look = {"title": title, "x": x, "y": y}
+            draw(path, series, **look, kind="bars" if placed else "line", labels=list(map(str, rows)))
             written.append(path)
     return written
 

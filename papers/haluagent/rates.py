@@ -1,7 +1,7 @@
 """Hallucination rates of a model (Tables 5 and 6, Figure 5), from what was found for each item.
 
 The rate of a format is the share of its answered items on which the model hallucinated; overall is the mean of the
-formats, as in Table 5. A reply without an answer is counted apart and is in no rate. A false negative takes a
+formats, as section 4.2 says. A reply without an answer is counted apart and is in no rate. A false negative takes a
 hallucinated answer for correct, a false positive the correct one for hallucinated. Intervals leave out documents.
 """
 

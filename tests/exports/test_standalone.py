@@ -23,9 +23,8 @@ from jurist.engines.models import adapter as adapter_named
 from jurist.errors import UsageError
 from jurist.exports import EXPORTERS, Subject, export, rendered, subject_of
 from jurist.exports.bundle import bundle
-from jurist.exports.portable_file import executed
+from jurist.exports.portable_file import executed, portable_spec
 from jurist.exports.portable_judge import PortableJudge
-from jurist.exports.portable_spec import portable_spec
 from jurist.exports.signature_source import signature_source
 from jurist.keeping.artifacts import Store
 from jurist.programs.answers.portable import COMBINERS
