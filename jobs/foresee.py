@@ -7,18 +7,17 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Purpose
 from ..engines.models import Model, connect
-from ..errors import JuristError
 from ..gold.splits import Split
 from ..keeping.loading import LoadedJudge
 from ..keeping.resolving import verifier_of
 from ..optimizers.base import Job, Optimizer
 from ..optimizers.registry import make
 from ..optimizers.setting import Setting
-from ..programs.asking import Sampling, Verdict
+from ..programs.asking import Verdict
 from .estimate import Estimate, Part, Rate, Span
 from .experiment import Experiment
 from .generation import Generation
-from .measuring import part_of, rate_of, shared_out, some, with_examples
+from .measuring import part_of, rate_of, shared_out, some, tried, with_examples
 from .plan import Plan
 from .proving import model_under
 
@@ -147,12 +146,7 @@ def sampled_items(job: Generation) -> tuple[Estimate, list[tuple[Case, Verdict]]
     least once, and at most as often as it may be.
     """
     context, shown = CallContext.fresh(), some(job.cases)
-    writer, verifier = (connect(Model(temperature=0.0), context, role) for role in _ROLES)
-    dry = dataclasses.replace(job.loaded.asker(), lm=writer, frozen_lm=verifier, sampling=Sampling())
-    try:
-        found = list(zip(shown, dry.ask_all(shown), strict=True))
-    except JuristError:  # a program that cannot take the offline engine's answers is still worth counting
-        found = []
+    found = list(zip(shown, tried(job.loaded.asker(), shown, context), strict=False))
     parts = tuple(_writing(job, role, context) for role in job.roles)
     return Estimate(what=f"{len(job.cases)} documents", parts=parts, budget=job.budget), found
 

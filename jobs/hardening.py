@@ -24,6 +24,7 @@ from ..programs.asking import Verdict
 from ..programs.judge import Judge
 from ..text.attacks import Attack, suite
 from .experiment import Experiment
+from .measuring import some
 
 __all__ = ["AGAIN", "Found", "Hardening", "Robustness", "harden"]
 
@@ -87,8 +88,7 @@ class Hardening(Experiment):
     @cached_property
     def chosen(self) -> tuple[Case, ...]:
         """The cases that are attacked."""
-        size, most = len(self.cases), min(self.most, len(self.cases))
-        return tuple(self.cases[number * size // most] for number in range(most))
+        return tuple(some(self.cases, self.most))
 
     @property
     def size(self) -> str:

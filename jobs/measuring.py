@@ -9,11 +9,11 @@ from ..engines.channel import CallContext
 from ..engines.models import Model, connect
 from ..engines.tracing import untraced
 from ..errors import JuristError
-from ..programs.asking import Asker, Sampling, room_for
+from ..programs.asking import Asker, Sampling, Verdict, room_for
 from ..programs.state import PromptState
 from .estimate import Part, Rate, Span
 
-__all__ = ["part_of", "rate_of", "shared_out", "some", "with_examples"]
+__all__ = ["part_of", "rate_of", "shared_out", "some", "tried", "with_examples"]
 
 _RENDERED = 4
 Item = TypeVar("Item")
@@ -68,15 +68,9 @@ def shared_out(part: Part, asker: Asker, verifier: Model | None, cases: Sequence
     prompts add, they add to the steps that are tuned.
     """
     own, frozen = CallContext.fresh(), CallContext.fresh()
-    lm, frozen_lm = (connect(Model(temperature=0.0), context) for context in (own, frozen))
-    dry = dataclasses.replace(asker, lm=lm, frozen_lm=frozen_lm, sampling=Sampling())
-    try:
-        with untraced():
-            dry.ask_all(some(cases) if verifier else ())
-    except JuristError:  # a program that cannot take the offline engine's answers is still worth counting
-        return (part,)
+    answered = verifier is not None and tried(asker, some(cases), own, frozen)
     counts = [context.ledger.spend().calls for context in (own, frozen)]
-    if verifier is None or not all(counts):
+    if verifier is None or not answered or not all(counts):
         return (part,)
     share = counts[1] / sum(counts)
     rate, most = Rate.of(own.ledger.spend()), part.calls.most
@@ -122,19 +116,32 @@ def with_examples(
 def rate_of(asker: Asker, cases: Sequence[Case]) -> Rate:
     """Return what one question takes, measured on a few cases (at least one) with the offline engine."""
     context = CallContext.fresh()
-    offline = connect(Model(temperature=0.0), context)
-    dry = dataclasses.replace(asker, lm=offline, frozen_lm=None, sampling=Sampling())
+    return Rate.of(context.ledger.spend(), len(cases)) if tried(asker, cases, context) else Rate()
+
+
+def tried(
+    asker: Asker, cases: Sequence[Case], context: CallContext, frozen: CallContext | None = None
+) -> list[Verdict]:
+    """Return what is said if the offline engine answers once; nothing where the program cannot take its answers.
+
+    Args:
+        asker: what asks; its models are not asked.
+        cases: what it is asked about.
+        context: of the program's calls.
+        frozen: of those of its frozen steps; default: the same.
+    """
+    offline = Model(temperature=0.0)
+    lm = connect(offline, context, asker.judge.role)
+    frozen_lm = connect(offline, frozen or context)
+    dry = dataclasses.replace(asker, lm=lm, frozen_lm=frozen_lm, sampling=Sampling())
     try:
         with untraced():
-            dry.ask_all(cases)
-    except JuristError:  # a program that cannot take the offline engine's answers is still worth counting
-        return Rate()
-    return Rate.of(context.ledger.spend(), len(cases))
+            return dry.ask_all(cases)
+    except JuristError:  # it is still worth counting
+        return []
 
 
-def some(cases: Sequence[Item]) -> list[Item]:
-    """Return a few cases (or whatever is asked about), evenly spread: enough to measure a prompt by."""
-    size = len(cases)
-    if size <= _RENDERED:
-        return list(cases)
-    return [cases[number * size // _RENDERED] for number in range(_RENDERED)]
+def some(cases: Sequence[Item], most: int = _RENDERED) -> list[Item]:
+    """Return a few cases (or whatever is asked about), evenly spread; by default enough to measure a prompt by."""
+    size, few = len(cases), min(most, len(cases))
+    return [cases[number * size // few] for number in range(few)]
