@@ -12,6 +12,7 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
+from ..engines.tracing import untraced
 from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
@@ -191,7 +192,8 @@ def verdicts(
 def foresee_assessment(work: AssessedModels[Found]) -> Estimate:
     """Estimate what an assessment takes. Sends nothing: a few questions are answered offline."""
     context, number = CallContext.fresh(), len(work.asked)
-    said = _replies(work, Model(temperature=0.0), context, some(work.asked), lambda: None)
+    with untraced():
+        said = _replies(work, Model(temperature=0.0), context, some(work.asked), lambda: None)
     rate = Rate.of(context.ledger.spend())
     models = [
         Part(

@@ -24,7 +24,8 @@ from ..programs.together import together
 from .lines import said_of
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from fastapi import FastAPI, Request
+    from fastapi.responses import JSONResponse
 
 __all__ = ["Judged", "Serving", "application"]
 
@@ -94,8 +95,8 @@ def application(serving: Serving) -> FastAPI:
         JuristError: FastAPI is not installed.
     """
     try:
-        from fastapi import Body, FastAPI, Request
-        from fastapi.responses import JSONResponse
+        from fastapi import Body, FastAPI
+        from fastapi.exceptions import RequestValidationError
         from starlette.middleware.trustedhost import TrustedHostMiddleware
     except ImportError as error:
         hint = "pip install 'jurist[serve]'"
@@ -113,9 +114,6 @@ def application(serving: Serving) -> FastAPI:
     def health() -> dict[str, str]:
         return {"status": "ok", "judge": serving.loaded.name, "model": serving.loaded.model.name}
 
-    def unavailable(request: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, status_code=503)
-
     # The types of a body are those of this judge: they are known here, and not where the functions are written.
     judge.__annotations__["asked"] = Annotated[case, Body()]
     batch.__annotations__["asked"] = Annotated[cases, Body()]
@@ -126,11 +124,26 @@ def application(serving: Serving) -> FastAPI:
     app.add_api_route("/judge", judge, response_model=Judged, **guarded)
     app.add_api_route("/judge/batch", batch, response_model=list[Judged], **guarded)
     app.add_api_route("/health", health, methods=["GET"])
-    app.add_exception_handler(JuristError, unavailable)
+    app.add_exception_handler(JuristError, _unavailable)
+    app.add_exception_handler(RequestValidationError, _refused)
     if not serving.token:
         # Another site's page could have a browser send requests here, but not under these names.
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(_LOCAL))
     return app
+
+
+def _unavailable(request: Request, error: Exception) -> JSONResponse:
+    from fastapi.responses import JSONResponse
+
+    return JSONResponse({"detail": str(error)}, status_code=503)
+
+
+def _refused(request: Request, error: Any) -> JSONResponse:
+    """Say what is wrong and where, and nothing of what was sent: it may hold what JSON cannot say, such as NaN."""
+    from fastapi.responses import JSONResponse
+
+    said = [{name: one[name] for name in ("type", "loc", "msg")} for one in error.errors()]
+    return JSONResponse({"detail": said}, status_code=422)
 
 
 def _guarded(token: str) -> dict[str, Any]:

@@ -67,6 +67,24 @@ def test_what_fails_says_so_without_the_message(
     assert "Incorrect" not in "".join(one.to_json() for one in spans())
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("generate", "haluagent", "--input", "haluagent-docs", "--output", "made", "--model", "openai/x"),
+        ("assess", "openai/x", "--benchmark", "dialogues", "--samples", 1),
+    ],
+    ids=lambda argv: argv[0],
+)
+def test_an_estimate_leaves_none(
+    argv: tuple[object, ...], spans: Callable[[], list[Any]], serve: Callable[..., Any], fake_key: str
+) -> None:
+    server = serve()
+    done = cli(*argv, "--api-base", server.url, "--max-cost", 1, "--yes")
+    assert "--max-cost cannot be kept" in done.err
+    assert server.count == 0
+    assert not [one.name for one in spans() if not one.name.startswith("jurist ")]
+
+
 def test_nothing_is_imported_where_nobody_traces() -> None:
     code = "import sys, jurist; jurist.load('fect:basic')(conversation='A: hi', claim='A says hi.')"
     told = "print([name for name in sys.modules if name.startswith('opentelemetry')])"
