@@ -13,7 +13,9 @@ import atexit
 import os
 import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from .arguments.command import Parser, add_commands, say
@@ -63,6 +65,8 @@ def _main(argv: Sequence[str] | None) -> int:
         parser.print_help(sys.stderr)
         return 2
     try:
+        with _starting():
+            arguments.command.load()
         return int(arguments.command.run(arguments))
     except StoppedError as stop:
         say(str(stop) if stop.signal else f"error: {stop}")
@@ -77,6 +81,25 @@ def _main(argv: Sequence[str] | None) -> int:
         # What it still holds cannot be written either: keep Python from trying, and complaining, at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
+    """Let Ctrl-C end the process at once during a block of imports: one that is cut in the middle raises anything."""
+
+    def end(*_: Any) -> NoReturn:
+        say("stopped by Ctrl-C")
+        os._exit(_INTERRUPTED)
+
+    ends = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else it is ignored, as by nohup
+    if not (ends and threading.current_thread() is threading.main_thread()):
+        yield
+        return
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -28,6 +28,7 @@ __all__ = [
     "PluginError",
     "StopRequested",
     "StoppedError",
+    "UnknownJudgeError",
     "UsageError",
     "as_command",
     "choices",
@@ -52,7 +53,7 @@ class JuristError(Exception):
         said = (lambda text: text) if _COMMANDS else in_python
         self.message = printable(" ".join(said(message).split()))
         self.hint = printable(" ".join(said(hint).split()))
-        super().__init__(f"{self.message}; {self.hint}" if self.hint else self.message)
+        super().__init__(f"{self.message.removesuffix('.')}; {self.hint}" if self.hint else self.message)
 
 
 class UsageError(JuristError):
@@ -90,6 +91,10 @@ class GoldError(JuristError):
 
 class JudgeError(JuristError):
     """A judge is unknown, badly defined, or cannot be loaded from its file."""
+
+
+class UnknownJudgeError(JudgeError):
+    """No judge and no generator has this name."""
 
 
 class ModelError(JuristError):
@@ -165,13 +170,21 @@ def why(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def choices(name: str, names: Iterable[str]) -> str:
-    """Return the hint for a name that does not exist: what it may have meant, and what there is."""
+_MANY = 12
+"""Names above which a hint does not list them all beside the one that was probably meant."""
+
+
+def choices(name: str, names: Iterable[str], other: str = "") -> str:
+    """Return the hint for a name that does not exist: what it may have meant, and what there is, ``other`` at last."""
     known = list(names)
     if not known:
         return "there is none"
     close = difflib.get_close_matches(name, known, n=1)
-    return (f"did you mean {close[0]}? " if close else "") + f"use one of {', '.join(known)}"
+    if close and len(known) > _MANY:
+        return f"did you mean {close[0]}?"
+    return (
+        f"did you mean {close[0]}? " if close else ""
+    ) + f"use one of {', '.join(known)}{other and ', '}{other}"
 
 
 _COMMANDS: list[str] = []

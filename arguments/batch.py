@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import Form, Limits, whole
+from .groups import Form, HardLimits, whole
 from .options import flag, option, positional
 from .run import JudgedRows
 
@@ -44,7 +44,7 @@ class BatchOptions(Form):
     output: str = positional("OUTPUT", help="the --output of batch submit")
 
 
-class CollectOptions(Limits, BatchOptions):
+class CollectOptions(HardLimits, BatchOptions):
     helps: ClassVar[Mapping[str, str]] = {
         "max_calls": "never send one request more, over all batches (default: as submitted)",
         "max_cost": "send no more than this is estimated to pay for, over all batches (default: as submitted)",

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NoReturn
@@ -38,12 +38,18 @@ class Command:
 
     def run(self, arguments: argparse.Namespace) -> int:
         """Do it, print its result, and return the exit code."""
-        module, _, function = self.does.rpartition(".")
-        package = __package__.rpartition(".")[0]
+        does, show = self.load()
         options = self.options.of(arguments)
-        result = getattr(import_module(f"{package}.console.{module}"), function)(options)
-        import_module(f"{package}.console.printing").show(result, options)
+        result = does(options)
+        show(result, options)
         return int(result.code)
+
+    def load(self) -> tuple[Callable[[Options], Any], Callable[[Any, Options], None]]:
+        """Import and return what does it, and what prints its result."""
+        module, _, function = self.does.rpartition(".")
+        console = f"{__package__.rpartition('.')[0]}.console"
+        does = getattr(import_module(f"{console}.{module}"), function)
+        return does, import_module(f"{console}.printing").show
 
 
 class Parser(argparse.ArgumentParser):
@@ -58,15 +64,21 @@ class Parser(argparse.ArgumentParser):
     any_other: str = ""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Give a name that is no action of the group to the action that takes any other."""
+        """Give a name that is no action of the group to the action that takes any other; refuse what nobody takes."""
         given = list(args or ())
         if self.any_other and given and not given[0].startswith("-") and given[0] not in self.actions:
             given = [self.any_other, *given]
-        return super().parse_known_args(given if args is not None else None, namespace)
+        found, unknown = super().parse_known_args(given if args is not None else None, namespace)
+        if unknown:
+            options = [name for action in self._actions for name in action.option_strings]
+            close = difflib.get_close_matches(unknown[0].partition("=")[0], options, n=1)
+            meant = f"; did you mean {close[0]}?" if close else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, as every other error is said, and exit with 2."""
-        say(f"error: {message}; see {self.prog} --help")
+        say(f"error: {message}{'' if message.endswith('?') else ';'} see {self.prog} --help")
         self.exit(2)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -13,6 +13,7 @@ __all__ = [
     "Endpoint",
     "Form",
     "GoldOptions",
+    "HardLimits",
     "JudgingOptions",
     "Limits",
     "ModelOptions",
@@ -281,11 +282,16 @@ class StrictnessOptions(Options):
     )
 
 
-class Limits(Options):
-    """Hard limits, and whether to ask before much is spent."""
+class HardLimits(Options):
+    """Hard limits."""
 
     max_calls: int | None = option("--max-calls", metavar="N", help="never make one call more")
     max_cost: float | None = option("--max-cost", metavar="USD", help="stop before the cost goes over this")
+
+
+class Limits(HardLimits):
+    """The same, and whether to ask before much is spent."""
+
     yes: bool = flag(
         "--yes", help="do not ask before more than 1000 calls to a real model or more than 1 USD"
     )
@@ -343,7 +349,7 @@ class Checkpoints(Resume):
     output: str | None = option("--output", metavar="FILE.json", help="write the JSON object to a file too")
 
 
-class JudgingOptions(VerifierOptions, SamplingOptions, StrictnessOptions, Transport, Limits, Common):
+class JudgingOptions(VerifierOptions, SamplingOptions, StrictnessOptions, Transport, HardLimits, Common):
     """How judges are asked, but for who answers."""
 
     adapter: Literal["chat", "json", "xml"] | None = option(
@@ -355,7 +361,7 @@ class AskedOptions(ModelOptions, JudgingOptions):
     """Who answers, and how that one is asked."""
 
 
-class ScoringOptions(GoldOptions, JudgingOptions, Checkpoints):
+class ScoringOptions(GoldOptions, Limits, JudgingOptions, Checkpoints):
     """What every command takes that scores judges on gold, but for who answers."""
 
 

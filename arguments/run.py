@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import AskedOptions, Form, RowOptions, name, share, whole
+from .groups import AskedOptions, Form, Limits, RowOptions, name, share, whole
 from .options import flag, option, positional
 
 __all__ = ["JOIN", "RUN", "JoinOptions", "JudgedRows", "RunOptions"]
@@ -18,7 +18,7 @@ def _shard(text: str) -> tuple[int, int]:
     return int(number), int(of)
 
 
-class JudgedRows(AskedOptions, RowOptions):
+class JudgedRows(Limits, AskedOptions, RowOptions):
     """Which rows are judged, and where the lines go."""
 
     helps: ClassVar[Mapping[str, str]] = {

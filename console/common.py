@@ -24,8 +24,8 @@ from ..arguments.groups import (
     AskedOptions,
     Checkpoints,
     Endpoint,
+    HardLimits,
     JudgingOptions,
-    Limits,
     ModelsOptions,
     NameOptions,
     RowOptions,
@@ -99,7 +99,7 @@ def start_of(options: Checkpoints, store: Store) -> Start:
     return Start(root=root, resume=options.resume, fresh=options.fresh)
 
 
-def budget_of(options: Limits) -> Budget:
+def budget_of(options: HardLimits) -> Budget:
     """Return the hard limits."""
     return Budget(calls=options.max_calls, cost=options.max_cost)
 

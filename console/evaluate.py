@@ -13,7 +13,7 @@ from ..report.scores import OFFLINE, confusion_table, counts_line, metric_cell, 
 from ..report.table import Table, table
 from .common import budget_of, gold_of, loaded_of, start_of, store_of, write_json
 from .compare import asked
-from .printing import Part, Result, remark
+from .printing import Part, Result
 
 __all__ = ["run"]
 
@@ -25,8 +25,6 @@ def run(options: EvaluateOptions) -> Result:
     """Score one judge on gold."""
     store = store_of(options)
     loaded = loaded_of(options.judge, options, store)
-    if loaded.note:
-        remark(loaded.note)
     gold = gold_of(options.gold, loaded.judge, options)
     work = Evaluating(contenders=(loaded,), gold=gold, budget=budget_of(options))
     with paying(work, start_of(options, store)) as job:

@@ -14,7 +14,7 @@ from ..arguments.generate import (
 )
 from ..arguments.gold import DynamicsOptions
 from ..engines.models import Model
-from ..errors import UsageError
+from ..errors import JudgeError, UnknownJudgeError, UsageError, choices
 from ..gold.documents import read_documents
 from ..gold.new_rows import read_rows
 from ..jobs.foresee import foresee_items
@@ -28,6 +28,7 @@ from ..papers.cognibench.dynamics import dynamics as dynamics_of
 from ..papers.cognibench.making import Dataset, foresee_dataset, make_dataset
 from ..papers.cognibench.plans import DialogueSpec
 from ..papers.cognibench.turns import check_judge, labelled_gold
+from ..programs.catalogue import GENERATORS
 from ..programs.cognibench import COGNIBENCH
 from ..programs.dialogue_checks import range_of
 from ..programs.generator import generator_of
@@ -68,20 +69,25 @@ def writer(options: ItemsOptions) -> LoadedJudge:
     Raises:
         JudgeError, ArtifactError: there is no such generator. UsageError: it writes nothing.
     """
-    loaded = load_judge(
-        options.generator,
-        store=store_of(options),
-        samples=options.attempts,
-        concurrency=options.concurrency,
-        verifier=verifier_model(options, options.timeout, options.seed),
-    ).with_model(model_of(options, options.model, options.seed))
+    store, name = store_of(options), options.generator
+    try:
+        loaded = load_judge(
+            name,
+            store=store,
+            samples=options.attempts,
+            concurrency=options.concurrency,
+            verifier=verifier_model(options, options.timeout, options.seed),
+        ).with_model(model_of(options, options.model, options.seed))
+    except UnknownJudgeError as error:
+        hint = choices(name, GENERATORS, "or path/to/file.py:generator")
+        raise JudgeError(f"no generator is called {name!r}", hint=hint) from error
     generator_of(loaded.judge)
     if options.verifiers and loaded.artifact:
         raise UsageError(
             f"{loaded.name} keeps the verifiers that it was compiled with",
             hint="compile it with --verifier, or name its basic prompts",
         )
-    loaded = replace(loaded, judge=verified(loaded.judge, options, store_of(options)))
+    loaded = replace(loaded, judge=verified(loaded.judge, options, store))
     if loaded.note:
         remark(loaded.note)
     return loaded

@@ -191,7 +191,7 @@ def _ratings(gold: Gold) -> tuple[dict[str, list[str | None]], list[str]]:
     raters = sorted({name for case in gold.cases for name in case.ratings})
     if len(raters) < 2:
         raise GoldError(
-            f"{gold.name} has the labels of {len(raters)} raters {raters}",
+            f"{gold.name} has the labels of {f'one rater, {raters[0]}' if raters else 'no rater'}",
             hint="agreement is of two raters or more: columns rater:NAME, or 'ratings' in each row",
         )
     return rating_columns(gold.cases)

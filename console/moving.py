@@ -86,7 +86,8 @@ def lineage(options: LineageOptions) -> Result:
     found = list(store_named(options).list(options.judge))
     if not found:
         raise ArtifactError(
-            f"no artifact of {options.judge!r}", hint="compile it first, or name another store"
+            f"no artifact of {options.judge!r}",
+            hint="jurist artifacts list has all; --store names another folder",
         )
     rows = [[f"{one.judge}@{one.version}", *_descent(one), scored(one), " ".join(one.names)] for one in found]
     columns = ["artifact", "from", "made", "by", "decision", "metric on test", "names"]

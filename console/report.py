@@ -31,10 +31,10 @@ def run(options: ReportOptions) -> Result:
     try:
         artifact = store.load(options.subject)
     except JuristError as error:
-        inside = sorted(saved.glob("*.json*"))
-        if not inside:
+        if not saved.is_dir():
             raise
-        hint = f"name a file in it: {', '.join(map(str, inside[:_NAMED]))}"
+        inside = ", ".join(map(str, sorted(saved.glob("*.json*"))[:_NAMED]))
+        hint = f"name a file in it: {inside}" if inside else "name a compiled judge, or a file of results"
         raise UsageError(f"{saved} is a folder", hint=hint) from error
     judge = judge_of(artifact, store)
     gold, problem = _gold(options.gold, artifact, judge, store)

@@ -82,7 +82,9 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
         return _dialogues(_file(_bytes(path, name), path.stem, name, on_bad), path.parent)
     if name in bundled_names():
         return _folder(_bundled() / name, name, name, on_bad)
-    hint = f"{choices(name, bundled_names())}, the path of a file or folder, or hf:org/name"
+    hint = "name a file, a folder, hf:org/name, or a bundled set"
+    if not (path.suffix or "/" in name):
+        hint = choices(name, bundled_names(), "the path of a file or folder, or hf:org/name")
     raise GoldError("there is no such file or folder", path=name or "''", hint=hint)
 
 

@@ -362,9 +362,15 @@ class Store:
         have = sorted({version for shelf in shelves for version in shelf.versions()})
         tags = sorted({tag for shelf in shelves for tag in shelf.pointers()[1]})
         if not have:
+            from ..programs.catalogue import CATALOGUE, GENERATORS
+
             near = difflib.get_close_matches(judge, [shelf.judge for shelf in self._shelves()], n=1)
-            hint = f"compile it first, use {named or judge}:basic, or name another folder with --store"
-            hint = f"did you mean {near[0]}? {hint}" if near else hint
+            if near:
+                hint = f"did you mean {near[0]}? else compile it first"
+            elif named or judge in CATALOGUE or judge in GENERATORS:
+                hint = f"compile it first, use {named or judge}:basic, or name another folder with --store"
+            else:
+                hint = "no judge is called so: compile it first from its file, or name another folder with --store"
             return ArtifactError(f"no compiled artifact of judge {judge!r} in {self.root}", hint=hint)
         exist = f"versions {', '.join(map(str, have))} exist" + (f", tags {', '.join(tags)}" if tags else "")
         if selector != "latest":

@@ -8,7 +8,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from ..errors import JudgeError, choices
+from ..errors import JudgeError, UnknownJudgeError, choices
 from .cognibench import COGNIBENCH, COGNIBENCH_TAGS
 from .detector import DETECTOR
 from .dialogue import DIALOGUE
@@ -75,7 +75,8 @@ def find(name: str, allow: Callable[[Path, str], None] = lambda path, sha256: No
         if name in registry:
             return registry[name]
     known = (*CATALOGUE, *GENERATORS)
-    raise JudgeError(f"no judge is called {name!r}", hint=f"{choices(name, known)}, or path/to/file.py:judge")
+    hint = choices(name, known, "or path/to/file.py:judge")
+    raise UnknownJudgeError(f"no judge is called {name!r}", hint=hint)
 
 
 def file_of(name: str) -> tuple[Path | None, str]:

@@ -209,7 +209,10 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "required: ACTION", ("artifacts",)),
     (2, "invalid int value: 'few'", (*RUN, "--samples", "few")),
     (2, "there is no 'yaml'", (*COMPILE, "--adapter", "yaml")),
-    (2, "unrecognized arguments: --colour", ("judges", "--colour")),
+    (2, "unrecognized arguments: --colour; see jurist judges --help", ("judges", "--colour")),
+    (2, "unrecognized arguments: --yes", ("serve", "fect", "--yes")),
+    (2, "unrecognized arguments: --yes", ("batch", "collect", "out.jsonl", "--yes")),
+    (1, "no judge is called so: compile it first from its file", ("report", "nobody")),
 ]
 
 

@@ -252,7 +252,7 @@ def test_a_document_is_tried_until_what_is_written_passes(serve: Callable[..., A
     ("argv", "code", "said"),
     [
         (("fect:basic",), 2, "is a judge and writes nothing"),
-        (("nothing",), 1, "no judge is called 'nothing'"),
+        (("nothing",), 1, "no generator is called 'nothing'; use one of dialogue, faithqa"),
         ((f"{REF}:basic", "--attempts", "0"), 2, "1 or more"),
         ((f"{REF}:basic", "--judge-api-base", "http://x"), 2, "add --judge-model"),
     ],
