@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 _RATER = "rater:"  # the start of a column that holds one rater's labels
+_WHO = "rater"  # the column that says whose the label of its row is, where there is a row for each rater
 
 
 def prepared(judge: Judge, row: Mapping[str, Any], kind: Kind = "json") -> Row:
@@ -45,8 +46,9 @@ def prepared(judge: Judge, row: Mapping[str, Any], kind: Kind = "json") -> Row:
         judge: whose rows they are.
         row: the row as it was read; it is not changed.
         kind: in ``"text"``, empty cells of optional fields are absent and cells of list fields are
-            JSON; in ``"columns"``, ``None`` in an optional field is absent. Columns ``rater:NAME`` are
-            put into ``ratings`` in every kind, and empty ones are left out.
+            JSON; in ``"columns"``, ``None`` in an optional field is absent. Columns ``rater:NAME``, and the
+            label of a row whose column ``rater`` says whose it is, are put into ``ratings`` in every kind, and
+            empty ones are left out.
     """
     result = dict(row)
     for _, info, keys in _fields(judge.row_model):
@@ -61,6 +63,7 @@ def prepared(judge: Judge, row: Mapping[str, Any], kind: Kind = "json") -> Row:
                 del result[key]
             elif kind == "text" and not _textual(info.annotation):
                 result[key] = cell(value)
+    _by_rater(judge, result)
     ratings = all_ratings(result, kind)
     if ratings:
         result["ratings"] = ratings
@@ -121,7 +124,7 @@ def input_columns(judge: Judge) -> frozenset[str]:
 def row_keys(judge: Judge) -> list[str]:
     """Return every name that a judge reads of a row."""
     names = (key for _, _, keys in _fields(judge.row_model) for key in keys)
-    return list(dict.fromkeys([*names, "group", "ratings"]))
+    return list(dict.fromkeys([*names, "group", "ratings", _WHO]))
 
 
 def is_rating(column: str) -> bool:
@@ -215,6 +218,14 @@ def _rater(column: Any) -> str | None:
 
 def _without_ratings(row: Mapping[str, Any]) -> Row:
     return {key: value for key, value in row.items() if key != "ratings" and _rater(key) is None}
+
+
+def _by_rater(judge: Judge, row: Row) -> None:
+    """Turn the label of a row that names its rater into that rater's column."""
+    given = next((key for key in label_keys(judge) if key in row), None)
+    if given and isinstance(row.get(_WHO), str | int) and (name := str(row[_WHO]).strip()):
+        del row[_WHO]
+        row[_RATER + name] = row.pop(given)
 
 
 def all_ratings(row: Row, kind: Kind) -> Any:

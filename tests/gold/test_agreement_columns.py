@@ -10,6 +10,7 @@ import pytest
 
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold, import_gold
+from jurist.gold.mapping import RowMapping
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 
@@ -111,3 +112,29 @@ def test_a_fault_names_file_line_and_column(
         Gold.load(file, FECT)
     assert said in str(caught.value)
     assert (caught.value.path, caught.value.line, caught.value.field) == (str(file), line, field)
+
+
+LONG = (
+    "conversation,claim,factual,rater\n"
+    "c1,x,true,ann\nc2,y,false, ann \nc1,x,TRUE,bob\nc2,y,Non_Factual,bob\nc2,y,true,cem\nc1,x,,cem\n"
+)
+
+
+def test_a_row_for_each_rater_is_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "long.csv"
+    file.write_text(LONG, encoding="utf-8")
+    assert [case.ratings for case in Gold.load(file, FECT, labelled=False).cases] == WANTED
+    file.write_text(LONG.replace("rater", "who"), encoding="utf-8")
+    named = Gold.load(file, FECT, labelled=False, mapping=RowMapping(columns={"who": "rater"}))
+    assert [case.ratings for case in named.cases] == WANTED
+    file.write_text(LONG + "c1,x,false,ann\n", encoding="utf-8")
+    with pytest.raises(GoldError, match="rater 'ann' calls unit 1 both 'factual' and 'non_factual'"):
+        Gold.load(file, FECT)
+
+
+def test_the_label_of_a_row_without_a_name_is_nobodys_rating(tmp_path: Path) -> None:
+    file = tmp_path / "long.csv"
+    file.write_text(LONG + "c1,x,true,\nc2,y,true,\n", encoding="utf-8")
+    gold = Gold.load(file, FECT)
+    assert [case.gold for case in gold.cases] == [("factual",), ("non_factual",)]
+    assert [case.ratings for case in gold.cases] == WANTED
