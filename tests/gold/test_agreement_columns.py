@@ -134,7 +134,7 @@ def test_a_row_for_each_rater_is_the_same(tmp_path: Path) -> None:
 
 def test_the_label_of_a_row_without_a_name_is_nobodys_rating(tmp_path: Path) -> None:
     file = tmp_path / "long.csv"
-    file.write_text(LONG + "c1,x,true,\nc2,y,true,\n", encoding="utf-8")
+    file.write_text(LONG + "c1,x,true,\nc2,y,false,\n", encoding="utf-8")
     gold = Gold.load(file, FECT)
     assert [case.gold for case in gold.cases] == [("factual",), ("non_factual",)]
     assert [case.ratings for case in gold.cases] == WANTED
