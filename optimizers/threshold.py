@@ -11,24 +11,27 @@ case is judged under the threshold that the cases of the other folds, of other g
 """
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
+from typing import TypeAlias
 
 from ..cases import Case
 from ..errors import OptimizerError
-from ..programs.asking import Asker, Verdict
+from ..programs.asking import Verdict
 from .base import Job, Result
 from .board import Board, Candidate
-from .objective import Outcome
+from .cutting import Cutting
+from .objective import Objective
 from .raced import Track
 from .setting import Setting
 
 __all__ = ["Fitted", "Threshold", "fitted", "with_thresholds"]
 
-_CUTS = 40  # thresholds of probability that are tried, at equal shares of the units
+Best: TypeAlias = Callable[[Sequence[int]], float]
+"""The threshold that is best on some of the cases, by their places."""
+
 _FOLDS = 4  # in which each case is judged under the threshold that the other folds' cases gave
+_NEVER = 1e-12  # a probability from which on every unit is positive; from 1 less it on none is
 _PROMPTS = 5  # prompts for which one is fitted when the search is over, the basic one besides
 
 
@@ -105,20 +108,13 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> Fitted | None:
     cases = [case for case in met if case.id not in candidate.demo_ids]
     if not cases:
         return None
-    verdicts = board.verdicts(candidate, cases)
-    now = job.sampling_under(candidate.setting).needed
-    under = _under(job, board, cases, verdicts, (now, *_cuts(job, verdicts)))
-
-    def best(places: Iterable[int]) -> float:
-        kept = list(places)
-        values = {cut: board.objective.aggregate([found[at] for at in kept]) for cut, found in under.items()}
-        return max(values, key=lambda cut: (round(values[cut], 9), cut == now, -abs(cut - now)))
-
-    threshold = best(range(len(cases)))
-    if threshold == now:
+    verdicts, now = board.verdicts(candidate, cases), job.sampling_under(candidate.setting).needed
+    measured = any(one.measured for one in verdicts)
+    best = _by_probability(job, cases, verdicts) if measured else _by_votes(job, cases, verdicts, now)
+    if best is None or (threshold := best(range(len(cases)))) == now:
         return None
     fold = _folds(job, cases)
-    others = {one: best(at for at, of in enumerate(fold) if of != one) for one in sorted(set(fold))}
+    others = {one: best([at for at, of in enumerate(fold) if of != one]) for one in sorted(set(fold))}
     return Fitted(
         threshold=threshold,
         crossed={case.id: others[of] for case, of in zip(cases, fold, strict=True)},
@@ -146,36 +142,27 @@ def _folds(job: Job, cases: Sequence[Case]) -> list[int]:
     return [folds[case.group] for case in cases]
 
 
-def _cuts(job: Job, verdicts: Sequence[Verdict]) -> Sequence[float]:
-    """Return the thresholds to try: of probability where tokens told any, between units, else of votes."""
-    answer = job.judge.answer
-    if not any(one.measured for one in verdicts):
-        return range(1, job.sampling.samples + 1)
-    found = [answer.probability(shares) for one in verdicts for shares in one.probabilities]
-    known = np.unique([share for share in found if share is not None])
-    between = (known[1:] + known[:-1]) / 2
-    if len(between) > _CUTS:
-        between = between[np.linspace(0, len(between) - 1, _CUTS).round().astype(int)]
-    return [round(float(cut), 6) for cut in between if 0 < round(float(cut), 6) < 1]
+def _by_probability(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> Best | None:
+    """Return what fits the probability from which on a unit is positive; ``None`` if no labelled unit's is known."""
+    sides = [
+        [asker.revote(case, one) for case, one in zip(cases, verdicts, strict=True)]
+        for asker in (job.asker(job.judge.basic(), Setting(threshold=at)) for at in (_NEVER, 1 - _NEVER))
+    ]
+    cutting = Cutting.of(job.judge, cases, *sides)
+    return cutting.best if cutting else None
 
 
-def _under(
-    job: Job, board: Board, cases: Sequence[Case], verdicts: Sequence[Verdict], cuts: Sequence[float]
-) -> dict[float, list[Outcome]]:
-    """Return the outcomes of stored verdicts under each threshold."""
-    known: dict[object, Outcome] = {}
-    answer, basic = job.judge.answer, job.judge.basic()
+def _by_votes(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict], now: float) -> Best:
+    """Return what fits the number of votes; of equally good ones the nearest to ``now``."""
+    objective = Objective(judge=job.judge)
+    under = {}
+    for votes in range(1, job.sampling.samples + 1):
+        asker = job.asker(job.judge.basic(), Setting(threshold=votes))
+        pairs = zip(cases, verdicts, strict=True)
+        under[votes] = [objective.outcome(case, asker.revote(case, one)) for case, one in pairs]
 
-    def outcome(case: Case, verdict: Verdict, asker: Asker, cut: float) -> Outcome:
-        # Thresholds between which no unit's probability lies decide alike.
-        shares = [answer.probability(unit) or 0.0 for unit in verdict.probabilities]
-        key = (case.id, cut if cut >= 1 else tuple(share >= cut for share in shares))
-        if key not in known:
-            known[key] = board.objective.outcome(case, asker.revote(case, verdict))
-        return known[key]
+    def best(places: Sequence[int]) -> float:
+        values = {cut: objective.aggregate([found[at] for at in places]) for cut, found in under.items()}
+        return max(values, key=lambda cut: (round(values[cut], 9), -abs(cut - now)))
 
-    askers = {cut: job.asker(basic, Setting(threshold=cut)) for cut in cuts}
-    return {
-        cut: [outcome(case, one, asker, cut) for case, one in zip(cases, verdicts, strict=True)]
-        for cut, asker in askers.items()
-    }
+    return best

@@ -79,7 +79,7 @@ def test_nothing_is_left_to_fit_where_the_user_has_set_it(
 
 
 def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
-    """With labels drawn at random the threshold looks good where it was fitted, and not where it was cross-fitted."""
+    """With labels drawn at random a threshold looks little better where it was fitted, and not cross-fitted."""
     judge = dataclasses.replace(FECT, metric="balanced_accuracy")
     seen, crossed = 0.0, 0.0
     for seed in range(4):
@@ -112,7 +112,7 @@ def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
                 made.record(one, case, verdict)
             gain = made.value(one, cases) - made.value(start, cases)
             seen, crossed = (seen, crossed + gain) if setting else (seen + gain, crossed)
-    assert seen / 4 > 0.03
+    assert 0 < seen / 4 < 0.02  # the best cut without smoothing looks better by 0.03 and more
     assert crossed / 4 < 0.01
 
 
