@@ -18,7 +18,7 @@ from ...programs.answers.infer import closed
 from .dataset import write_dataset
 from .dialogues import sampled_dialogues, turns_in
 from .dynamics import Dynamics
-from .turns import AssistantTurn, Labelled, check_judge, label
+from .turns import AssistantTurn, check_judge, label
 
 __all__ = ["Dataset", "foresee_dataset", "make_dataset"]
 
@@ -31,19 +31,14 @@ class Dataset:
 
     Attributes:
         made: how the writing of the dialogues ended.
-        labelled: their answers, with labels.
+        failed: answers that the machinery did not label.
         statistics, dynamics: as written.
     """
 
     made: Generated
-    labelled: tuple[Labelled, ...] = ()
+    failed: int = 0
     statistics: Mapping[str, Any] = field(default_factory=dict)
     dynamics: Dynamics | None = None
-
-    @property
-    def failed(self) -> int:
-        """Answers that the machinery did not label."""
-        return sum(one.verdict is not None and one.verdict.status == "failed" for one in self.labelled)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,20 +98,15 @@ def make_dataset(
         made = write_items(job, work, *paths, lambda case, verdict: on_dialogue())
         answers = _answers(made, folder)
         on_labelling(len(answers))
-        labelled = tuple(label(replace(judge, context=work.contexts["judge"]), answers, on_answer))
-        lost = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
-        about = {**_about(job, judge, made), "answers_failed": lost, "job": job_id(fingerprint)}
+        labelled = label(replace(judge, context=work.contexts["judge"]), answers, on_answer)
+        failed = sum(one.verdict is not None and one.verdict.status == "failed" for one in labelled)
+        about = {**_about(job, judge, made), "answers_failed": failed, "job": job_id(fingerprint)}
         described, moving = write_dataset(
             folder, labelled, about=about, positive=closed(judge.judge.answer).positive
         )
-        result = Dataset(
-            made=replace(made, spend=work.ledger.to_json()),
-            labelled=labelled,
-            statistics=described,
-            dynamics=moving,
-        )
-        work.unfinished = bool(made.failed or result.failed)
-    return result
+        work.unfinished = bool(made.failed or failed)
+        made = replace(made, spend=work.ledger.to_json())
+    return Dataset(made=made, failed=failed, statistics=described, dynamics=moving)
 
 
 def foresee_dataset(job: Generation, judge: LoadedJudge) -> Estimate:
