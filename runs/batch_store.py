@@ -238,8 +238,7 @@ class BatchStore(Database):
     def lines(self, batch: Batch) -> Iterator[bytes]:
         """Return the lines of a batch's file."""
         asked = "SELECT custom_id, url, body FROM requests WHERE batch = ? ORDER BY rowid"
-        with self.used():
-            yield from map(_line, self._data.execute(asked, (batch.number,)))
+        return map(_line, self.each(asked, batch.number))
 
     def note(self, batch: Batch, *, file: str = "", id: str = "", status: str) -> None:
         """Keep what the provider says of a batch, before anything else is done."""

@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -37,6 +37,10 @@ class Database:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let it go."""
         self._data.close()
 
     @contextmanager
@@ -47,7 +51,9 @@ class Database:
                 yield
         except sqlite3.Error as error:
             hint = "make room on the disk and start again with --resume"
-            raise CheckpointError(f"{self._path}: cannot be used: {error}", hint=hint) from error
+            raise CheckpointError(
+                f"{self._path or 'a temporary file'}: cannot be used: {error}", hint=hint
+            ) from error
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -65,6 +71,16 @@ class Database:
         """Do what is asked, and return all rows that it gives."""
         with self.used():
             return self._data.execute(asked, values).fetchall()
+
+    def many(self, asked: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Do what is asked for each row, in one transaction."""
+        with self.used(), self.together():
+            self._data.executemany(asked, rows)
+
+    def each(self, asked: str, *values: Any) -> Iterator[Any]:
+        """Return the rows one after the other."""
+        with self.used():
+            yield from self._data.execute(asked, values)
 
     def one(self, asked: str, *values: Any) -> Any:
         """Return the first value of the first row; ``None`` without a row."""

@@ -30,7 +30,7 @@ from .collecting import seldom_collected
 from .feeding import Feed
 from .formats import Lines, flat, lines_in, lines_to
 from .lines import kept_name, known_of, line_of, said_of
-from .ordering import AsTheyCome, InOrder, Order
+from .ordering import AsTheyCome, InOrder
 from .outputs import checkpoint_of, claimed
 from .shards import WHOLE, Shard
 from .state import Known, RunState, Seen
@@ -203,7 +203,7 @@ class _Running:
             drift = None
             if settings.canary and plan.canary:
                 drift = settings.canary.ask(replace(self.judge, context=job.contexts["canary"]))
-            with _written(self, survey, state) as (order, lines):
+            with _written(self, survey) as (order, lines):
                 summary = _Rows(self, survey, state, order, job).judged()
             job.unfinished = bool(summary.left or summary.unread or summary.verdicts.get("failed"))
             aside: dict[str, Any] = {"beside": survey.beside, "rejected": rejects.count}
@@ -256,7 +256,7 @@ def _lines_of_before(output: Path, stamp: Mapping[str, Any], shard: Shard) -> It
 
 
 @contextmanager
-def _written(work: _Running, survey: Survey, state: RunState) -> Iterator[tuple[Order, Lines]]:
+def _written(work: _Running, survey: Survey) -> Iterator[tuple[AsTheyCome, Lines]]:
     """Open the output; one that is continued is replaced at the end by another with all lines in their order."""
     output, settings = work.output, work.settings
     place, part = output, None
@@ -265,7 +265,7 @@ def _written(work: _Running, survey: Survey, state: RunState) -> Iterator[tuple[
     new = isinstance(output, Path) and not output.exists()
     names = tuple(survey.columns) if settings.keep is None else settings.keep
     lines = lines_to(place, str(output), [kept_name(name) for name in names])
-    order: Order = InOrder(lines, state) if settings.ordered else AsTheyCome(lines)
+    order = InOrder(lines) if settings.ordered else AsTheyCome(lines)
     try:
         try:
             yield order, lines
@@ -292,7 +292,7 @@ class _Rows:
     work: _Running
     survey: Survey
     state: RunState
-    order: Order
+    order: AsTheyCome
     job: PaidJob
     asking: dict[str, asyncio.Event] = field(default_factory=dict)
 

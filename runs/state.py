@@ -1,11 +1,11 @@
-"""What a run knows besides its output: the verdict of each case, the rows it has seen, lines that wait for their turn.
+"""What a run knows besides its output: the verdict of each case, and the rows it has seen.
 
 A database beside the output, so that memory stays flat. A verdict belongs to what was judged and never to a place: rows
 may have been added, removed or changed when the run goes on.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
@@ -23,15 +23,12 @@ Seen = tuple[int, int, str]
 """The number of a row, which of its cases, and the case's id."""
 _AT_ONCE = 512
 """Verdicts that are handed to the operating system together."""
-_IN_MEMORY = 2**22
-"""Characters of lines that wait in memory for their turn."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS verdicts (
     case_id TEXT PRIMARY KEY, row INTEGER, status TEXT, said TEXT, new INTEGER
 );
 CREATE TABLE IF NOT EXISTS rows_before (row INTEGER, part INTEGER, case_id TEXT, PRIMARY KEY (row, part));
 CREATE TABLE IF NOT EXISTS rows_now (row INTEGER, part INTEGER, case_id TEXT, PRIMARY KEY (row, part));
-CREATE TEMP TABLE waiting (number INTEGER PRIMARY KEY, line TEXT);
 """
 
 
@@ -63,7 +60,6 @@ class RunState(Database):
         super().__init__(path, "PRAGMA synchronous=NORMAL; PRAGMA temp_store=FILE;" + _TABLES)
         self._old, self._kept = False, dict[str, Known]()
         self._marks = Marks()  # of the cases of this start
-        self._waiting, self._waiting_size, self._on_disk = dict[int, str | None](), 0, 0
         with self.used():
             self._turn()
 
@@ -110,8 +106,7 @@ class RunState(Database):
 
     def see(self, rows: Iterable[Seen]) -> None:
         """Note rows of the input."""
-        with self.used(), self.together():
-            self._data.executemany("INSERT OR REPLACE INTO rows_now VALUES (?, ?, ?)", rows)
+        self.many("INSERT OR REPLACE INTO rows_now VALUES (?, ?, ?)", rows)
 
     def known(self, case_id: str) -> Known | None:
         """Return what was said of a case, in this start or an earlier one."""
@@ -149,45 +144,10 @@ class RunState(Database):
             self.all("PRAGMA user_version = 1")
             return changes_of(self._data, whole_before=self._whole_before)
 
-    def wait(self, number: int, line: str | None) -> None:
-        """Keep a line that cannot be written yet, or that there is none: on the disk, where many are kept."""
-        self._waiting[number] = line
-        self._waiting_size += len(line or "")
-        if self._waiting_size >= _IN_MEMORY:
-            self._to_disk()
-
-    def waited(self, number: int) -> tuple[str | None] | None:
-        """Return a line that waited, and keep it no longer; ``None`` if nothing is known of it."""
-        if number in self._waiting:
-            line = self._waiting.pop(number)
-            self._waiting_size -= len(line or "")
-            return (line,)
-        if not self._on_disk:
-            return None
-        found = self.all("DELETE FROM waiting WHERE number = ? RETURNING line", number)
-        self._on_disk -= len(found)
-        return found[0] if found else None
-
-    def all_waited(self) -> Iterator[str]:
-        """Return all lines that still wait, in their order."""
-        self._to_disk()
-        with self.used():
-            for (line,) in self._data.execute("SELECT line FROM waiting WHERE line NOT NULL ORDER BY number"):
-                yield line
-
-    def _to_disk(self) -> None:
-        with self.used(), self.together():
-            self._data.executemany("INSERT INTO waiting VALUES (?, ?)", self._waiting.items())
-        self._on_disk += len(self._waiting)
-        self._waiting, self._waiting_size = {}, 0
-
     def _end(self) -> None:
         """Hand to the operating system what was kept since the last time."""
         kept, self._kept = self._kept, {}
-        with self.used(), self.together():
-            self._data.executemany(
-                "INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, 1)", starmap(_stored, kept.items())
-            )
+        self.many("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, 1)", starmap(_stored, kept.items()))
 
 
 def _stored(case_id: str, known: Known) -> tuple[str, int, str, str]:

@@ -1,11 +1,17 @@
-"""The database of a run: what is written together is there as a whole, or not at all."""
+"""What of a run is on the disk: written together as a whole or not at all, and in its order."""
 
+import io
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jurist.errors import CheckpointError
 from jurist.runs.database import Database
+from jurist.runs.formats import lines_to
+from jurist.runs.ordering import InOrder
 
 
 def many(data: Database) -> None:
@@ -26,3 +32,20 @@ def test_a_full_disk_is_said_and_leaves_what_was_there(tmp_path: Path) -> None:
             data.all("INSERT INTO lines VALUES (?)", "after")
     with Database(tmp_path / "kept.sqlite", "") as data:
         assert (data.one("SELECT count(*) FROM lines"), data.one("SELECT 1 WHERE 0")) == (2, None)
+
+
+@given(numbers=st.permutations(range(12)), came=st.integers(0, 12), none=st.sets(st.integers(0, 11)))
+@settings(max_examples=60, deadline=None)
+def test_lines_are_written_in_their_order_wherever_they_wait(
+    numbers: list[int], came: int, none: set[int]
+) -> None:
+    said = io.StringIO()
+    with patch("jurist.runs.ordering._IN_MEMORY", 60):  # characters: three lines
+        order = InOrder(lines_to(said))
+        for number in numbers[:came]:
+            order.give(number, None if number in none else f"{number:020}")
+        whole = next(number for number in range(13) if number not in numbers[:came])
+        written = [number for number in range(whole) if number not in none]
+        assert [int(line) for line in said.getvalue().split()] == written, "nothing waits that need not"
+        order.flush()
+    assert [int(line) for line in said.getvalue().split()] == sorted({*numbers[:came]} - none)
