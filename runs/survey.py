@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
 from ..cases import Case
@@ -106,11 +107,11 @@ class Survey:
                 raise UsageError(said, hint=choices(name, self.columns))
 
     def again(self) -> Iterator[NewRow]:
-        """Return the rows once more."""
+        """Return the rows once more, and none that were added meanwhile: nobody has counted these, or agreed to pay."""
         if self.whole and self._room > 0:
             return iter(self._read)
         rows = (row for row in self.source.rows() if isinstance(row, NewRow))
-        return (row for row in rows if self.shard.has(row.case.id))
+        return islice((row for row in rows if self.shard.has(row.case.id)), self.rows)
 
     @property
     def empty(self) -> bool:

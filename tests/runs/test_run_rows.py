@@ -17,11 +17,16 @@ from hypothesis import strategies as st
 from loopback import truth_of
 from small import cli, ok, read_jsonl, start, write_jsonl
 
+from jurist.gold.new_rows import Source
 from jurist.gold.rowfiles import parse
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import load_judge
 from jurist.runs.changes import Changes
 from jurist.runs.feeding import Feed
 from jurist.runs.lines import kept_name
+from jurist.runs.runner import RunSettings, Summary, run_judge
 from jurist.runs.state import RunState
+from jurist.runs.survey import Survey
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -219,6 +224,23 @@ def test_rows_that_came_went_or_changed_are_named_and_no_verdict_goes_to_another
     for said in ("rows 1, 10 are new: asked", "rows 5, 6, 11 are gone: left out", "not asked again"):
         assert said in done.err
     assert max(server.by_body.values()) == 1, "what was judged was not paid again"
+
+
+def test_rows_that_come_while_it_runs_are_left_to_the_next_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Survey, "_keep", lambda self, row: setattr(self, "_room", 0))  # as of a large input
+    judge, rows = load_judge("fect:basic", store=Store()), new_rows(12)
+    source = Source(name="rows.jsonl", judge=judge.judge)
+
+    def run(count: int, later: int, **how: bool) -> Summary:
+        write_jsonl(Path("rows.jsonl"), rows[:count])
+        settings = RunSettings(**how)
+        begin = lambda plan: write_jsonl(Path("rows.jsonl"), rows[:later])  # noqa: E731
+        return run_judge(judge, source, Path("o.jsonl"), settings=settings, on_begin=begin)
+
+    assert (run(8, 10).verdicts, run(10, 12, resume=True).left) == ({"verdict": 8}, 0)
+    assert [line["id"] for line in read_jsonl(Path("o.jsonl"))] == [row["id"] for row in rows[:10]]
+    assert run(12, 12, resume=True).verdicts == {"verdict": 2}
+    assert not Path(".o.jsonl.jurist").exists()
 
 
 def test_only_failed_rows_are_asked_again(serve: Callable[..., Any]) -> None:
