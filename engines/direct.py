@@ -74,8 +74,12 @@ class Direct:
     @cached_property
     def _client(self) -> Any:
         """What writes requests and reads replies; the wire carries nothing."""
-        config = RouterConfig(transport=self._wire, **self._options)
-        return LMRouter(config).lm(f"{self.provider}:{self.name}")
+        config, name = RouterConfig(transport=self._wire, **self._options), f"{self.provider}:{self.name}"
+        client = LMRouter(config).lm(name)
+        key = client.api_key
+        if isinstance(key, str) and key != key.strip():  # a variable read from a file ends with a line, say
+            client = LMRouter(replace(config, api_keys=_of(self.provider, key.strip()))).lm(name)
+        return client
 
     @property
     def base(self) -> str:

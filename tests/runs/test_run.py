@@ -348,6 +348,15 @@ class TestEndpoint:
         assert done.json["left"] == 40 - len(lines)
         assert "rows are left, --resume judges them" in done.err
 
+    def test_a_key_with_a_line_end_is_the_key(
+        self, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write_and(2)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789\n")
+        server = serve()
+        assert cli(*self.argv(server)).code == 0
+        assert {hit.authorization for hit in server.hits} == {"Bearer sk-test-0123456789"}
+
     def test_a_server_that_goes_down_ends_the_run_in_one_line(self, serve: Callable[..., Any]) -> None:
         write_and(200)
         server = serve(faults=lambda index, body: "500" if index >= 20 else None)
