@@ -20,21 +20,9 @@ __all__ = ["MarkdownExporter"]
 
 _DECISION = ("verdict", "words", "warnings")
 _DETAILS = ("by_purpose", "settings")  # which the card has
-_PROVENANCE = (
-    *(
-        "variant",
-        "created",
-        "parent",
-        "optimizer",
-        "model",
-        "prompt_model",
-        "adapter",
-        "structure",
-        "gold",
-        "spend",
-    ),
-    *("thresholds", "strictness", "inconsistent", "position_bias", "contradictions", "versions", "judge_ref"),
-)
+_MADE = ("variant", "created", "parent", "optimizer", "model", "prompt_model", "adapter", "structure", "gold")
+_FOUND = ("spend", "thresholds", "strictness", "inconsistent", "position_bias", "contradictions")
+_PROVENANCE = (*_MADE, *_FOUND, "versions", "judge_ref")
 
 
 class MarkdownExporter:

@@ -8,7 +8,7 @@ tells that type from the others; the rate of hallucination *of a type* is over t
 for that type, and corrected by how well it tells hallucinations among such statements.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from ...programs.answers.infer import closed
 from ...programs.cognibench import COGNIBENCH
 from ...programs.dialogue import RESPOND, rendered
 from ...text.wording import count_words
-from .describing import Test, label_tests
+from .describing import label_sets
 from .turns import AssistantTurn, Labelled, answers_of, check_judge, label, labelled_gold
 
 __all__ = [
@@ -199,28 +199,33 @@ def _draw(prompt: AssistantTurn, seed: int) -> int:
 
 
 def _measures(judge: LoadedJudge, answers: Sequence[Labelled], known: Calibrated) -> dict[str, Measure]:
-    known_tests = label_tests(closed(judge.judge.answer).positive)
-    tests = {name: known_tests[name] for name in MEASURES}
+    known_sets = label_sets(closed(judge.judge.answer).positive)
+    sets = {name: known_sets[name] for name in MEASURES}
     said = [(one.answer.group, label) for one in answers for label in one.labels if label is not None]
     raw = shares(
-        {name: [(g, float(hit(x)), 1.0) for g, x in said if among(x)] for name, (hit, among) in tests.items()}
+        {
+            name: [(g, float(x in hit), 1.0) for g, x in said if x in among]
+            for name, (hit, among) in sets.items()
+        }
     )
     return {
         name: Measure(
             raw=raw[name],
             corrected=prevalence(
-                tallies((group, hit(label)) for group, label in said if among(label)),
+                tallies((group, label in hit) for group, label in said if label in among),
                 tallies(_calibrated(known, hit, among, truly=True)),
                 tallies(_calibrated(known, hit, among, truly=False)),
             ),
         )
-        for name, (hit, among) in tests.items()
+        for name, (hit, among) in sets.items()
     }
 
 
-def _calibrated(known: Calibrated, hit: Test, among: Test, *, truly: bool) -> Iterator[tuple[str, bool]]:
+def _calibrated(
+    known: Calibrated, hit: Collection[str], among: Collection[str], *, truly: bool
+) -> Iterator[tuple[str, bool]]:
     """Yield (group, right) of the units that are truly positive, or truly negative, among the judge's answers."""
     for case, verdict in known:
         for truth, answer in zip(case.gold or (), verdict.values, strict=True):
-            if truth is not None and answer is not None and among(answer) and hit(truth) == truly:
-                yield case.group, hit(answer) == truly
+            if truth is not None and answer in among and (truth in hit) == truly:
+                yield case.group, (answer in hit) == truly

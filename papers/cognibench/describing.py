@@ -4,50 +4,39 @@ Words are counted as everywhere here: a Chinese character is one. Intervals are 
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from ...evaluation.shares import shares
 from ...programs.cognibench import HALLUCINATED, statement_type
-from ...signatures.cognibench import LABELS
+from ...signatures.cognibench import LABELS, TIERS
 from ...text.wording import count_words
 from .turns import Labelled
 
-__all__ = ["Test", "describe_labelled", "label_tests"]
-
-Test = Callable[[str], bool]
+__all__ = ["describe_labelled", "label_sets"]
 
 
-def _is(kind: str) -> Test:
-    return lambda label: statement_type(label) == kind
-
-
-def _any(label: str) -> bool:
-    return True
-
-
-def label_tests(positive: Collection[str]) -> dict[str, tuple[Test, Test]]:
+def label_sets(positive: Collection[str]) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
     """Return the shares that are reported: name -> (which labels count, among which)."""
-
-    def bad(label: str) -> bool:
-        return label in positive
-
-    def tier(name: str) -> Test:
-        return lambda label: label == name
-
-    kinds = {kind: (_is(kind), _any) for kind in ("irrelevant", "factual", "cognitive")}
-    rates = {f"hallucinated_of_{kind}": (bad, _is(kind)) for kind in ("factual", "cognitive")}
-    tiers = {
-        f"{name}_of_cognitive": (tier(name), _is("cognitive"))
-        for name in ("misleading", "speculative", "reliable", "irrefutable")
+    every, bad = frozenset(LABELS), frozenset(positive)
+    kinds = {
+        kind: frozenset(label for label in LABELS if statement_type(label) == kind)
+        for kind in ("irrelevant", "factual", "cognitive")
     }
-    return {**kinds, "hallucinated": (bad, _any), **rates, **tiers}
+    return {
+        **{kind: (labels, every) for kind, labels in kinds.items()},
+        "hallucinated": (bad, every),
+        **{f"hallucinated_of_{kind}": (bad, kinds[kind]) for kind in ("factual", "cognitive")},
+        **{f"{tier}_of_cognitive": (frozenset({tier}), kinds["cognitive"]) for tier in TIERS},
+    }
 
 
-def _counted(found: Sequence[Labelled], part: Test, whole: Test) -> Iterator[tuple[str, float, float]]:
+def _counted(
+    found: Sequence[Labelled], part: Collection[str], whole: Collection[str]
+) -> Iterator[tuple[str, float, float]]:
     for one in found:
-        known = [label for label in one.labels if label is not None and whole(label)]
-        yield one.answer.group, float(sum(map(part, known))), float(len(known))
+        known = [label for label in one.labels if label in whole]
+        yield one.answer.group, float(sum(label in part for label in known)), float(len(known))
 
 
 def describe_labelled(
@@ -63,8 +52,7 @@ def describe_labelled(
     labels = Counter(label for one in found for label in one.labels)
     conversations = Counter(one.answer.dialogue for one in found)
     contexts = {one.answer.dialogue: one.answer.reference for one in found}
-    tests = label_tests(positive)
-    ratios = shares({name: list(_counted(found, *pair)) for name, pair in tests.items()})
+    ratios = shares({name: _counted(found, *pair) for name, pair in label_sets(positive).items()})
     return {
         "responses": len(found),
         "conversations": len(conversations),

@@ -5,6 +5,7 @@ formats, as section 4.2 says. A reply without an answer is counted apart and is 
 hallucinated answer for correct, a false positive the correct one for hallucinated. Intervals leave out documents.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -93,18 +94,14 @@ def rates(found: Sequence[Found], *, calibration: tuple[Tallies, Tallies] | None
             if name.startswith(head) and share.of
         }
 
+    silent = Counter(one.item.format for one in found if one.hallucinated is None and not one.failed)
     return Rates(
         formats=part("format/"),
         overall=_overall(list(present.values())),
         types=part("type/"),
         errors=part("error/"),
         corrected=_corrected(generative, calibration),
-        unanswered={
-            name: sum(
-                one.hallucinated is None and not one.failed and one.item.format == name for one in found
-            )
-            for name in FORMATS
-        },
+        unanswered={name: silent[name] for name in FORMATS},
         failed=sum(one.failed for one in found),
     )
 
