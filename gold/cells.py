@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-from ..errors import GoldError
+from .rowtypes import Place
 
 __all__ = ["CELL_LIMIT", "json_of", "plain", "safe"]
 
@@ -29,7 +29,7 @@ def plain(cell: str) -> str:
     return cell.removeprefix("'")
 
 
-def json_of(cell: str, *, path: str, line: int, column: str) -> Any:
+def json_of(cell: str, column: str, place: Place) -> Any:
     """Return the JSON value that a cell holds.
 
     Raises:
@@ -38,10 +38,5 @@ def json_of(cell: str, *, path: str, line: int, column: str) -> Any:
     try:
         return json.loads(plain(cell))
     except (ValueError, RecursionError) as error:
-        raise GoldError(
-            "the cell is not the JSON that was written",
-            path=path,
-            line=line,
-            field=column,
-            hint="copy the cell again from the sheet as it was written",
-        ) from error
+        hint = "copy the cell again from the sheet as it was written"
+        raise place.wrong("the cell is not the JSON that was written", column, hint=hint) from error

@@ -20,6 +20,7 @@ from ..text.wording import is_chinese
 from .columns import OnBad, refuse
 from .decoding import text_of
 from .readers import Reading, bundled_names, read
+from .rowtypes import Place
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -194,25 +195,17 @@ def _plain(path: Path, root: Path) -> Document:
 
 
 def _document(row: Mapping[str, Any], keys: Sequence[str], path: str, line: int) -> Document:
-    name = next((name for name in keys if row.get(name) not in (None, "")), None)
+    place, name = Place(path, line), next((name for name in keys if row.get(name) not in (None, "")), None)
     if name is None:
         have = ", ".join(map(repr, list(row)[:8])) or "nothing"
         hint = f"the row has {have}; give each row a field 'text'"
-        raise GoldError("the document has no text", path=path, line=line, field="text", hint=hint)
+        raise place.wrong("the document has no text", "text", hint=hint)
     text = row[name]
     if not isinstance(text, str) or not text.strip():
-        raise GoldError(
-            f"it is {type(text).__name__} and no text", path=path, line=line, field=name, hint="give text"
-        )
+        raise place.wrong(f"it is {type(text).__name__} and no text", name, hint="give text")
     for key, value in row.items():
         if isinstance(value, str) and value != well_formed(value):
-            raise GoldError(
-                "it holds half a character",
-                path=path,
-                line=line,
-                field=key,
-                hint="correct it, or remove the row",
-            )
+            raise place.wrong("it holds half a character", key, hint="correct it, or remove the row")
     given = next((row[key] for key in ("id", "group") if row.get(key) not in (None, "")), None)
     return Document(
         id=str(given) if given is not None else text_hash(text)[:12],

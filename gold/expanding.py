@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import GoldError
 from .goldrows import all_ratings, cell, label_keys, make_case, prepared
 from .readers import Reading
-from .rowtypes import Kind, Row
+from .rowtypes import Kind, Place, Row
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -32,13 +32,15 @@ def expand_row(judge: Judge, reading: Reading, number: int) -> list[Row]:
         GoldError: the row, or the second rater's, does not fit its layout, with its place.
     """
     line, raw = reading.rows[number]
-    rows = _parts(judge, raw, reading.kind, reading.path, line)
+    place, kind = Place(reading.path, line), reading.kind
+    rows = _parts(judge, raw, kind, place)
     ratings = raw.get("ratings") or {}
     if number not in reading.second or not isinstance(ratings, Mapping):
         return rows
     for row in rows:  # a row that is not the judge's says so itself, before its second rater is missed
-        make_case(judge, row, path=reading.path, line=line)
+        make_case(judge, row, place)
     at, other = reading.second[number]
+    second = Place(reading.second_path, at)
     names = [*label_keys(judge), *(raw if judge.expand else ())]
     own, theirs = (next((name for name in names if name in held), "") for held in (raw, other))
     if not theirs:
@@ -46,21 +48,21 @@ def expand_row(judge: Judge, reading: Reading, number: int) -> list[Row]:
             "the second rater's labels are missing",
             "write the row's number and its labels, as in gold.jsonl",
         )
-        raise GoldError(said, path=reading.second_path, line=at, hint=hint)
+        raise second.wrong(said, hint=hint)
     # read it once by itself, so that a fault is reported in the second rater's file
     plain = {name: value for name, value in raw.items() if name not in (own, "ratings")}
-    for row in _parts(judge, {**plain, theirs: other[theirs]}, reading.kind, reading.second_path, at):
-        make_case(judge, row, path=reading.second_path, line=at)
+    for row in _parts(judge, {**plain, theirs: other[theirs]}, kind, second):
+        make_case(judge, row, second)
     pair = {"first": raw.get(own), "second": other[theirs], **ratings}
     both = {**raw, "ratings": {rater: value for rater, value in pair.items() if value is not None}}
-    return _parts(judge, both, reading.kind, reading.path, line)
+    return _parts(judge, both, kind, place)
 
 
-def _parts(judge: Judge, raw: Row, kind: Kind, path: str, line: int) -> list[Row]:
+def _parts(judge: Judge, raw: Row, kind: Kind, place: Place) -> list[Row]:
     """Return the judge's own rows of a row, prepared."""
     if judge.expand is not None:
         whole = _whole(raw, kind)
-        parts = judge.expanded(whole, path=path, line=line)
+        parts = judge.expanded(whole, path=place.path, line=place.line)
         if not (len(parts) == 1 and parts[0] is whole):
             return [prepared(judge, part) for part in parts]
     return [prepared(judge, raw, kind)]

@@ -18,7 +18,7 @@ from ..cases import Case, Values, text_hash
 from ..engines.kept import Kept
 from ..errors import GoldError
 from ..text.folding import normalised
-from .rowtypes import Kind, Row
+from .rowtypes import Kind, Place, Row
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -74,7 +74,7 @@ def prepared(judge: Judge, row: Mapping[str, Any], kind: Kind = "json") -> Row:
     return result
 
 
-def make_case(judge: Judge, row: Mapping[str, Any], *, path: str, line: int | None) -> Case:
+def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
     """Validate a prepared row and return its case, with its group and ratings.
 
     A row without a group gets the hash of its evidence (all inputs but the unit) as its group, so that
@@ -85,18 +85,18 @@ def make_case(judge: Judge, row: Mapping[str, Any], *, path: str, line: int | No
     """
     keys, ratings = label_keys(judge), row.get("ratings", {})
     if not keys:
-        case = _case(judge, row, path, line)
+        case = _case(judge, row, place)
         return case if case.group else replace(case, group=_evidence_group(judge, case))
     if not isinstance(ratings, Mapping):
         hint = "write {rater: label, ...}"
-        raise GoldError("ratings must be an object", path=path, line=line, field="ratings", hint=hint)
-    _check_columns(row, ratings, path, line)
+        raise place.wrong("ratings must be an object", "ratings", hint=hint)
+    _check_columns(row, ratings, place)
     plain = _without_ratings(row)
-    case = _case(judge, plain, path, line)
+    case = _case(judge, plain, place)
     found: dict[str, Values] = {}
     for rater, value in ratings.items():
         column = next((key for key in row if _rater(key) == rater), f"ratings.{rater}")
-        labels = _rating(judge, {**plain, keys[0]: value}, column, path, line)
+        labels = _rating(judge, {**plain, keys[0]: value}, column, place)
         if labels is not None:
             found[str(rater)] = labels
     if case.group and not (found or case.ratings):
@@ -159,7 +159,7 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
         result["ratings"] = dict(row["ratings"])
     if row.get("ambiguity") and "ambiguity" not in judge.row_model.model_fields:
         result["ambiguity"] = row["ambiguity"]
-    again = make_case(judge, result, path=case.source, line=None)
+    again = make_case(judge, result, Place(case.source))
     if (again.id, again.group, again.gold, again.ratings) != (case.id, case.group, case.gold, case.ratings):
         hint = "make the judge's rows model accept the values it holds under the names it has"
         raise GoldError(
@@ -168,9 +168,9 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
     return result
 
 
-def _case(judge: Judge, row: Mapping[str, Any], path: str, line: int | None) -> Case:
+def _case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
     try:
-        return judge.case(row, path=path, line=line)
+        return judge.case(row, path=place.path, line=place.line)
     except GoldError as error:
         first, *also = (_unknown_label(judge, row, one) or one for one in (error, *error.also))
         # a union of types has a fault for each of its members
@@ -195,20 +195,14 @@ def _unknown_label(judge: Judge, row: Mapping[str, Any], error: GoldError) -> Go
     return GoldError(f"unknown label {value!r}", path=error.path, line=error.line, field=key, hint=hint)
 
 
-def _rating(judge: Judge, row: Row, column: str, path: str, line: int | None) -> Values | None:
+def _rating(judge: Judge, row: Row, column: str, place: Place) -> Values | None:
     if judge.rows is None:
         _spell_label(judge, row)
     try:
-        return _case(judge, row, path, line).gold
+        return _case(judge, row, place).gold
     except GoldError as error:
         given, hint = row[label_keys(judge)[0]], f"use {judge.answer.expects}"
-        raise GoldError(
-            f"the rating {given!r} does not fit the row",
-            path=path,
-            line=line,
-            field=column,
-            hint=hint,
-        ) from error
+        raise place.wrong(f"the rating {given!r} does not fit the row", column, hint=hint) from error
 
 
 def _rater(column: Any) -> str | None:
@@ -246,22 +240,16 @@ def all_ratings(row: Row, kind: Kind) -> Any:
     return {k: v for k, v in {**columns, **(given or {})}.items() if v is not None}
 
 
-def _check_columns(row: Mapping[str, Any], ratings: Mapping[str, Any], path: str, line: int | None) -> None:
+def _check_columns(row: Mapping[str, Any], ratings: Mapping[str, Any], place: Place) -> None:
     for key in row if ratings else ():  # a row is also read without its ratings
         rater = _rater(key)
         if rater is None:
             continue
         if not rater:
-            hint = f"write {_RATER}NAME"
-            raise GoldError("the column names no rater", path=path, line=line, field=key, hint=hint)
+            raise place.wrong("the column names no rater", key, hint=f"write {_RATER}NAME")
         if ratings.get(rater) != row[key]:
-            raise GoldError(
-                f"rater {rater!r} has two labels, {row[key]!r} and {ratings.get(rater)!r}",
-                path=path,
-                line=line,
-                field=key,
-                hint="give each rater's label once, in a column or under ratings",
-            )
+            said = f"rater {rater!r} has two labels, {row[key]!r} and {ratings.get(rater)!r}"
+            raise place.wrong(said, key, hint="give each rater's label once, in a column or under ratings")
 
 
 def _evidence_group(judge: Judge, case: Case) -> str:

@@ -27,7 +27,7 @@ from .mapping import RowMapping
 from .merging import Rule, merge_gold, named_ambiguity
 from .readers import Reading, bundled_names
 from .rows import GoldData
-from .rowtypes import Kind, Row
+from .rowtypes import Kind, Place, Row
 from .sheets_in import answered, is_sheet
 from .splits import PARTS, Split, split_gold
 from .writing import write_jsonl, write_whole
@@ -345,7 +345,7 @@ def _cases(reading: Reading, judge: Judge, way: _Way) -> Iterator[tuple[Row, lis
         raw = originals[line]
         try:
             rows = expand_row(judge, reading, number)
-            held = [(make_case(judge, row, path=reading.path, line=line), row) for row in rows]
+            held = [(make_case(judge, row, Place(reading.path, line)), row) for row in rows]
         except GoldError as error:
             way.bad.add(error, raw)
             continue

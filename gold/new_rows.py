@@ -17,7 +17,7 @@ from .expanding import expand_row, nothing_for
 from .goldrows import input_columns, make_case
 from .mapping import RowMapping
 from .readers import Reading
-from .rowtypes import Row
+from .rowtypes import Place, Row
 from .streams import Placed, can_be_read_again, stream
 
 __all__ = ["BadRow", "NewRow", "OtherRow", "Source", "StreamedRow", "no_rows", "read_rows"]
@@ -110,9 +110,8 @@ class Source:
         return ((reading.path, reading.kind, line, row) for line, row in reading.rows)
 
     def _cases(self, reading: Reading) -> list[Case]:
-        line = reading.rows[0][0]
-        rows = expand_row(self.judge, reading, 0)
-        return [make_case(self.judge, row, path=reading.path, line=line) for row in rows]
+        place = Place(reading.path, reading.rows[0][0])
+        return [make_case(self.judge, row, place) for row in expand_row(self.judge, reading, 0)]
 
 
 def read_rows(source: str | Path, judge: Judge, mapping: RowMapping | None = None) -> tuple[list[Case], int]:

@@ -21,6 +21,7 @@ from ..errors import GoldError
 from ..evaluation.rows import Row
 from .merging import unit_ratings
 from .rowfiles import parse
+from .rowtypes import Place
 from .sheets_out import SheetLine
 
 if TYPE_CHECKING:
@@ -278,15 +279,15 @@ def _shares(votes: Mapping[str, float]) -> dict[str, float]:
 
 
 def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judged:
-    hint = "give the file that jurist run wrote"
+    hint, place = "give the file that jurist run wrote", Place(path, line)
     if not row.keys() >= _LINE or not isinstance(row["units"], list):
-        raise GoldError("not a line of a run", path=path, line=line, hint=hint)
+        raise place.wrong("not a line of a run", hint=hint)
     units: Sequence[Any] = row["units"]
     values: list[Value | None] = []
     for unit in units:
         if not isinstance(unit, Mapping) or not all(_counted(unit.get(name, {})) for name in _SAID):
-            raise GoldError("not a line of a run", path=path, line=line, field="units", hint=hint)
-        values.append(_value(unit, judge, path, line))
+            raise place.wrong("not a line of a run", "units", hint=hint)
+        values.append(_value(unit, judge, place))
     sampling = row.get("sampling") if isinstance(row.get("sampling"), Mapping) else {}
     samples = _count(sampling, "samples", max((_total(unit) for unit in units), default=1))
     return Judged(
@@ -302,7 +303,7 @@ def _judged(row: Mapping[str, Any], judge: Judge, path: str, line: int) -> Judge
     )
 
 
-def _value(unit: Mapping[str, Any], judge: Judge, path: str, line: int) -> Value | None:
+def _value(unit: Mapping[str, Any], judge: Judge, place: Place) -> Value | None:
     try:
         said = [name for field in _SAID for name in unit.get(field, {})]
         unknown = [name for name in said if judge.answer.cell(name) is None]
@@ -310,13 +311,8 @@ def _value(unit: Mapping[str, Any], judge: Judge, path: str, line: int) -> Value
             raise ValueError(f"no {judge.answer.noun} {unknown[0]!r}")
         return judge.answer.unit_value(unit)
     except ValueError as error:
-        raise GoldError(
-            f"judge {judge.name!r} has {error}",
-            path=path,
-            line=line,
-            field="units",
-            hint="name the judge that wrote the file",
-        ) from error
+        hint = "name the judge that wrote the file"
+        raise place.wrong(f"judge {judge.name!r} has {error}", "units", hint=hint) from error
 
 
 def _total(unit: Mapping[str, Any]) -> int:

@@ -18,7 +18,7 @@ from .cells import json_of, plain
 from .goldrows import label_keys, make_case
 from .label_journal import is_journal, journal_units
 from .readers import Reading
-from .rowtypes import Row, Rows
+from .rowtypes import Place, Row, Rows
 from .tasks import is_task, task_unit
 from .units import AMBIGUITY, CATEGORIES, Answer, SheetUnit
 
@@ -77,7 +77,7 @@ def _from_line(row: Row, path: str, line: int) -> SheetUnit:
         if key.startswith(INPUT):
             inputs[key.removeprefix(INPUT)] = plain(cell)
         elif key.startswith(JSON_INPUT) and cell:
-            inputs[key.removeprefix(JSON_INPUT)] = json_of(cell, path=path, line=line, column=key)
+            inputs[key.removeprefix(JSON_INPUT)] = json_of(cell, key, Place(path, line))
     answers = tuple(
         Answer(rater=key.removeprefix(RATER).strip(), label=label, column=key)
         for key, cell in row.items()
@@ -118,7 +118,7 @@ def _checked(judge: Judge, unit: SheetUnit) -> _Checked:
 def _made(judge: Judge, inputs: Mapping[str, Any], unit: SheetUnit) -> _Checked:
     has_group = unit.group and GROUP in judge.row_model.model_fields
     row = {**inputs, **({GROUP: unit.group} if has_group else {})}
-    return row, make_case(judge, row, path=unit.path, line=unit.line)
+    return row, make_case(judge, row, unit.place)
 
 
 def _with_ends(value: Any, ending: str) -> Any:

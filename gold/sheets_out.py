@@ -21,7 +21,7 @@ from ..errors import GoldError, UsageError
 from ..text.escaping import well_formed
 from .cells import CELL_LIMIT, safe
 from .goldrows import canonical_row, label_keys, make_case
-from .rowtypes import Row
+from .rowtypes import Place, Row
 from .sheets_in import CASE, GROUP, ID_MARK, INPUT, JSON_INPUT, RATER, TEXT, UNIT
 from .tasks import LABEL
 from .units import AMBIGUITY, CATEGORIES
@@ -184,7 +184,7 @@ def sheet_row(gold: Gold, case: Case) -> Row:
     plain = Case(inputs=case.inputs, group=case.group, gold=case.gold, source=case.source)
     row = canonical_row(judge, unlabelled, plain)
     left = {key: value for key, value in row.items() if key not in (*keys, GROUP)}
-    again = make_case(judge, left, path=case.source, line=None)
+    again = make_case(judge, left, Place(case.source))
     if again.id != case.id:
         raise GoldError("the row is another case without its label", path=case.source)
     return left

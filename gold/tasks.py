@@ -8,8 +8,7 @@ too: then ``data`` is the row, and the unit is the first. The answers are the re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..errors import GoldError
-from .rowtypes import Row
+from .rowtypes import Place, Row
 from .units import AMBIGUITY, Answer, SheetUnit
 
 __all__ = ["LABEL", "is_task", "task_unit"]
@@ -17,6 +16,7 @@ __all__ = ["LABEL", "is_task", "task_unit"]
 LABEL = "label"
 """The name of the control that takes the label, in the labelling configuration."""
 _OURS = {"case", "unit", "row"}
+_AGAIN = "export again from Label Studio as JSON, with one choice a control"
 
 
 def is_task(row: Mapping[str, Any]) -> bool:
@@ -31,17 +31,17 @@ def task_unit(row: Row, path: str, line: int) -> SheetUnit:
     Raises:
         GoldError: it is not a task, or an annotation is not of the exported form, with its place.
     """
-    data = row.get("data")
+    data, place = row.get("data"), Place(path, line)
     if not isinstance(data, Mapping):
-        raise _wrong("the task holds no object 'data'", path, line, "data")
+        raise place.wrong("the task holds no object 'data'", "data", hint=_AGAIN)
     ours = data.keys() >= _OURS
     inputs = data["row"] if ours else data
     if not isinstance(inputs, Mapping):
-        raise _wrong("it must be an object", path, line, "data.row")
+        raise place.wrong("it must be an object", "data.row", hint=_AGAIN)
     answers, reasons = [], []
-    for place, annotation in _annotations(row, path, line):
+    for name, annotation in _annotations(row, place):
         rater = _rater(annotation)
-        for control, choice, column in _choices(annotation, place, path, line):
+        for control, choice, column in _choices(annotation, name, place):
             if control == AMBIGUITY:
                 reasons.append(choice)
             elif control == LABEL or not ours:
@@ -58,14 +58,14 @@ def task_unit(row: Row, path: str, line: int) -> SheetUnit:
     )
 
 
-def _annotations(row: Row, path: str, line: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _annotations(row: Row, place: Place) -> Iterator[tuple[str, Mapping[str, Any]]]:
     given = row.get("annotations") or []
     for number, annotation in enumerate(given if isinstance(given, list) else [given]):
-        place = f"annotations[{number}]"
+        name = f"annotations[{number}]"
         if not isinstance(annotation, Mapping):
-            raise _wrong("an annotation must be an object", path, line, place)
+            raise place.wrong("an annotation must be an object", name, hint=_AGAIN)
         if not annotation.get("was_cancelled"):
-            yield place, annotation
+            yield name, annotation
 
 
 def _rater(annotation: Mapping[str, Any]) -> str:
@@ -76,27 +76,20 @@ def _rater(annotation: Mapping[str, Any]) -> str:
     return f"annotator-{by}" if isinstance(by, int) else str(by or "annotator")
 
 
-def _choices(
-    annotation: Mapping[str, Any], place: str, path: str, line: int
-) -> Iterator[tuple[str, str, str]]:
+def _choices(annotation: Mapping[str, Any], name: str, place: Place) -> Iterator[tuple[str, str, str]]:
     """Yield (control, choice, place) of an annotation."""
     results = annotation.get("result")
     if not isinstance(results, list):
-        raise _wrong("it must be a list", path, line, f"{place}.result")
+        raise place.wrong("it must be a list", f"{name}.result", hint=_AGAIN)
     for number, item in enumerate(results):
-        column = f"{place}.result[{number}].value.choices"
+        column = f"{name}.result[{number}].value.choices"
         if not isinstance(item, Mapping) or item.get("type", "choices") != "choices":
             continue
         value = item.get("value")
         choices = value.get("choices") if isinstance(value, Mapping) else None
         if not isinstance(choices, list):
-            raise _wrong("it must be a list of choices", path, line, column)
+            raise place.wrong("it must be a list of choices", column, hint=_AGAIN)
         if len(choices) > 1:
-            raise _wrong(f"there are {len(choices)} choices, {choices}", path, line, column)
+            raise place.wrong(f"there are {len(choices)} choices, {choices}", column, hint=_AGAIN)
         for choice in choices:
             yield str(item.get("from_name", LABEL)), str(choice).strip(), column
-
-
-def _wrong(message: str, path: str, line: int, column: str) -> GoldError:
-    hint = "export again from Label Studio as JSON, with one choice a control"
-    return GoldError(message, path=path, line=line, field=column, hint=hint)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import GoldError
+from .rowtypes import Place
 
 __all__ = ["AMBIGUITY", "CATEGORIES", "Answer", "Category", "SheetUnit"]
 
@@ -56,4 +57,9 @@ class SheetUnit:
 
     def wrong(self, message: str, field: str, *, hint: str) -> GoldError:
         """Return the error of this unit's line, in the column or control ``field``."""
-        return GoldError(message, path=self.path, line=self.line, field=field, hint=hint)
+        return self.place.wrong(message, field, hint=hint)
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return Place(self.path, self.line)
