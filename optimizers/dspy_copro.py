@@ -88,10 +88,18 @@ class Copro(DspyOptimizer):
 
 
 class _Copro(dspy.COPRO):
-    """COPRO without its prefixes, which no adapter shows.
+    """COPRO without its prefixes, which no adapter shows, and whose every signature is made from the first.
 
-    Each of them wraps the signature once more; from about the 64th on Python's recursion limit is met.
+    Each change wraps the fields of the one before once more: in the end Python's recursion limit is met.
     """
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._first: dict[int, Any] = {}  # by the predictor's id: all of them live as long as the search
+
+    def _get_signature(self, predictor: Any) -> Any:
+        return self._first.setdefault(id(predictor), predictor.signature)
+
     def _set_signature(self, predictor: Any, updated_signature: Any) -> None:
-        predictor.signature = predictor.signature.with_instructions(updated_signature.instructions)
+        first = self._get_signature(predictor)
+        predictor.signature = first.with_instructions(updated_signature.instructions)

@@ -140,7 +140,7 @@ def test_upstream_copro_nests_signatures() -> None:
         tried(120)
 
 
-def test_copro_tries_more_than_sixty_instructions() -> None:
+def test_copro_tries_as_many_instructions_as_it_is_given_calls_for() -> None:
     count = iter(range(1000))
 
     def answers(request: Request) -> str:
@@ -149,9 +149,9 @@ def test_copro_tries_more_than_sixty_instructions() -> None:
         rule = f"rule {next(count)}"
         return reply("chat", proposed_instruction=rule, proposed_prefix_for_output_field=rule)
 
-    result, notes, _ = run(Copro(breadth=10, depth=9, sample=2), answers, calls=400)
+    result, notes, _ = run(Copro(breadth=10, depth=16, sample=1), answers, calls=400)
     assert result.ending == "finished"
-    assert len(result.board.candidates) == 1 + 9 * 10 - 1
+    assert len(result.board.candidates) == 1 + 16 * 10 - 1
     assert not [note for note in notes if "ended early" in note]
 
 
