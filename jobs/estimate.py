@@ -18,6 +18,7 @@ from dspy.lm15 import Message, Response, Usage
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..engines.models import Model, shipped_prices
+from ..text.json_lines import plain
 
 __all__ = [
     "Estimate",
@@ -30,6 +31,7 @@ __all__ = [
     "spanned",
 ]
 
+_TOLD = ("calls", "billed", "tokens", "cost", "unpriced", "needed")
 _DETAILED = 4  # parts above which their calls are not listed one by one
 
 
@@ -222,12 +224,7 @@ class Estimate:
         return {
             "what": self.what,
             "parts": parts,
-            "calls": self.calls.to_json(),
-            "billed": self.billed.to_json(),
-            "tokens": self.tokens.to_json() if self.tokens else None,
-            "cost": self.cost.to_json() if self.cost else None,
-            "unpriced": list(self.unpriced),
-            "needed": self.needed,
+            **{name: plain(getattr(self, name)) for name in _TOLD},
         }
 
     def left(self, paid: Mapping[str, int], spent: int = 0) -> tuple[int | None, float | None]:

@@ -58,7 +58,7 @@ class Summary:
     """
 
     rows: int
-    resumed: int
+    resumed: int = 0
     unread: bool = False
     beside: int = 0
     rejected: int = 0
@@ -154,29 +154,28 @@ class Counts:
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
-        self.resumed: Counter[str] = Counter()
-        self.equal = 0
-        self._status: Counter[str] = Counter()
-        self._sums: Counter[str] = Counter()
-        self._answers: Counter[str] = Counter()
+        self._status, self._answers = Counter[str](), Counter[str]()
+        self._sums: Counter[str] = Counter()  # by the names of a summary
         self._agreements = (0, 0.0)
 
     def add(self, verdict: Verdict) -> None:
         """Count a row that was asked about."""
         self._status[verdict.status] += 1
         self._sums.update({name: int(getattr(verdict, name)) for name in _SUMMED})
-        self._answers.update(self._judge.answer.tally(verdict.values, verdict.counts))
+        self._sums["saved_calls"] += verdict.saved * self._judge.calls
         self._sums["several"] += verdict.drawn > 1
         self._sums["votes"] += sum(sum(votes.values()) for votes in verdict.votes)
+        self._answers.update(self._judge.answer.tally(verdict.values, verdict.counts))
         shares = [share for share in verdict.agreement if share is not None]
         self._agreements = (self._agreements[0] + len(shares), self._agreements[1] + sum(shares))
 
     def add_known(self, known: Known) -> None:
         """Count a row that was answered by an equal one, or in an earlier start."""
         if not known.new:
-            self.resumed[known.status] += 1
+            self._sums["resumed"] += 1
+            self._sums["abstained_before"] += known.status == "abstained"
             return
-        self.equal += 1
+        self._sums["equal"] += 1
         self._status[known.status] += 1
         self._answers.update(
             self._judge.answer.tally(values_said(self._judge, known.said), known.said["counts"])
@@ -187,25 +186,11 @@ class Counts:
         """Rows about which the model said something."""
         return self._status.total() - self._status["failed"]
 
-    @property
-    def done(self) -> int:
-        """Rows that have a line."""
-        return self._status.total() + self.resumed.total()
-
     def summary(self, rows: int) -> Summary:
         """Return what there is so far, of so many rows."""
-        sums: dict[str, Any] = {name: self._sums[name] for name in (*_SUMMED, "several", "votes")}
-        return Summary(
-            rows=rows,
-            resumed=self.resumed.total(),
-            abstained_before=self.resumed["abstained"],
-            equal=self.equal,
-            verdicts=dict(self._status),
-            saved_calls=sums["saved"] * self._judge.calls,
-            agreeing=self._agreements,
-            **_told(self._judge, self._answers),
-            **sums,
-        )
+        sums: dict[str, Any] = {"rows": rows, **self._sums}
+        told = _told(self._judge, self._answers)
+        return Summary(verdicts=dict(self._status), agreeing=self._agreements, **told, **sums)
 
 
 def merged(judge: Judge, shards: Sequence[Summary]) -> Summary:
