@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import AskedOptions, ModelsOptions, ScoringOptions
+from .groups import AskedOptions, ModelsOptions, ScoringOptions, asked_judge
 from .options import option, positional
 
 __all__ = ["COMPARE", "EVALUATE", "CompareOptions", "EvaluateOptions"]
@@ -34,9 +34,7 @@ class CompareOptions(ModelsOptions, ScoringOptions):
 
 
 class EvaluateOptions(AskedOptions, ScoringOptions):
-    judge: str = positional(
-        "JUDGE[@VERSION]|JUDGE:basic", help="latest version, a certain one, or JUDGE:basic"
-    )
+    judge: str = asked_judge()
     worst: int = option("--worst", 5, metavar="N", help="how many disagreements to print (default: 5)")
 
 

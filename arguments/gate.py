@@ -3,8 +3,8 @@
 import argparse
 
 from .command import Command
-from .groups import AskedOptions, AttackedField, ScoringOptions, share
-from .options import flag, option, positional, repeated
+from .groups import AskedOptions, AttackedField, ScoringOptions, allowed, asked_judge, share
+from .options import flag, option, repeated
 
 __all__ = ["GATE", "GateOptions"]
 
@@ -18,7 +18,7 @@ def _limit(text: str) -> tuple[str, float]:
 
 
 class GateOptions(AttackedField, AskedOptions, ScoringOptions):
-    judge: str = positional("JUDGE[@VERSION]|JUDGE:basic", help="what is to pass")
+    judge: str = asked_judge("what is to pass")
     minimum: tuple[tuple[str, float], ...] = repeated(
         "--min", type=_limit, metavar="METRIC=VALUE", help="the lowest value that passes"
     )
@@ -42,13 +42,7 @@ class GateOptions(AttackedField, AskedOptions, ScoringOptions):
         metavar="SHARE",
         help="attack the judge as jurist harden does, and fail if an attack or a probe flips more of its answers",
     )
-    max_unusable: float = option(
-        "--max-unusable",
-        0.05,
-        type=share,
-        metavar="SHARE",
-        help="largest share of units without an answer (default: 0.05)",
-    )
+    max_unusable: float = allowed("--max-unusable", 0.05, "largest share of units without an answer")
     junit: str | None = option("--junit", metavar="F.xml", help="write the checks as JUnit, for CI")
 
 

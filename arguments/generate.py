@@ -11,8 +11,8 @@ from .groups import (
     StrictnessOptions,
     Transport,
     WritingOptions,
+    allowed,
     name,
-    share,
     whole,
 )
 from .options import flag, option, positional
@@ -70,12 +70,8 @@ class GenerateOptions(ModelOptions, PaidOptions):
     attempts: int = option(
         "--attempts", 3, metavar="N", help="how often one turn may be asked for (default: 3)"
     )
-    max_rejected: float = option(
-        "--max-rejected",
-        0.5,
-        type=share,
-        metavar="SHARE",
-        help="share of rejected and failed dialogues above which the exit code is 3 (default: 0.5)",
+    max_rejected: float = allowed(
+        "--max-rejected", 0.5, "share of rejected and failed dialogues above which the exit code is 3"
     )
 
 
@@ -166,12 +162,10 @@ class AssessOptions(LabellerOptions, Endpoint):
     )
     answers: str | None = option("--answers", metavar="F.jsonl", help="write the labelled answers too")
     output: str | None = option("--output", metavar="F.json", help="write the JSON object to a file too")
-    max_unusable: float = option(
+    max_unusable: float = allowed(
         "--max-unusable",
         0.05,
-        type=share,
-        metavar="SHARE",
-        help="share of prompts without a usable, labelled answer above which the exit code is 3 (default: 0.05)",
+        "share of prompts without a usable, labelled answer above which the exit code is 3",
     )
 
 

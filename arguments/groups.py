@@ -3,7 +3,7 @@
 import argparse
 from typing import Any, Literal
 
-from .options import Options, flag, option, repeated
+from .options import Options, flag, option, positional, repeated
 
 __all__ = [
     "AskedOptions",
@@ -33,6 +33,8 @@ __all__ = [
     "VerifierOptions",
     "VerifierPromptOptions",
     "WritingOptions",
+    "allowed",
+    "asked_judge",
     "name",
     "pair",
     "port",
@@ -72,6 +74,16 @@ def share(text: str) -> float:
     if not 0 <= number <= 1:
         raise argparse.ArgumentTypeError(f"{_short(text)} is no share: give 0 to 1")
     return number
+
+
+def allowed(name: str, default: float, help: str) -> Any:
+    """Return the field of a share that is allowed, 0 to 1."""
+    return option(name, default, type=share, metavar="SHARE", help=f"{help} (default: {default:g})")
+
+
+def asked_judge(help: str = "latest version, a certain one, or JUDGE:basic") -> Any:
+    """Return the field of a judge that is asked."""
+    return positional("JUDGE[@VERSION]|JUDGE:basic", help=help)
 
 
 def _seed(text: str) -> int:
@@ -331,12 +343,8 @@ class WritingOptions(ModelOptions, VerifierPromptOptions, PaidOptions):
     output: str = option(
         "--output", required=True, metavar="F.jsonl", help="the file to write, an item a line"
     )
-    max_rejected: float = option(
-        "--max-rejected",
-        0.5,
-        type=share,
-        metavar="SHARE",
-        help="share of rejected and failed items above which the exit code is 3 (default: 0.5)",
+    max_rejected: float = allowed(
+        "--max-rejected", 0.5, "share of rejected and failed items above which the exit code is 3"
     )
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from .command import Command
 from .generate import ItemsOptions
-from .groups import Printed, share, whole
+from .groups import Printed, allowed, whole
 from .options import option, positional
 
 __all__ = ["HALUAGENT", "PEOPLE", "HaluAgentOptions", "PeopleOptions"]
@@ -32,12 +32,8 @@ class HaluAgentOptions(ItemsOptions):
         help="write N items that passed and N that did not for people to check (default: none)",
     )
     limit: int | None = option("--limit", type=whole, metavar="N", help="the first N passages only")
-    max_rejected: float = option(
-        "--max-rejected",
-        1.0,
-        type=share,
-        metavar="SHARE",
-        help="share of rejected and failed items above which the exit code is 3 (default: 1)",
+    max_rejected: float = allowed(
+        "--max-rejected", 1.0, "share of rejected and failed items above which the exit code is 3"
     )
 
 

@@ -1,14 +1,14 @@
 """What ``harden`` takes."""
 
 from .command import Command
-from .groups import AskedOptions, AttackedField, ScoringOptions, whole
-from .options import option, positional, repeated
+from .groups import AskedOptions, AttackedField, ScoringOptions, asked_judge, whole
+from .options import option, repeated
 
 __all__ = ["HARDEN", "HardenOptions"]
 
 
 class HardenOptions(AttackedField, AskedOptions, ScoringOptions):
-    judge: str = positional("JUDGE[@VERSION]|JUDGE:basic", help="what is attacked")
+    judge: str = asked_judge("what is attacked")
     cases: int = option(
         "--cases", 100, type=whole, metavar="N", help="attack N cases at most, evenly spread (default: 100)"
     )

@@ -1,14 +1,14 @@
 """What ``judges``, ``export`` and ``completion`` take."""
 
 from .command import Command
-from .groups import Form, NameOptions, Printed
+from .groups import Form, NameOptions, Printed, asked_judge
 from .options import flag, option, positional
 
 __all__ = ["COMPLETION", "EXPORT", "JUDGES", "CompletionOptions", "ExportOptions"]
 
 
 class ExportOptions(NameOptions, Printed):
-    judge: str = positional("JUDGE[@VERSION]", help="latest version, a certain one, or JUDGE:basic")
+    judge: str = asked_judge()
     target: str = option(
         "--to",
         required=True,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from .command import Command
-from .groups import AskedOptions, Form, Limits, RowOptions, name, share, whole
+from .groups import AskedOptions, Form, Limits, RowOptions, allowed, asked_judge, name, whole
 from .options import flag, option, positional
 
 __all__ = ["JOIN", "RUN", "JoinOptions", "JudgedRows", "RunOptions"]
@@ -26,7 +26,7 @@ class JudgedRows(Limits, AskedOptions, RowOptions):
         "rejects": "where rows that cannot be used are set aside, with the reasons (default: OUTPUT.rejected.jsonl)",
     }
 
-    judge: str = positional("JUDGE[@VERSION]", help="latest version, a certain one, or JUDGE:basic")
+    judge: str = asked_judge()
     input: str = option(
         "--input",
         required=True,
@@ -62,12 +62,8 @@ class JudgedRows(Limits, AskedOptions, RowOptions):
         help="tokens: write how probable each label was, read from the log-probabilities of the reply's tokens where "
         "the endpoint gives them (default: the votes alone)",
     )
-    max_unusable: float = option(
-        "--max-unusable",
-        0.05,
-        type=share,
-        metavar="SHARE",
-        help="share of failed, abstained and rejected rows above which the exit code is 3 (default: 0.05)",
+    max_unusable: float = allowed(
+        "--max-unusable", 0.05, "share of failed, abstained and rejected rows above which the exit code is 3"
     )
 
 

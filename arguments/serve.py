@@ -1,8 +1,8 @@
 """What ``serve`` takes."""
 
 from .command import Command
-from .groups import AskedOptions, port, whole
-from .options import option, positional
+from .groups import AskedOptions, asked_judge, port, whole
+from .options import option
 
 __all__ = ["SERVE", "ServeOptions"]
 
@@ -10,9 +10,7 @@ _PORT = 8422
 
 
 class ServeOptions(AskedOptions):
-    judge: str = positional(
-        "JUDGE[@VERSION]|JUDGE:basic", help="latest version, a certain one, or JUDGE:basic"
-    )
+    judge: str = asked_judge()
     host: str = option(
         "--host",
         "127.0.0.1",

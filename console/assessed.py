@@ -50,9 +50,8 @@ def assess_models(options: AssessOptions, work: AssessedModels[Found]) -> Assess
         remark(work.judge.note)
     steps = len(work.held_out) + (len(work.asked) + work.to_judge) * len(work.targets)
     with Started(options, [work.judge.model, *work.targets], lambda: foresee_assessment(work)) as begun:
-        start = begun.begin(
-            steps, "answering, judging" if not work.held_out else "calibrating, answering, judging"
-        )
+        doing = "calibrating, answering, judging" if work.held_out else "answering, judging"
+        start = begun.start(doing, steps)
         found, spend = assess(work, start, on_step=begun.step)
     return Assessments(work, found, spend, begun.forecast)
 

@@ -1,9 +1,6 @@
 """``jurist artifacts choose``."""
 
-from collections.abc import Callable
-
 from ..arguments.artifacts import ChooseOptions
-from ..engines.meter import Budget
 from ..jobs.choosing import Choosing, Opening, choose
 from ..report.scores import spend_line
 from .approving import agree
@@ -16,7 +13,6 @@ __all__ = ["run"]
 
 def run(options: ChooseOptions) -> Result:
     """Prove another candidate, keep it, and print the proof and the artifact's path."""
-    budget = budget_of(options)
     with Bar() as bar:
 
         def begin(opening: Opening) -> None:
@@ -26,7 +22,21 @@ def run(options: ChooseOptions) -> Result:
                 agree(opening.estimate, opening.paid, yes=options.yes)
             bar.begin("proving", len(opening.estimate.parts) * opening.cases)
 
-        chosen = choose(_choosing(options, budget, begin, bar.step), store_of(options))
+        work = Choosing(
+            ref=options.artifact,
+            candidate=options.candidate,
+            gold=options.gold,
+            api_base=options.api_base,
+            timeout=options.timeout,
+            budget=budget_of(options),
+            concurrency=options.concurrency,
+            force=options.force,
+            resume=options.resume,
+            fresh=options.fresh,
+            begin=begin,
+            tick=bar.step,
+        )
+        chosen = choose(work, store_of(options))
     card = chosen.artifact.card
     return Result(
         data={"artifact": str(chosen.artifact.path), "latest": chosen.latest, **card},
@@ -35,23 +45,4 @@ def run(options: ChooseOptions) -> Result:
             spend_line(card["spend"]),
             kept_line(chosen.artifact, latest=chosen.latest),
         ],
-    )
-
-
-def _choosing(
-    options: ChooseOptions, budget: Budget, begin: Callable[[Opening], None], tick: Callable[[], None]
-) -> Choosing:
-    return Choosing(
-        ref=options.artifact,
-        candidate=options.candidate,
-        gold=options.gold,
-        api_base=options.api_base,
-        timeout=options.timeout,
-        budget=budget,
-        concurrency=options.concurrency,
-        force=options.force,
-        resume=options.resume,
-        fresh=options.fresh,
-        begin=begin,
-        tick=tick,
     )

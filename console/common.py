@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import (
@@ -313,20 +313,11 @@ def write_json(data: Mapping[str, Any], path: str | None) -> None:
 
 
 @contextmanager
-def progress(total: int | None, text: str) -> Iterator[Progress]:
-    """Show a bar on standard error while something runs; the only task has id 0."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeLeft(),
-    )
-    console = human()
-    # In a file or a pipe a bar would leave nothing but an empty line.
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        bar.add_task(text, total=total)
-        yield bar
+def progress(total: int | None, text: str) -> Iterator[Callable[[], None]]:
+    """Show a bar on standard error while something runs; yield what advances it."""
+    with Bar() as bar:
+        bar.begin(text, total)
+        yield bar.step
 
 
 _FIRST_LOOK = 10.0
@@ -341,7 +332,7 @@ class Bar:
         self._shown: Progress | None = None
         self._task = TaskID(0)
 
-    def __enter__(self) -> "Bar":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -350,9 +341,18 @@ class Bar:
     def begin(self, text: str, total: int | None) -> None:
         """Draw the bar, or one more below."""
         if self._shown is None:
-            self._shown = self._stack.enter_context(progress(total, text))
-        else:
-            self._task = self._shown.add_task(text, total=total)
+            console = human()
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+            )
+            # In a file or a pipe a bar would leave nothing but an empty line.
+            hidden = not console.is_terminal
+            shown = Progress(*columns, TimeLeft(), console=console, transient=True, disable=hidden)
+            self._shown = self._stack.enter_context(shown)
+        self._task = self._shown.add_task(text, total=total)
 
     def watch(self, trouble: Callable[[], str]) -> None:
         """Say what goes wrong as long as it does, at first often and then less and less."""

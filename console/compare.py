@@ -3,21 +3,25 @@
 from collections.abc import Sequence
 
 from ..arguments.compare import CompareOptions
+from ..errors import UsageError
 from ..jobs.comparing import Comparison, compare
 from ..jobs.estimate import Estimate
 from ..jobs.experiment import Answers, Experiment, scoring_judge
 from ..jobs.foresee import foresee
 from ..keeping.artifacts import Store
 from ..keeping.paying import PaidJob, paying
+from ..report.densities import draw_densities
+from ..report.plotting import check_drawable
 from ..report.scores import OFFLINE, joint_spend_line
 from .approving import agree
 from .common import budget_of, gold_of, judge_for, models_of, progress, start_of, store_of, write_json
 from .compared import sheets
-from .deviations import check_deviations, plot_deviations
 from .printing import Part, Result, remark
 from .strata import People
 
 __all__ = ["asked", "run"]
+
+_DEVIATION = "mean_deviation"
 
 
 def run(options: CompareOptions) -> Result:
@@ -25,7 +29,7 @@ def run(options: CompareOptions) -> Result:
     store = store_of(options)
     experiment = _experiment(options, store)
     if options.plot:
-        check_deviations(experiment, options.plot)
+        _check_plot(experiment, options.plot)
     with paying(experiment, start_of(options, store)) as job:
         forecast = foresee(experiment)
         contenders = len(experiment.contenders)
@@ -43,7 +47,7 @@ def run(options: CompareOptions) -> Result:
         found = {**comparison.to_json(), **people.to_json(), "forecast": forecast.to_json()}
         write_json(found, options.output)
         if options.plot:
-            plot_deviations(answers, options.plot)
+            _plot(answers, options.plot)
             remark(f"drew {options.plot}")
     return Result(data=found, body=_body(comparison, people))
 
@@ -53,8 +57,8 @@ def asked(
 ) -> list[Answers]:
     """Say what is about to be spent and can be shown by it, ask a person where that is much, then ask the judges."""
     agree(forecast, job.paid, yes=yes, notes=_notes(experiment, tests))
-    with progress(experiment.rows, "asking") as bar:
-        return experiment.ask(job, lambda: bar.advance(bar.task_ids[0]))
+    with progress(experiment.rows, "asking") as step:
+        return experiment.ask(job, step)
 
 
 def _experiment(options: CompareOptions, store: Store) -> Experiment:
@@ -93,3 +97,42 @@ def _body(comparison: Comparison, people: People) -> Sequence[Part]:
         joint_spend_line([one.spend for one in comparison.contenders]),
         *([OFFLINE] if all(one.model == "offline" for one in comparison.contenders) else []),
     ]
+
+
+def _check_plot(experiment: Experiment, path: str) -> None:
+    """Find out before anything is paid.
+
+    Raises:
+        UsageError: answers of this kind have no distance from gold, or the file is no plot's.
+        JuristError: matplotlib is not installed.
+    """
+    judge = experiment.contenders[0].judge
+    if _DEVIATION not in judge.comparison.metrics:
+        raise UsageError(
+            f"--plot draws how far scores are from gold, and {judge.name} gives no scores",
+            hint="leave it out, or compare judges of scores",
+        )
+    check_drawable(path)
+
+
+def _plot(answers: Sequence[Answers], path: str) -> None:
+    """Draw the density of answer minus gold, a line for each contender; missing answers are left out."""
+    metric = answers[0].judge.judge.comparison.metrics[_DEVIATION]
+    deviations = {
+        one.name: [
+            value - gold
+            for rows in one.repeats
+            for row in rows
+            for gold, value in zip(row.gold, row.predicted, strict=True)
+            if gold is not None and value is not None
+        ]
+        for one in answers
+    }
+    draw_densities(
+        path,
+        deviations,
+        metric.low,
+        metric.high,
+        title="how far scores are from gold",
+        x="deviation (answer less gold)",
+    )

@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from ..arguments.compile import CompileOptions
 from ..engines.detectors import named
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError, choices
-from ..evaluation.ceiling import Ceiling
 from ..evaluation.comparisons import choosable
-from ..gold.strata import Strata, ceiling_of, rated_in_test, strata
+from ..gold.strata import ceiling_of, rated_in_test, strata
 from ..jobs.compiling import Compiled, compile_judge
 from ..jobs.foresee import foresee_compilation
 from ..jobs.plan import Plan
@@ -21,7 +19,6 @@ from ..keeping.resolving import default_temperature, resolve_sampling
 from ..optimizers.registry import DEFAULT
 from ..programs.judge import Judge
 from ..programs.strictness import with_strictness
-from ..report.raters import ceiling_card
 from ..report.scores import OFFLINE, spend_line
 from ..report.succession import Succession, against_before
 from .approving import agree
@@ -39,7 +36,7 @@ from .common import (
 from .haluagent import compiled_parts
 from .printing import Part, Result, remark
 from .proof import changed_line, kept_line, next_line, proof_parts
-from .strata import ceiling_line, strata_lines
+from .strata import People
 from .watching import Watch
 
 __all__ = ["run"]
@@ -77,7 +74,7 @@ def run(options: CompileOptions) -> Result:
             sink=watch.event,
             on_open=opened,
         )
-    raters = _Raters.of(plan)
+    raters = _people(plan)
     succession = against_before(compiled.artifact, plan.judge, store)
     about = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
     written, told = compiled_parts(compiled, plan.split.dev, store) if judge.role == "generator" else ([], {})
@@ -161,27 +158,14 @@ def _with_metric(judge: Judge, metric: str) -> Judge:
     return judge.with_metric(metric)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Raters:
-    """How far people agree on the rows of the proof, to stand beside its scores."""
-
-    strata: Strata
-    ceiling: Ceiling | None
-
-    @classmethod
-    def of(cls, plan: Plan) -> "_Raters":
-        test = {case.id for case in plan.split.test}
-        ceiling = ceiling_of(plan.gold, only=rated_in_test(plan.gold, test, plan.seed, plan.shares))
-        return cls(strata=strata(plan.gold, only=test), ceiling=ceiling)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"strata": self.strata.to_json(), "ceiling": self.ceiling and ceiling_card(self.ceiling)}
-
-    def lines(self) -> list[str]:
-        return [line for line in (ceiling_line(self.ceiling), *strata_lines(self.strata)) if line]
+def _people(plan: Plan) -> People:
+    """Return how far people agree on the rows of the proof, to stand beside its scores."""
+    test = {case.id for case in plan.split.test}
+    ceiling = ceiling_of(plan.gold, only=rated_in_test(plan.gold, test, plan.seed, plan.shares))
+    return People(strata=strata(plan.gold, only=test), ceiling=ceiling)
 
 
-def _body(compiled: Compiled, plan: Plan, raters: _Raters, succession: Succession | None) -> list[Part]:
+def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession | None) -> list[Part]:
     card, result = compiled.artifact.card, compiled.result
     ended = "" if result.ending == "finished" else f"; ended early: {result.reason}"
     return [

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..arguments.compare import EvaluateOptions
-from ..evaluation.measured import Score
 from ..jobs.evaluating import Disagreement, Evaluating, Evaluation, evaluation_of
 from ..jobs.foresee import foresee
 from ..keeping.paying import paying
-from ..report.scores import OFFLINE, confusion_table, counts_line, metric_cell, scores_table, spend_line
+from ..report.figures import class_table
+from ..report.scores import OFFLINE, confusion_table, counts_line, scores_table, spend_line
 from ..report.table import Table, table
 from .common import budget_of, gold_of, loaded_of, start_of, store_of, write_json
 from .compare import asked
@@ -44,7 +44,7 @@ def _body(found: Evaluation, worst: int) -> list[Part]:
     shown = found.disagreements[: max(0, worst)]
     return [
         scores_table(title, {found.judge: card["scores"]}, found.measured.metric),
-        *([_classes(found)] if found.classes else []),
+        *class_table("each class against the rest", [one.to_json() for one in found.classes]),
         *([confusion_table(found.judge, found.confusion)] if found.confusion else []),
         *([_disagreements(found, shown)] if shown else []),
         counts_line(found.judge, card["counts"]),
@@ -52,19 +52,6 @@ def _body(found: Evaluation, worst: int) -> list[Part]:
         spend_line(found.spend),
         *([OFFLINE] if found.model == "offline" else []),
     ]
-
-
-def _classes(found: Evaluation) -> Table:
-    rows = [
-        [one.label, one.gold, *(_cell(score) for score in (one.precision, one.recall, one.f1))]
-        for one in found.classes
-    ]
-    columns = ["class", "in gold", "precision [95 % interval]", "recall", "f1"]
-    return table("each class against the rest", columns, rows)
-
-
-def _cell(score: Score) -> str:
-    return metric_cell(score.to_json())
 
 
 def _disagreements(found: Evaluation, shown: tuple[Disagreement, ...]) -> Table:

@@ -25,8 +25,8 @@ def run(options: GateOptions) -> Result:
     work = Gating(contenders=contenders, gold=gold, budget=budget_of(options), criteria=criteria)
     with paying(work, start_of(options, store)) as job:
         answers = asked(work, job, foresee(work), yes=options.yes)
-        with progress(work.attacked_rows, "attacking") as bar:
-            robustness = work.attack(answers, lambda: bar.advance(bar.task_ids[0]))
+        with progress(work.attacked_rows, "attacking") as step:
+            robustness = work.attack(answers, step)
         found = gate_of(work, answers, robustness, seed=options.seed)
         write_json(found.to_json(), options.output)
         if options.junit:

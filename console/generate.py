@@ -107,7 +107,7 @@ def written(
     """
     output, loaded = Path(options.output), job.loaded
     with Started(options, loaded.models, lambda: foresee_items(job)) as begun:
-        start = begun.begin(len(job.cases), f"writing with {loaded.name}")
+        start = begun.start(f"writing with {loaded.name}", len(job.cases))
         made = generate(job, output, start, on_document=lambda case, verdict: begun.step())
     more, parts = describe(output)
     about = {"output": options.output, "generator": loaded.name, **more}
@@ -125,7 +125,7 @@ def dialogue(options: DialogueOptions) -> Result:
     """Write dialogues; exit code 3 if too many were rejected."""
     job, output = _dialogues(options), Path(options.output)
     with Started(options, job.loaded.models, lambda: sampled_dialogues(job)[0]) as begun:
-        start = begun.begin(len(job.cases), "writing dialogues")
+        start = begun.start("writing dialogues", len(job.cases))
         made = generate(job, output, start, on_document=lambda case, verdict: begun.step())
     rejects = rejects_path(output)
     counts = dialogue_counts(made, output, rejects)
@@ -150,10 +150,10 @@ def cognibench_l(options: DatasetOptions) -> Result:
             job,
             judge,
             folder,
-            begun.begin(len(job.cases), "writing dialogues"),
+            begun.start("writing dialogues", len(job.cases)),
             on_dialogue=begun.step,
             on_answer=begun.step,
-            on_labelling=lambda answers: begun.then(answers, f"labelling with {judge.name}"),
+            on_labelling=lambda answers: begun.begin(f"labelling with {judge.name}", answers),
         )
     if options.plots and found.dynamics is not None:
         for path in plot_dynamics(found.dynamics, folder / "plots"):

@@ -25,8 +25,8 @@ def run(options: HardenOptions) -> Result:
     work = _work(options, store)
     with paying(work, start_of(options, store)) as job:
         agree(foresee(work), job.paid, yes=options.yes, notes=[work.judge.note] if work.judge.note else [])
-        with progress(work.rows, "attacking") as bar:
-            found = work.attack(job, lambda: bar.advance(bar.task_ids[0]))
+        with progress(work.rows, "attacking") as step:
+            found = work.attack(job, step)
         job.unfinished = any(one.flips.failed for one in found.found)
         spend = job.spend()
         data = {**found.to_json(), "spend": spend}

@@ -38,16 +38,7 @@ def run_on_ray(
         judged: judges one shard: its options, an output whose lines are known, and as the last two here.
         on_begin, on_row: as :func:`~jurist.runs.runner.run_judge` calls them, for all shards.
     """
-    if not can_be_read_again(options.input):
-        raise UsageError(f"workers cannot read {options.input}", hint="write the rows into a file first")
-    wrong = {
-        "--shard": options.shard is not None,
-        "--unordered": options.unordered,
-        "--output -": options.output == "-",
-        "--canary": options.canary,
-    }
-    for name in (name for name, given in wrong.items() if given):
-        raise UsageError(f"{name} does not go with --engine ray", hint="leave one of them out")
+    _check(options)
     output, going_on = Path(options.output), options.resume or options.retry_failed
     with (
         claimed(output, [options.input], going_on=going_on, rival=checkpoint_of(output)),
@@ -65,6 +56,19 @@ def run_on_ray(
                 path.touch()  # nothing of it was judged before a limit
             join(paths, output)
     return merged(judge, found)
+
+
+def _check(options: RunOptions) -> None:
+    if not can_be_read_again(options.input):
+        raise UsageError(f"workers cannot read {options.input}", hint="write the rows into a file first")
+    wrong = {
+        "--shard": options.shard is not None,
+        "--unordered": options.unordered,
+        "--output -": options.output == "-",
+        "--canary": options.canary,
+    }
+    for name in (name for name, given in wrong.items() if given):
+        raise UsageError(f"{name} does not go with --engine ray", hint="leave one of them out")
 
 
 @contextmanager

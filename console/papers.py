@@ -88,8 +88,8 @@ def _made(options: TableOptions, work: Detectors | Ablation) -> Result:
     with paying(work, start_of(options, store_of(options))) as job:
         forecast = work.forecast()
         agree(forecast, job.paid, yes=options.yes)
-        with progress(work.rows, "asking") as bar:
-            table = work.table(job, lambda: bar.advance(bar.task_ids[0]))
+        with progress(work.rows, "asking") as step:
+            table = work.table(job, step)
         found = {**table.to_json(), "forecast": forecast.to_json(), "spent": _spent(job)}
         write_json(found, options.output)
     return Result(data=found, body=_body(table, found["spent"]))

@@ -12,7 +12,7 @@ from ..gold.goldset import Gold, bundled_names
 from ..gold.label_journal import LabelJournal
 from ..gold.review import Judged, candidates, judged_in_search, read_judged, review_lines
 from ..gold.sheets_out import SheetLine, open_lines
-from ..keeping.artifacts import Artifact
+from ..keeping.artifacts import Artifact, Store
 from ..keeping.locating import find_judge, judge_of
 from ..keeping.locking import alone
 from ..programs.judge import Judge
@@ -32,12 +32,7 @@ def run(options: PageOptions) -> Result:
     store = store_of(options)
     artifact = store.load(options.judge) if "@" in options.judge else None
     judge = find_judge(options.judge, store) if artifact is None else judge_of(artifact, store)
-    if artifact is None or options.place or options.named:
-        name = gold_name(options)
-        gold = gold_of(name, judge, options, labelled=False)
-    else:
-        name = gold_source(artifact, store)
-        gold = Gold.again(artifact.card["gold"], judge, name, labelled=False)
+    name, gold = _gold(options, judge, artifact, store)
     known = {case.id: case for case in (*gold.cases, *gold.ambiguous)}
     judged = _judged(options, artifact, judge, known)
     lines = list(_ranked(judged, gold, known, every=options.every))[: options.top]
@@ -69,6 +64,15 @@ def run(options: PageOptions) -> Result:
         ],
         notes=[f"to make gold of them: {then}"] if labels else [],
     )
+
+
+def _gold(options: PageOptions, judge: Judge, artifact: Artifact | None, store: Store) -> tuple[str, Gold]:
+    """Return the gold that was named, else that of the artifact, with its name."""
+    if artifact is None or options.place or options.named:
+        name = gold_name(options)
+        return name, gold_of(name, judge, options, labelled=False)
+    name = gold_source(artifact, store)
+    return name, Gold.again(artifact.card["gold"], judge, name, labelled=False)
 
 
 def _judged(

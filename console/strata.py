@@ -10,7 +10,7 @@ from ..gold.strata import Strata, ceiling_of, strata
 from ..jobs.experiment import Answers, Experiment
 from ..report.raters import ceiling_card
 
-__all__ = ["People", "ceiling_line", "strata_lines"]
+__all__ = ["People", "strata_lines"]
 
 
 def strata_lines(found: Mapping[str, Strata] | Strata) -> list[str]:
@@ -44,7 +44,7 @@ def _voted(name: str, one: Strata) -> str:
     return (f"{name}: " if name and said else "") + "; ".join(said)
 
 
-def ceiling_line(found: Ceiling | None) -> str:
+def _ceiling_line(found: Ceiling | None) -> str:
     """Return the line on the human ceiling, empty where there is none."""
     if found is None:
         return ""
@@ -60,11 +60,11 @@ class People:
     """Raters beside judges.
 
     Attributes:
-        strata: by contender, how its first repeat went where raters agree, differ, or are ambiguous.
+        strata: how raters agree, differ, or are ambiguous; by contender, how its first repeat went there.
         ceiling: each rater against the rest; ``None`` with fewer than two.
     """
 
-    strata: Mapping[str, Strata]
+    strata: Mapping[str, Strata] | Strata
     ceiling: Ceiling | None
 
     @classmethod
@@ -80,12 +80,11 @@ class People:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``strata`` by contender and ``ceiling`` as plain JSON types."""
-        return {
-            "strata": {name: one.to_json() for name, one in self.strata.items()},
-            "ceiling": self.ceiling and ceiling_card(self.ceiling),
-        }
+        """Return ``strata`` (by contender) and ``ceiling`` as plain JSON types."""
+        found = self.strata
+        by = found.to_json() if isinstance(found, Strata) else {k: one.to_json() for k, one in found.items()}
+        return {"strata": by, "ceiling": self.ceiling and ceiling_card(self.ceiling)}
 
     def lines(self) -> list[str]:
         """Return the lines to print; none where a gold set has one rater."""
-        return [line for line in (ceiling_line(self.ceiling), *strata_lines(self.strata)) if line]
+        return [line for line in (_ceiling_line(self.ceiling), *strata_lines(self.strata)) if line]

@@ -10,7 +10,7 @@ from ..keeping.proofs import rows_of
 from ..programs.answers.base import Answer
 from .document import Cases, Tone, text_of
 
-__all__ = ["KINDS", "SYSTEMS", "case_json", "paired_cases"]
+__all__ = ["KINDS", "SYSTEMS", "case_json", "note_json", "paired_cases"]
 
 SYSTEMS = ("basic", "compiled")
 """Who answered in a proof."""
@@ -114,16 +114,15 @@ def case_json(
             for place, text in enumerate(texts)
         ],
         "notes": [
-            {
-                "system": name,
-                "status": line["status"],
-                "agreement": _mean(line.get("agreement") or ()),
-                "reasoning": line.get("reasoning") or "",
-                "error": line.get("error") or "",
-            }
-            for name, (_, line) in said.items()
+            note_json(name, line, _mean(line.get("agreement") or ())) for name, (_, line) in said.items()
         ],
     }
+
+
+def note_json(system: str, line: Mapping[str, Any], agreement: float | None) -> dict[str, Any]:
+    """Return what a system said of a whole case as JSON values for :class:`Cases`."""
+    words = {name: line.get(name) or "" for name in ("reasoning", "error")}
+    return {"system": system, "status": line["status"], "agreement": agreement, **words}
 
 
 def _shown(answer: Answer, value: Value | None) -> str:

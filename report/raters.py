@@ -33,36 +33,24 @@ def agreement_tables(found: Agreement) -> list[Table]:
     if found.ordinal is not None:
         rows.append(["alpha, ordinal", found.ordinal, f"{found.units} units, labels as ordered"])
     pairs = [
-        [
-            f"{pair.first} and {pair.second}",
-            pair.units,
-            pair.raw,
-            "-" if pair.kappa is None else pair.kappa,
-        ]
+        [f"{pair.first} and {pair.second}", pair.units, pair.raw, "-" if pair.kappa is None else pair.kappa]
         for pair in found.pairs
     ]
-    by_label = [
-        [
-            one.label,
-            *one.given.values(),
-            one.specific,
-            _over_pairs(found, one.label),
-            one.fleiss,
-            one.alpha,
-        ]
-        for one in found.table
-    ]
-    cohen = "Cohen's kappa" if len(found.pairs) == 1 else "Cohen's kappa, lowest to highest pair"
-    last = ["specific agreement", cohen, "Fleiss' kappa", "Krippendorff's alpha"]
     return [
         table("All raters", ["measure", "value [95 % interval]", "over"], rows),
         table("Pairs", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
-        *(
-            [table("Each label against the rest", ["label", *found.raters, *last], by_label)]
-            if by_label
-            else []
-        ),
+        *([_label_table(found)] if found.table else []),
     ]
+
+
+def _label_table(found: Agreement) -> Table:
+    cohen = "Cohen's kappa" if len(found.pairs) == 1 else "Cohen's kappa, lowest to highest pair"
+    last = ["specific agreement", cohen, "Fleiss' kappa", "Krippendorff's alpha"]
+    rows = [
+        [one.label, *one.given.values(), one.specific, _over_pairs(found, one.label), one.fleiss, one.alpha]
+        for one in found.table
+    ]
+    return table("Each label against the rest", ["label", *found.raters, *last], rows)
 
 
 def ceiling_card(found: Ceiling) -> dict[str, Any]:

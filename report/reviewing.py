@@ -135,6 +135,16 @@ def _hashable(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _refusal(headers: Mapping[str, str]) -> tuple[int, str]:
+    """Return the status and the reason with which a label is refused unread; 0 if it is not."""
+    # Another site's page can send a form here, but no such header without being asked first.
+    if headers.get("x-jurist") != "review":
+        return 403, "not from the review page"
+    if int(headers.get("content-length") or _LARGEST) >= _LARGEST:
+        return 413, "too long"
+    return 0, ""
+
+
 def application(review: Review) -> Starlette:
     """Return the web application of a review; it answers requests of this machine's own addresses only.
 
@@ -153,33 +163,24 @@ def application(review: Review) -> Starlette:
             "the review page needs starlette and uvicorn, which are not installed",
             hint="pip install 'jurist[serve]'",
         ) from error
-    page = review.page()
+    page, fresh = review.page(), {"Cache-Control": "no-store"}
 
     def home(request: Request) -> Response:
-        return HTMLResponse(page, headers={"Cache-Control": "no-store"})
+        return HTMLResponse(page, headers=fresh)
 
     def labels(request: Request) -> Response:
-        return JSONResponse(
-            review.own(request.query_params.get("rater", "")), headers={"Cache-Control": "no-store"}
-        )
+        return JSONResponse(review.own(request.query_params.get("rater", "")), headers=fresh)
 
     async def save(request: Request) -> Response:
-        # Another site's page can send a form here, but no such header without being asked first.
-        if request.headers.get("x-jurist") != "review":
-            return JSONResponse({"error": "not from the review page"}, status_code=403)
-        if int(request.headers.get("content-length") or _LARGEST) >= _LARGEST:
-            return JSONResponse({"error": "too long"}, status_code=413)
-        try:
-            review.save(json.loads(await request.body()))
-        except (GoldError, ValueError) as error:
-            return JSONResponse({"error": str(error)}, status_code=422)
-        return JSONResponse({"saved": True})
+        status, refusal = _refusal(request.headers)
+        if not status:
+            try:
+                review.save(json.loads(await request.body()))
+                return JSONResponse({"saved": True})
+            except (GoldError, ValueError) as error:
+                status, refusal = 422, str(error)
+        return JSONResponse({"error": refusal}, status_code=status)
 
-    return Starlette(
-        routes=[
-            Route("/", home),
-            Route("/labels", labels, methods=["GET"]),
-            Route("/labels", save, methods=["POST"]),
-        ],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])],
-    )
+    kept = Route("/labels", labels, methods=["GET"]), Route("/labels", save, methods=["POST"])
+    own = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
+    return Starlette(routes=[Route("/", home), *kept], middleware=[own])

@@ -11,6 +11,7 @@ from ..errors import JuristError, UsageError, why
 from .document import Cases, Document, Facts, Lines, Part, Section, Tone, text_of
 from .figures import TAKEN, class_table, confusion_counts, interval_plot, score_parts
 from .items import items_report
+from .judged import note_json
 from .scores import counts_line, joint_spend_line, metric_cell
 from .table import table
 
@@ -227,7 +228,6 @@ def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
     ]
     shares = [unit["agreement"] for unit in row["units"] if unit.get("agreement") is not None]
     wavers = ["wavering"] if min(shares, default=1.0) < 1 else []
-    note = {"system": row["judge"], "status": status, "agreement": min(shares, default=None)}
     return {
         "id": str(row["id"]),
         "group": str(row.get("group") or ""),
@@ -235,7 +235,7 @@ def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
         "kinds": wavers or [status if status in ("abstained", "failed") else "judged"],
         "inputs": [],
         "units": units,
-        "notes": [{**note, "reasoning": row.get("reasoning") or "", "error": row.get("error") or ""}],
+        "notes": [note_json(row["judge"], row, min(shares, default=None))],
     }
 
 

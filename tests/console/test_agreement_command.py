@@ -91,7 +91,7 @@ def test_people_get_tables_on_standard_output(tmp_path: Path, capsys: pytest.Cap
 def test_one_rater_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [(own, ann, "", "", "") for own, ann, *_ in ROWS]
     assert main(["gold", "agreement", "fect", sheet(tmp_path, rows)]) == 1
-    assert "the labels of 1 raters ['ann']" in capsys.readouterr().err
+    assert "the labels of one rater, ann;" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
