@@ -16,7 +16,7 @@ of ratings with that label that agree on it. Intervals are clustered by group, a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 
@@ -34,13 +34,12 @@ from .chance import (
     krippendorff_nominal,
     krippendorff_ordinal,
     pair_table,
-    raw,
     specific,
     value_table,
 )
 from .comparisons import Comparison
 from .intervals import Estimate, Sums, estimated, summed
-from .metrics import Ratio, mean
+from .metrics import mean
 from .raters import Ratings, encode_ratings
 from .units import MISSING, Floats, Ints
 
@@ -153,79 +152,57 @@ def rater_agreement(
         JuristError: no unit has two labels, or a label is outside ``labels``.
     """
     found = encode_ratings(ratings, comparison, groups=groups)
-    if comparison is not None and not comparison.domain:
-        return _graded(found, comparison)
-    used = found.compared
-    counts, group = found.counts[used], found.group[used]
-    pairs = summed(pair_table(counts), group)
-    together = summed(coincidences(counts), group)
-    fleiss_sums, overall = _fleiss(found)
-    n, fleiss_of = overall.ratings, fleiss.given(overall.ratings)
-    return Agreement(
+    size, used = len(found.labels), found.compared
+    if comparison is None or comparison.domain:
+        alike, labels = np.eye(size), range(size)
+    else:
+        alike = np.array([[comparison.similarity(one, two) for two in found.labels] for one in found.labels])
+        labels = range(0)
+    distance, group = (1.0 - alike) ** 2, found.group[used]
+    values = summed(value_table(found.counts[used], distance), group)
+    every = Agreement(
         raters=found.raters,
-        raw=estimated(pairs, raw),
-        pairs=_pairs(found),
-        fleiss=overall,
-        alpha=estimated(together, krippendorff_nominal, low=-1.0),
-        ordinal=estimated(together, krippendorff_ordinal, low=-1.0) if ordered else None,
-        table=tuple(
-            LabelAgreement(
-                label=str(label),
-                given=_given(found, code),
-                specific=estimated(pairs, specific.given(code)),
-                fleiss=estimated(
-                    fleiss_sums, fleiss_of.after(partial(fleiss_collapsed, label=code, ratings=n)), low=-1.0
-                ),
-                alpha=estimated(
-                    together, krippendorff_nominal.after(partial(collapsed, label=code)), low=-1.0
-                ),
-            )
-            for code, label in enumerate(found.labels)
-        ),
-        units=int(used.sum()),
-        skipped=int((~used).sum()),
-        groups=pairs.groups,
-    )
-
-
-def _graded(found: Ratings, comparison: Comparison) -> Agreement:
-    table = np.array([[comparison.similarity(one, two) for two in found.labels] for one in found.labels])
-    used = found.compared
-
-    def similar(codes: Ints, group: Ints) -> Estimate:
-        """The mean similarity of two ratings of a unit."""
-        sums = summed(_similarities(codes, table), group)
-        return estimated(sums, mean)
-
-    both = [
-        (one, two, (found.codes[:, [one, two]] != MISSING).all(axis=1))
-        for one, two in combinations(range(len(found.raters)), 2)
-    ]
-    counts, group = found.counts[used], found.group[used]
-    sums = summed(value_table(counts, (1.0 - table) ** 2), group)
-    return Agreement(
-        raters=found.raters,
-        raw=similar(found.codes[used], group),
-        pairs=tuple(
-            PairAgreement(
-                first=found.raters[one],
-                second=found.raters[two],
-                units=int(units.sum()),
-                raw=similar(found.codes[units][:, [one, two]], found.group[units]),
-                kappa=None,
-                by_label={},
-            )
-            for one, two, units in both
-            if units.any()
-        ),
+        raw=_alike(found.codes[used], group, alike),
+        pairs=_pairs(found, alike, labels),
         fleiss=None,
-        alpha=estimated(sums, krippendorff_distance.given((1.0 - table) ** 2), low=-1.0),
+        alpha=estimated(values, krippendorff_distance.given(distance), low=-1.0),
         ordinal=None,
         table=(),
         units=int(used.sum()),
         skipped=int((~used).sum()),
-        groups=sums.groups,
+        groups=values.groups,
     )
+    return _of_labels(every, found, labels, ordered) if labels else every
+
+
+def _of_labels(every: Agreement, found: Ratings, labels: Sequence[int], ordered: bool) -> Agreement:
+    """Return what is said of closed labels beside what is said of every kind of answer."""
+    counts, group = found.counts[found.compared], found.group[found.compared]
+    pairs, together = summed(pair_table(counts), group), summed(coincidences(counts), group)
+    fleiss_sums, overall = _fleiss(found)
+    n, fleiss_of = overall.ratings, fleiss.given(overall.ratings)
+    alphas = [krippendorff_nominal.after(partial(collapsed, label=code)) for code in labels]
+    kappas = [fleiss_of.after(partial(fleiss_collapsed, label=code, ratings=n)) for code in labels]
+    return replace(
+        every,
+        fleiss=overall,
+        ordinal=estimated(together, krippendorff_ordinal, low=-1.0) if ordered else None,
+        table=tuple(
+            LabelAgreement(
+                label=str(found.labels[code]),
+                given=_given(found, code),
+                specific=estimated(pairs, specific.given(code)),
+                fleiss=estimated(fleiss_sums, kappas[code], low=-1.0),
+                alpha=estimated(together, alphas[code], low=-1.0),
+            )
+            for code in labels
+        ),
+    )
+
+
+def _alike(codes: Ints, group: Ints, table: Floats) -> Estimate:
+    """The mean similarity of two ratings of a unit."""
+    return estimated(summed(_similarities(codes, table), group), mean)
 
 
 def _similarities(codes: Ints, table: Floats) -> Floats:
@@ -238,25 +215,27 @@ def _similarities(codes: Ints, table: Floats) -> Floats:
     return totals
 
 
-def _pairs(found: Ratings) -> tuple[PairAgreement, ...]:
+def _pairs(found: Ratings, alike: Floats, labels: Sequence[int]) -> tuple[PairAgreement, ...]:
     result = []
     for one, two in combinations(range(len(found.raters)), 2):
-        both = (found.codes[:, [one, two]] >= 0).all(axis=1)
+        codes = found.codes[:, [one, two]]
+        both = (codes != MISSING).all(axis=1)
         if not both.any():
             continue
-        table = confusions(found.codes[both, one], found.codes[both, two], len(found.labels))
-        sums = summed(table, found.group[both])
+        codes, group = codes[both], found.group[both]
+        sums = summed(confusions(codes[:, 0], codes[:, 1], len(labels)), group)
+        by_label = {
+            str(found.labels[code]): estimated(sums, cohen.after(partial(collapsed, label=code)), low=-1.0)
+            for code in labels
+        }
         result.append(
             PairAgreement(
                 first=found.raters[one],
                 second=found.raters[two],
-                units=int(both.sum()),
-                raw=estimated(sums, _same),
-                kappa=estimated(sums, cohen, low=-1.0),
-                by_label={
-                    str(label): estimated(sums, cohen.after(partial(collapsed, label=code)), low=-1.0)
-                    for code, label in enumerate(found.labels)
-                },
+                units=len(codes),
+                raw=_alike(codes, group, alike),
+                kappa=estimated(sums, cohen, low=-1.0) if labels else None,
+                by_label=by_label,
             )
         )
     return tuple(result)
@@ -275,8 +254,3 @@ def _fleiss(found: Ratings) -> tuple[Sums, FleissAgreement]:
 def _given(found: Ratings, code: int) -> dict[str, int]:
     given = (found.codes[found.compared] == code).sum(axis=0)
     return dict(zip(found.raters, given.tolist(), strict=True))
-
-
-@Ratio
-def _same(table: Floats) -> tuple[Floats, Floats]:
-    return np.trace(table, axis1=-2, axis2=-1), table.sum(axis=(-2, -1))

@@ -7,7 +7,7 @@ beyond chance cannot be shown there, as for ``kappa`` among the metrics.
 - ``fleiss`` (Fleiss 1971): n ratings for every unit, from ``fleiss_table``; for n = 2 this is Scott's pi.
 - ``krippendorff_nominal`` and ``krippendorff_ordinal`` (Krippendorff 2011, "Computing Krippendorff's
   Alpha-Reliability"): any number of ratings, from the coincidence matrix.
-- ``specific`` and ``raw``: the share of agreeing pairs of ratings, per label and over all.
+- ``specific``: the share of agreeing pairs of ratings of a label.
 
 All of it is here, and not in calls of a package, because an interval needs every coefficient 2 000 times; and
 the package for alpha, ``krippendorff``, has a licence (GPL) that jurist's users would have to take on. Tests hold
@@ -32,7 +32,6 @@ __all__ = [
     "krippendorff_nominal",
     "krippendorff_ordinal",
     "pair_table",
-    "raw",
     "specific",
     "value_table",
 ]
@@ -154,9 +153,3 @@ def pair_table(counts: Ints) -> Ints:
 def specific(table: Floats, label: int) -> tuple[Floats, Floats]:
     """Agreement on a label in [0, 1], from sums of ``pair_table``: for two raters 2 both / (first + second)."""
     return table[..., 0, label], table[..., 1, label]
-
-
-@Ratio
-def raw(table: Floats) -> tuple[Floats, Floats]:
-    """The share of pairs of ratings of one unit that agree, in [0, 1], from sums of ``pair_table``."""
-    return table[..., 0, :].sum(-1), table[..., 1, :].sum(-1)
