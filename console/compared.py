@@ -1,12 +1,12 @@
 """The result of an experiment as tables: FECT's Tables 2, 4 and 5, then intervals, decisions and smallest effects."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..evaluation.contrasts import Contrast
 from ..evaluation.repeats import Spread
 from ..jobs.comparing import Comparison, Contender
 from ..report.scores import number_cell
-from ..report.table import Table, table
+from ..report.table import Table, records, table
 
 __all__ = ["decision_row", "sheets"]
 
@@ -90,56 +90,44 @@ def _answer_row(one: Contender) -> list[str]:
 
 
 def _decisions(comparison: Comparison) -> Table:
-    counted = comparison.tests[0].mcnemar is not None
-    columns = ["first", "against", "decision", f"{comparison.metric}", "difference [interval]"]
-    rows = []
-    for one in comparison.tests:
-        counts = [f"{one.mcnemar.c} / {one.mcnemar.b}"] if one.mcnemar else []
-        rows.append(decision_row(one, *counts))
+    rows = [
+        decision_row(
+            one,
+            comparison.metric,
+            {"units only one has right": f"{one.mcnemar.c} / {one.mcnemar.b}"} if one.mcnemar else {},
+        )
+        for one in comparison.tests
+    ]
     test, count = comparison.tests[0].test, f"{len(rows)} test{'s' if len(rows) > 1 else ''}"
-    return table(
-        f"decisions: {test} on the same cases, {count}, Holm; unanswered units count as wrong",
-        [*columns, *(["units only one has right"] if counted else []), "p", "p after Holm"],
-        rows,
-    )
+    title = f"decisions: {test} on the same cases, {count}, Holm; unanswered units count as wrong"
+    return records(title, rows)
 
 
-def decision_row(one: Contrast, *counts: str) -> list[str]:
+def decision_row(one: Contrast, metric: str, counts: Mapping[str, str]) -> dict[str, str]:
     """Return who was held against whom, what is shown, both values and their difference, ``counts``, and p."""
     ends = _range(one.interval.low, one.interval.high, "+.3f")
-    difference = f"{one.difference:+.3f} {ends} at {100.0 * (1.0 - one.tested):.4g} %"
-    values = f"{one.values[0]:.3f}, {one.values[1]:.3f}"
-    return [
-        one.first,
-        one.second,
-        one.verdict,
-        values,
-        difference,
-        *counts,
-        f"{one.p:.3g}",
-        f"{one.p_holm:.3g}",
-    ]
+    return {
+        "first": one.first,
+        "against": one.second,
+        "decision": one.verdict,
+        metric: f"{one.values[0]:.3f}, {one.values[1]:.3f}",
+        "difference [interval]": f"{one.difference:+.3f} {ends} at {100.0 * (1.0 - one.tested):.4g} %",
+        **counts,
+        "p": f"{one.p:.3g}",
+        "p after Holm": f"{one.p_holm:.3g}",
+    }
 
 
 def _smallest(comparison: Comparison) -> Table:
-    columns = [
-        "first",
-        "against",
-        "differing units",
-        "exact test",
-        "in correct units",
-        f"in {comparison.metric}",
-    ]
-    return table(
-        f"the smallest true difference that {comparison.tests[0].smallest.units} units can show "
-        f"({comparison.tests[0].smallest.power:.0%} power at level {comparison.tests[0].smallest.alpha:.2g}, "
-        "normal approximation)",
-        columns,
-        [_smallest_row(one) for one in comparison.tests],
+    small = comparison.tests[0].smallest
+    return records(
+        f"the smallest true difference that {small.units} units can show "
+        f"({small.power:.0%} power at level {small.alpha:.2g}, normal approximation)",
+        [_smallest_row(one, comparison.metric) for one in comparison.tests],
     )
 
 
-def _smallest_row(one: Contrast) -> list[str]:
+def _smallest_row(one: Contrast, metric: str) -> dict[str, str]:
     small = one.smallest
     if one.mcnemar is None:
         exact = "-"
@@ -147,14 +135,14 @@ def _smallest_row(one: Contrast) -> list[str]:
         exact = f"none: fewer than {small.one_way} differ"
     else:
         exact = f"{small.net} units"
-    return [
-        one.first,
-        one.second,
-        f"{small.discordant} of {small.units}",
-        exact,
-        number_cell(small.correct, ".1%"),
-        number_cell(small.metric),
-    ]
+    return {
+        "first": one.first,
+        "against": one.second,
+        "differing units": f"{small.discordant} of {small.units}",
+        "exact test": exact,
+        "in correct units": number_cell(small.correct, ".1%"),
+        f"in {metric}": number_cell(small.metric),
+    }
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

@@ -6,7 +6,7 @@ from ..evaluation.measured import Score
 from ..papers.cognibench.detection import Detection, Kind, Statistic, Weighting
 from ..papers.cognibench.result import Line
 from ..papers.cognibench.result import Table as Detectors
-from ..report.table import Table, table
+from ..report.table import Table, records, table
 from .compared import decision_row
 
 __all__ = ["sheets"]
@@ -91,22 +91,12 @@ def _tiers(line: Line) -> Table:
 
 
 def _tests(result: Detectors) -> Table:
-    rows = [
-        decision_row(one, f"{one.mcnemar.c} / {one.mcnemar.b}" if one.mcnemar else "-")
-        for one in result.tests
-    ]
-    return table(
+    counts = [f"{one.mcnemar.c} / {one.mcnemar.b}" if one.mcnemar else "-" for one in result.tests]
+    return records(
         f"decisions on the macro F1 of sentences: {result.tests[0].test} on the same sentences, Holm; "
         "unanswered ones count as wrong",
         [
-            "first",
-            "against",
-            "decision",
-            "macro F1",
-            "difference [interval]",
-            "only one right",
-            "p",
-            "p after Holm",
+            decision_row(one, "macro F1", {"only one right": count})
+            for one, count in zip(result.tests, counts, strict=True)
         ],
-        rows,
     )

@@ -34,7 +34,7 @@ from ..programs.dialogue_checks import range_of
 from ..programs.generator import generator_of
 from ..programs.strictness import BELOW, DEFAULT
 from ..report.scores import OFFLINE, number_cell
-from ..report.table import Table, table
+from ..report.table import Table, records, table
 from .common import budget_of, gold_of, labelling, model_of, store_of, verified, verifier_model, write_text
 from .printing import Part, Result, remark
 from .started import Started
@@ -270,27 +270,15 @@ def _statistics_table(found: Mapping[str, Any]) -> Table:
         one = found[name]
         return "-" if one["min"] is None else f"{one['min']}-{one['max']} ({one['mean']:.2f})"
 
-    return table(
-        "statistics (as CogniBench Table 2; words min-max (mean))",
-        (
-            "responses",
-            "conversations",
-            "documents",
-            "labelled sentences",
-            "context words",
-            "words a response",
-        ),
-        [
-            [
-                str(found["responses"]),
-                str(found["conversations"]),
-                str(found["documents"]),
-                str(found["sentences"]),
-                spread("context_words"),
-                spread("words_per_response"),
-            ]
-        ],
-    )
+    row = {
+        "responses": found["responses"],
+        "conversations": found["conversations"],
+        "documents": found["documents"],
+        "labelled sentences": found["sentences"],
+        "context words": spread("context_words"),
+        "words a response": spread("words_per_response"),
+    }
+    return records("statistics (as CogniBench Table 2; words min-max (mean))", [row])
 
 
 def _shares_table(found: Mapping[str, Any]) -> Table:

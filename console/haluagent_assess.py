@@ -72,22 +72,14 @@ def _answers(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
 
 def _pairs(found: Sequence[Assessed]) -> list[dict[str, Any]]:
     """Return each pair of models with its exact test, all of them corrected together (Holm)."""
-    told = {
-        f"{one.model} / {two.model}": (one.model, two.model, *paired(one.found, two.found))
-        for one, two in combinations(found, 2)
-    }
-    raw = {name: mcnemar(*only).p for name, (_, _, *only) in told.items()}
+    pairs = list(combinations(found, 2))
+    only = [paired(one.found, two.found) for one, two in pairs]
+    raw = {str(place): mcnemar(*counts).p for place, counts in enumerate(only)}
     corrected = holm(raw)
     return [
-        {
-            "first": first,
-            "second": second,
-            "only_first": only_first,
-            "only_second": only_second,
-            "p": raw[name],
-            "p_holm": corrected[name],
-        }
-        for name, (first, second, only_first, only_second) in told.items()
+        {"first": one.model, "second": two.model, "only_first": first, "only_second": second}
+        | {"p": raw[str(place)], "p_holm": corrected[str(place)]}
+        for place, ((one, two), (first, second)) in enumerate(zip(pairs, only, strict=True))
     ]
 
 

@@ -9,7 +9,7 @@ from ..report.differing import Side, prompt_difference
 from ..report.history import Curve, basic_state, chosen_candidate, curve, metric_of, sign_of
 from ..report.plotting import draw
 from ..report.scores import number_cell
-from ..report.table import Table, table
+from ..report.table import Table, records, table
 from .printing import Part
 from .watching import one_line
 
@@ -138,18 +138,17 @@ def pareto_parts(artifact: Artifact) -> list[Part]:
         return ["no front of cost and score: no candidate was scored on all of dev"]
     unit, sign, chosen = str(front[0]["unit"]), sign_of(artifact), chosen_candidate(artifact)
     rows = [
-        [
-            point["candidate"] + (" *" if point["candidate"] == chosen else ""),
-            f"{sign * point['score']:.3f}",
-            f"{point['cost']:.6f}" if unit.startswith("USD") else f"{point['cost']:.0f}",
-            str(point["threshold"] or "-"),
-            point["source"],
-        ]
+        {
+            "candidate": point["candidate"] + (" *" if point["candidate"] == chosen else ""),
+            metric_of(artifact): f"{sign * point['score']:.3f}",
+            unit: f"{point['cost']:.6f}" if unit.startswith("USD") else f"{point['cost']:.0f}",
+            "threshold": point["threshold"] or "-",
+            "source": point["source"],
+        }
         for point in front
     ]
     how = f"jurist artifacts choose {artifact.ref} CANDIDATE makes a point the artifact"
-    columns = ["candidate", metric_of(artifact), unit, "threshold", "source"]
-    found: list[Part] = [table(f"front of cost and score on dev ({how})", columns, rows)]
+    found: list[Part] = [records(f"front of cost and score on dev ({how})", rows)]
     if chosen not in [point["candidate"] for point in front]:
         found.append(
             f"{chosen}, the artifact, is not on it: the choice is made by a lower bound on train and dev, and "

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .document import Cases, Document, Part, Section
+from .judged import case_value
 from .table import table
 
 __all__ = ["items_report"]
@@ -40,15 +41,9 @@ def items_report(path: Path, rows: Sequence[Mapping[str, Any]]) -> Document:
 
 
 def _case(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "id": str(row["id"]),
-        "group": str(row.get("group") or ""),
-        "source": "",
-        "kinds": [str(row.get(_KIND, "item"))],
-        "inputs": [[name, _text(value)] for name, value in row.items() if name not in ("id", "group")],
-        "units": [],
-        "notes": [],
-    }
+    inputs = [[name, _text(value)] for name, value in row.items() if name not in ("id", "group")]
+    kind = str(row.get(_KIND, "item"))
+    return case_value(str(row["id"]), [kind], group=str(row.get("group") or ""), inputs=inputs)
 
 
 def _counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[Part]:

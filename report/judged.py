@@ -10,7 +10,7 @@ from ..keeping.proofs import rows_of
 from ..programs.answers.base import Answer
 from .document import Cases, Tone, text_of
 
-__all__ = ["KINDS", "SYSTEMS", "case_json", "note_json", "paired_cases"]
+__all__ = ["KINDS", "SYSTEMS", "case_json", "case_value", "note_json", "paired_cases"]
 
 SYSTEMS = ("basic", "compiled")
 """Who answered in a proof."""
@@ -117,6 +117,21 @@ def case_json(
             note_json(name, line, _mean(line.get("agreement") or ())) for name, (_, line) in said.items()
         ],
     }
+
+
+def case_value(
+    id: str,
+    kinds: Sequence[str],
+    *,
+    group: str = "",
+    source: str = "",
+    inputs: Sequence[Sequence[str]] = (),
+    units: Sequence[Mapping[str, Any]] = (),
+    notes: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """Return a case as JSON values for :class:`Cases`, whatever is known of it."""
+    about = {"id": id, "group": group, "source": source, "kinds": list(kinds)}
+    return {**about, "inputs": list(inputs), "units": list(units), "notes": list(notes)}
 
 
 def note_json(system: str, line: Mapping[str, Any], agreement: float | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ..errors import JuristError, UsageError, why
 from .document import Cases, Document, Facts, Lines, Part, Section, Tone, text_of
 from .figures import TAKEN, class_table, confusion_counts, interval_plot, score_parts
 from .items import items_report
-from .judged import note_json
+from .judged import case_value, note_json
 from .scores import counts_line, joint_spend_line, metric_cell
 from .table import table
 
@@ -106,26 +106,14 @@ def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:
 
 def _disagreement(judge: str, one: Mapping[str, Any]) -> dict[str, Any]:
     status = one["status"]
-    note = {
-        "system": judge,
-        "status": status,
-        "agreement": None,
-        "reasoning": one["reasoning"],
-        "error": one["error"],
-    }
-    kinds = ["wrong", *([status] if status in ("abstained", "failed") else [])]
-    return {
-        "id": one["id"],
-        "group": "",
-        "source": one["source"],
-        "kinds": kinds,
-        "inputs": [
-            ["difference", one["wrong"]],
-            *([name, text_of(value)] for name, value in one["inputs"].items()),
-        ],
-        "units": [],
-        "notes": [note],
-    }
+    inputs = [[name, text_of(value)] for name, value in one["inputs"].items()]
+    return case_value(
+        one["id"],
+        ["wrong", *([status] if status in ("abstained", "failed") else [])],
+        source=one["source"],
+        inputs=[["difference", one["wrong"]], *inputs],
+        notes=[note_json(judge, one, None)],
+    )
 
 
 def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
@@ -228,15 +216,14 @@ def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
     ]
     shares = [unit["agreement"] for unit in row["units"] if unit.get("agreement") is not None]
     wavers = ["wavering"] if min(shares, default=1.0) < 1 else []
-    return {
-        "id": str(row["id"]),
-        "group": str(row.get("group") or ""),
-        "source": str(row.get("source") or ""),
-        "kinds": wavers or [status if status in ("abstained", "failed") else "judged"],
-        "inputs": [],
-        "units": units,
-        "notes": [note_json(row["judge"], row, min(shares, default=None))],
-    }
+    return case_value(
+        str(row["id"]),
+        wavers or [status if status in ("abstained", "failed") else "judged"],
+        group=str(row.get("group") or ""),
+        source=str(row.get("source") or ""),
+        units=units,
+        notes=[note_json(row["judge"], row, min(shares, default=None))],
+    )
 
 
 def _any(path: Path, data: Mapping[str, Any]) -> Document:

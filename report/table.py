@@ -1,11 +1,11 @@
 """A table as a value: a title, columns and rows of cells. How it looks is a matter of its renderers."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Column", "Kind", "Layout", "Table", "table"]
+__all__ = ["Column", "Kind", "Layout", "Table", "records", "table"]
 
 Kind: TypeAlias = Literal["text", "number"]
 Layout: TypeAlias = Literal["columns", "records"]
@@ -76,6 +76,11 @@ def table(
         rows=cells,
         layout=layout,
     )
+
+
+def records(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a table of rows, one or more, each with its cells by the names of the columns."""
+    return table(title, list(rows[0]), [list(row.values()) for row in rows])
 
 
 def _cell(value: Any) -> str:
