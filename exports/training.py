@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -208,16 +208,8 @@ def _example(
         again = judge.read(dspy.Prediction(**adapter.parse(signature, said)), case.inputs)
     except AdapterParseError:
         return None
-    messages = _plain([*asked, {"role": "assistant", "content": said}])
-    if messages is None or again.values != case.gold:
+    whole = [*asked, {"role": "assistant", "content": said}]
+    if again.values != case.gold or not all(isinstance(one["content"], str) for one in whole):  # or an image
         return None
-    return Example(
-        case=case, messages=messages, tokens=sum(count_tokens(message["content"]) for message in messages)
-    )
-
-
-def _plain(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...] | None:
-    """Return the messages with role and content only, or ``None`` if one is no text (an image)."""
-    if not all(isinstance(message["content"], str) for message in messages):
-        return None
-    return tuple({"role": str(message["role"]), "content": message["content"]} for message in messages)
+    messages = tuple({"role": str(one["role"]), "content": one["content"]} for one in whole)
+    return Example(case=case, messages=messages, tokens=sum(count_tokens(one["content"]) for one in messages))

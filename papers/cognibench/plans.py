@@ -4,6 +4,7 @@ The plan is a pure function of documents, spec and seed: adding a document chang
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -127,12 +128,8 @@ def _check_language(document: Document, language: Language) -> None:
 
 def _distinct(found: list[Plan]) -> tuple[Plan, ...]:
     """Refuse ids that meet: a document called ``a-1`` beside two dialogues about ``a``."""
-    names = [plan.id for plan in found]
-    twice = (
-        next((name for name in names if names.count(name) > 1), None)
-        if len(set(names)) < len(names)
-        else None
-    )
+    names = Counter(plan.id for plan in found)
+    twice = next((name for name, count in names.items() if count > 1), None)
     if twice is not None:
         raise UsageError(f"two dialogues would be called {twice!r}", hint="give the documents other ids")
     return tuple(found)
