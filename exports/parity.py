@@ -8,6 +8,7 @@ from ..cases import Case
 from ..errors import ArtifactError, JuristError, UsageError
 from ..programs.judge import Judge
 from ..text.attacks import suite
+from ..text.json_lines import plain_fields
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target
 
@@ -50,9 +51,7 @@ class Parity:
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts, and the share of rows that are equal."""
-        share = self.equal / self.rows
-        counts = {"rows": self.rows, "equal": self.equal, "guarded": self.guarded, "raw": self.raw}
-        return {**counts, "parity": share, "different": list(self.different)}
+        return {**plain_fields(self), "parity": self.equal / self.rows}
 
 
 def variables(judge: Judge, inputs: Mapping[str, Any], target: Target | None = None) -> dict[str, str]:

@@ -24,6 +24,7 @@ from ...keeping.loading import LoadedJudge
 from ...programs.answers.infer import closed
 from ...programs.cognibench import COGNIBENCH
 from ...programs.dialogue import RESPOND, rendered
+from ...text.json_lines import plain
 from ...text.wording import count_words
 from .describing import label_sets
 from .turns import AssistantTurn, Labelled, answers_of, check_judge, label, labelled_gold
@@ -61,10 +62,6 @@ class Measure:
 
     raw: Share
     corrected: Prevalence
-
-    def to_json(self) -> dict[str, Any]:
-        """Return both as plain JSON types."""
-        return {"raw": self.raw.to_json(), "corrected": self.corrected.to_json()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +102,7 @@ class Assessed:
             "sentences": len(labels),
             "unlabelled": labels.count(None),
             "words_per_answer": round(sum(words) / len(words), 2) if words else None,
-            "measures": {name: one.to_json() for name, one in self.measures.items()},
+            "measures": plain(self.measures),
         }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ...evaluation.shares import shares
 from ...programs.cognibench import HALLUCINATED, statement_type
 from ...signatures.cognibench import LABELS, TIERS
+from ...text.json_lines import plain
 from ...text.wording import count_words
 from .turns import Labelled
 
@@ -64,7 +65,7 @@ def describe_labelled(
         "words_per_response": _spread([count_words(one.answer.text) for one in found]),
         "turns": _spread(list(conversations.values())),
         "labels": {label: labels[label] for label in LABELS},
-        "shares": {name: share.to_json() for name, share in ratios.items()},
+        "shares": plain(ratios),
     }
 
 

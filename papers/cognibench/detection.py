@@ -32,6 +32,7 @@ from ...evaluation.measured import Score, score
 from ...evaluation.metrics import Metric, Ratio, Ratios
 from ...evaluation.rows import Row, Tally, tally
 from ...evaluation.units import Bools, Floats, encode
+from ...text.json_lines import plain, plain_fields
 from .words import by_words
 
 __all__ = [
@@ -79,13 +80,8 @@ class Detection:
         """Return everything as plain JSON types."""
         units = self.counts.units
         return {
-            **{
-                weighting: {
-                    kind: {name: cell.to_json() for name, cell in row.items()} for kind, row in kinds.items()
-                }
-                for weighting, kinds in self.cells.items()
-            },
-            "counts": {**dict(units.__dict__), "coverage": units.coverage},
+            **plain(self.cells),
+            "counts": {**plain_fields(units), "coverage": units.coverage},
             "positives": dict(self.positives),
             "sentences": dict(self.sentences),
         }

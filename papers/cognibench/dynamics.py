@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from ...evaluation.shares import Counted, Share, shares
 from ...programs.cognibench import HALLUCINATED, statement_type
+from ...text.json_lines import plain
 from .turns import Labelled
 
 __all__ = ["PARTS", "Dynamics", "dynamics", "plot_dynamics"]
@@ -63,9 +64,7 @@ class Dynamics:
     def to_json(self) -> dict[str, Any]:
         """Return both tables as plain JSON types."""
         return {
-            f"by_{table}": [
-                {**about, **{name: one.to_json() for name, one in row.items()}} for about, row in rows
-            ]
+            f"by_{table}": [{**about, **plain(row)} for about, row in rows]
             for table, rows in self._rows.items()
         }
 

@@ -12,6 +12,7 @@ from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.rows import Row
 from ...programs.cognibench import statement_type
 from ...signatures.cognibench import LABELS
+from ...text.json_lines import plain_fields
 from .asked import sentences_of
 from .detection import Detection, detection, kind_metric
 
@@ -44,13 +45,7 @@ class Line:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything but the rows as plain JSON types."""
-        return {
-            "name": self.name,
-            "model": self.model,
-            **self.detection.to_json(),
-            "tiers": self.tiers.to_json() if self.tiers else None,
-            "spend": self.spend.to_json(),
-        }
+        return {**plain_fields(self, "rows", "detection"), **self.detection.to_json()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,21 +77,11 @@ class Table:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        return {
-            "table": self.name,
-            "gold": self.gold,
-            "cases": self.cases,
-            "sentences": self.sentences,
-            "groups": self.groups,
-            "strictness": self.strictness,
-            "lines": [line.to_json() for line in self.lines],
-            "tests": [test.to_json() for test in self.tests],
-            "thresholds": {
-                name: {str(votes): one.to_json() for votes, one in found.items()}
-                for name, found in self.thresholds.items()
-            },
-            "notes": list(self.notes),
+        thresholds = {
+            name: {str(votes): one.to_json() for votes, one in found.items()}
+            for name, found in self.thresholds.items()
         }
+        return {"table": self.name, **plain_fields(self, "name"), "thresholds": thresholds}
 
 
 def line_of(

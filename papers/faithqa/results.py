@@ -19,6 +19,7 @@ from ...programs.faithqa.constraints import missing_of
 from ...programs.faithqa.scoring import MARKS, TOP
 from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
 from ...report.table import Table, table
+from ...text.json_lines import plain
 from .assess import Assessed, Response
 
 __all__ = ["BREAKDOWNS", "Breakdown", "compare"]
@@ -62,10 +63,8 @@ class Breakdown:
 
     def to_json(self, model: Assessed) -> dict[str, Any]:
         """Return a model's shares as JSON values."""
-        return {
-            row: {column: share.to_json() for column, share in shown.items()}
-            for row, shown in self.of(model).items()
-        }
+        found: dict[str, Any] = plain(self.of(model))
+        return found
 
     def table(self, models: Sequence[Assessed]) -> Table:
         """Return the shares of several models, each with how many it is of."""

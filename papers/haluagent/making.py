@@ -26,6 +26,7 @@ from ...keeping.paying import Start
 from ...programs.asking import Verdict
 from ...programs.haluagent.judges import VERIFIERS
 from ...programs.judge import Judge
+from ...text.json_lines import plain
 from .aggregate import Statistics, aggregate, questions_of
 from .authors import authors_lines
 from .duplicates import NearDuplicates
@@ -92,9 +93,7 @@ def make_benchmark(
         on_document()
 
     written = generate(job, verified, start, on_document=told)
-    acceptance = {
-        name: one.to_json() for name, one in _acceptance(job.generator.checked.checks, verified).items()
-    }
+    acceptance = plain(_acceptance(job.generator.checked.checks, verified))
     card = {
         **about,
         "made": job.row_stamp(),

@@ -17,6 +17,7 @@ from ...evaluation.metrics import quotient
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
 from ...evaluation.shares import Share, shares
 from ...signatures.haluagent import TYPES
+from ...text.json_lines import plain_fields
 from .items import FORMATS, Item, TrueFalse
 
 __all__ = ["Found", "Rates", "paired", "rates"]
@@ -55,15 +56,8 @@ class Rates:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        return {
-            "formats": {name: share.to_json() for name, share in self.formats.items()},
-            "overall": self.overall and dict(zip(("value", "low", "high"), self.overall, strict=True)),
-            "types": {name: share.to_json() for name, share in self.types.items()},
-            "errors": {name: share.to_json() for name, share in self.errors.items()},
-            "corrected": self.corrected and self.corrected.to_json(),
-            "unanswered": dict(self.unanswered),
-            "failed": self.failed,
-        }
+        overall = self.overall and dict(zip(("value", "low", "high"), self.overall, strict=True))
+        return {**plain_fields(self), "overall": overall}
 
 
 def rates(found: Sequence[Found], *, calibration: tuple[Tallies, Tallies] | None = None) -> Rates:
