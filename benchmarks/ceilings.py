@@ -4,7 +4,8 @@
 
 No search and no choice, each seed another split. *Threshold*: the basic prompt under the one that is best on train and
 dev. *N shown*: the basic prompt with so many demonstrations, drawn at random from train, half of them positive where
-there are enough; the mean of three draws. *Regression*: a logistic regression, both sides weighted alike, on
+there are enough; the mean of three draws, without and with the threshold that is best for them on the rest of train and
+on dev. *Regression*: a logistic regression, both sides weighted alike, on
 the engine's own features of the units of train; its penalty is the one that was best on the tests of wice, lenient, so
 that it is a ceiling. *Attainable*: the threshold that is best on the test itself. Wice and summedits: the judges and
 the gold in the folder. The public files are not part of this project.
@@ -38,11 +39,12 @@ from jurist.gold.splits import Split
 from jurist.keeping.artifacts import Store
 from jurist.keeping.locating import find_judge
 from jurist.optimizers.base import Job, optimize
+from jurist.optimizers.board import Board
 from jurist.optimizers.drawing import draw_demos
 from jurist.optimizers.fewshot import pool_of, with_cases
 from jurist.optimizers.objective import row_of
 from jurist.optimizers.threshold import Threshold, fitted
-from jurist.programs.asking import Asker
+from jurist.programs.asking import Asker, Verdict
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
 from jurist.programs.votes import Sampling
@@ -84,17 +86,15 @@ class Measured:
         verdicts = asker.ask_all(self.split.test)
 
         def at(threshold: float | None) -> float:
-            again: Asker = dataclasses.replace(asker, sampling=Sampling(threshold=threshold))
-            pairs = zip(self.split.test, verdicts, strict=True)
-            return self._value(
-                [row_of(case, again.revote(case, one) if threshold else one) for case, one in pairs]
-            )
+            return self._at(asker, verdicts, threshold)
 
         found = fitted(self.job, board, board.basic)
         yield "basic", at(None)
         yield "threshold", at(found.threshold if found else None)
         for size in SIZES:
-            yield f"{size} shown", float(np.mean([self._shown(size, draw) for draw in range(DRAWS)]))
+            plain, cut = np.mean([self._shown(board, size, draw) for draw in range(DRAWS)], axis=0)
+            yield f"{size} shown", float(plain)
+            yield f"{size} shown, threshold", float(cut)
         yield "regression", self._regression()
         known = [self.judge.answer.probability(unit) or 0.0 for one in verdicts for unit in one.probabilities]
         cuts = sorted({round(one, 6) for one in known if 0 < round(one, 6) < 1})
@@ -103,12 +103,26 @@ class Measured:
     def _value(self, rows: Sequence[Row]) -> float:
         return objective_score(rows, self.judge.metric, self.judge.comparison)
 
-    def _shown(self, size: int, draw: int) -> float:
+    def _shown(self, board: Board, size: int, draw: int) -> tuple[float, float]:
+        """Return what demonstrations give, and what they give under a fitted threshold."""
         random_ = random.Random(f"{self.seed}/{size}/{draw}")
         cases = draw_demos(pool_of(self.job), size, self.judge.answer, random_)
         state = with_cases(self.judge, self.basic, cases)
-        verdicts = self.job.asker(state.apply(self.judge.basic())).ask_all(self.split.test)
-        return self._value([row_of(case, one) for case, one in zip(self.split.test, verdicts, strict=True)])
+        ids = tuple(case.id for case in cases)
+        made = board.add(state, parent=board.basic, source="shown", demo_ids=ids)
+        board.score(made, (*self.split.train, *self.split.dev))
+        asker = self.job.asker(state.apply(self.judge.basic()))
+        verdicts = asker.ask_all(self.split.test)
+        found = fitted(self.job, board, made)
+        return self._at(asker, verdicts, None), self._at(asker, verdicts, found.threshold if found else None)
+
+    def _at(self, asker: Asker, verdicts: Sequence[Verdict], threshold: float | None) -> float:
+        """Return the metric of verdicts on test under a threshold."""
+        again: Asker = dataclasses.replace(asker, sampling=Sampling(threshold=threshold))
+        pairs = zip(self.split.test, verdicts, strict=True)
+        return self._value(
+            [row_of(case, again.revote(case, one) if threshold else one) for case, one in pairs]
+        )
 
     def _regression(self) -> float:
         judge = self.judge

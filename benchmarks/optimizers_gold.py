@@ -132,6 +132,7 @@ def main() -> int:
     parser.add_argument("--judge", default="cognibench", help="a name, or FILE.py:judge")
     parser.add_argument("--optimizers", nargs="+", default=[*OPTIMIZERS])
     parser.add_argument("--seeds", type=int, default=9)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--calls", type=int, default=800)
     parser.add_argument("--out", type=Path, default=Path("benchmark-optimizers-gold.jsonl"))
     arguments = parser.parse_args()
@@ -140,7 +141,7 @@ def main() -> int:
     done = {_key(row): row for row in _lines(arguments.out)}
     wanted = [
         (name, judge.name, seed, arguments.calls)
-        for seed in range(arguments.seeds)
+        for seed in range(arguments.first, arguments.first + arguments.seeds)
         for name in arguments.optimizers
     ]
     with arguments.out.open("a", encoding="utf-8") as out:

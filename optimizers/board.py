@@ -232,11 +232,12 @@ class Board:
         done = [candidate for candidate in self.candidates.values() if self.scored(candidate, cases)]
         return sorted(done, key=lambda candidate: -round(self.value(candidate, cases), 9))
 
-    def standings(self, around: Candidate | None = None) -> list[Standing]:
+    def standings(self, around: Candidate | None = None, over: Candidate | None = None) -> list[Standing]:
         """Return where every candidate stands by all that is known, see :mod:`jurist.optimizers.standing`.
 
         Args:
             around: the metric is taken to first order around the basic prompt, and as much around this one.
+            over: what gains are over, and the first of what is returned; default: the basic prompt.
         """
         known = self.known()
         if not any(one.outcomes for one in known):
@@ -245,6 +246,8 @@ class Board:
         references = [first]
         if around is not None and around.id != self.basic.id:
             references.append({**first, **self.outcomes(around)})
+        if over is not None:
+            known.sort(key=lambda one: one.id != over.id)
         credit = Credit(self.objective, *(list(one.values()) for one in references))
         return standings(known, credit)
 
@@ -262,32 +265,37 @@ class Board:
 
         All that is known of a candidate counts, on whatever cases but its own demonstrations; see
         :mod:`jurist.optimizers.standing`. The basic prompt stays unless another's gain over it is above its error, and
-        the sign test over groups agrees, on ``cases`` alone and on all.
+        the sign test over groups agrees, on ``cases`` alone and on all. Where the basic prompt under another
+        threshold passes, all other prompts must do the same over that: it changes least, and is not the best of many.
 
         Args:
             cases: of dev.
             without: ids of candidates that may not be chosen; what is known of them still counts for the others.
         """
-        able = [
-            one
-            for one in self.candidates.copy().values()
-            if one.id not in without and self.met(one, cases) and self._outdoes_basic(one, cases)
-        ]
+        open_ = (one for one in self.candidates.copy().values() if one.id not in without)
+        met = [one for one in open_ if self.met(one, cases)]
+        unchanged = [one for one in met if one.asked_id == self.basic.asked_id]
+        simple = self._best_over(self.basic, unchanged, cases) or self.basic
+        return self._best_over(simple, met, cases)
+
+    def _best_over(
+        self, other: Candidate, among: Sequence[Candidate], dev: Sequence[Case]
+    ) -> Candidate | None:
+        able = [one for one in among if one.id == other.id or self._outdoes(one, other, dev)]
         best = able[0] if able else None
         for _ in range(2):  # credits are to first order: the second time around what was chosen
             if best is None:
                 return None
-            bounds = {one.id: round(one.bound(CAUTION), 9) for one in self.standings(best)}
+            bounds = {one.id: round(one.bound(CAUTION), 9) for one in self.standings(best, over=other)}
             best = max(able, key=lambda one: bounds[one.id])
         return best
 
-    def _outdoes_basic(self, candidate: Candidate, dev: Sequence[Case]) -> bool:
-        one, basic = self.outcomes(candidate), self.outcomes(self.basic)
-        met = [id_ for id_ in one if id_ in basic and id_ not in candidate.demo_ids]
+    def _outdoes(self, candidate: Candidate, other: Candidate, dev: Sequence[Case]) -> bool:
+        one, two = self.outcomes(candidate), self.outcomes(other)
+        met = [id_ for id_ in one if id_ in two and id_ not in candidate.demo_ids]
         shown_to_nobody = {case.id for case in dev}
-        return candidate.id == self.basic.id or (
-            outdoes([(basic[id_], one[id_]) for id_ in met if id_ in shown_to_nobody], ON_DEV)
-            and outdoes([(basic[id_], one[id_]) for id_ in met], ON_ALL)
+        return outdoes([(two[id_], one[id_]) for id_ in met if id_ in shown_to_nobody], ON_DEV) and outdoes(
+            [(two[id_], one[id_]) for id_ in met], ON_ALL
         )
 
     def known(self) -> list[Scored]:

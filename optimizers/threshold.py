@@ -49,10 +49,25 @@ class Threshold:
         return sampling.threshold is None and (several or answer.has_probabilities)
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
-        """Enter the leader under the threshold that is best for it, if that is another one."""
+        """Enter the leader under the threshold that is best for it, if that is another one.
+
+        At first the basic prompt is scored further, with at most a sixth of the calls that are left: under a threshold
+        alone it stays what it is, and this is where it shows what it can do.
+        """
+        if turn == 1:
+            self._meet(track)
         before = len(track.board.candidates)
         made = _entered(track.job, track.board, track.leader, track.step)
         return [made] if made and len(track.board.candidates) > before else []
+
+    @staticmethod
+    def _meet(track: Track) -> None:
+        job, board = track.job, track.board
+        cases = [case for case in track.race.order if board.outcome(board.basic, case) is None]
+        met = [case for case in track.race.order if board.outcome(board.basic, case)]
+        if any(one.measured for one in board.verdicts(board.basic, met)):
+            left = job.context.meter.left()
+            board.score(board.basic, cases if left is None else cases[: left // 6 // job.calls_per_case])
 
     def minimum(self, job: Job) -> int:
         """Return the calls for one prompt on train and dev."""

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,11 @@ from jurist.engines.models import Model, connect
 from jurist.errors import OptimizerError, UsageError
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, optimize
-from jurist.optimizers.board import Board
+from jurist.optimizers.board import Board, Candidate
+from jurist.optimizers.objective import Objective
 from jurist.optimizers.setting import Setting
 from jurist.optimizers.threshold import Threshold, fitted
-from jurist.programs.asking import Asker, Sampling
+from jurist.programs.asking import Asker, Sampling, Verdict
 from jurist.programs.fect import FECT
 from jurist.programs.votes import decide
 
@@ -114,6 +116,48 @@ def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
             seen, crossed = (seen, crossed + gain) if setting else (seen + gain, crossed)
     assert 0 < seen / 4 < 0.02  # the best cut without smoothing looks better by 0.03 and more
     assert crossed / 4 < 0.01
+
+
+def test_another_prompt_must_stand_out_from_the_basic_one_under_a_threshold() -> None:
+    """It changes least: among near equals the best of many is mostly luck."""
+    cases = Gold.load("fect-mini", FECT).cases
+    context = CallContext.fresh()
+    lm = connect(Model(temperature=0.0), context)
+    job = Job(judge=FECT, train=cases[::2], dev=cases[1::2], judge_lm=lm, proposer_lm=lm, context=context)
+    board = Board(FECT, Objective(judge=FECT), job.asker, context)
+    basic = board.add(board.basic_state(), parent=None, source="basic")
+    cut = board.add(basic.state, parent=basic, source="cut", setting=Setting(threshold=0.8))
+
+    def give(candidate: Candidate, shares: Sequence[float]) -> Candidate:
+        for case, share in zip(cases, shares, strict=True):
+            said = "non_factual" if share > 0.5 else "factual"
+            one = Verdict(
+                id=case.id,
+                status="verdict",
+                values=(said,),
+                votes=({said: 1},),
+                probabilities=({"non_factual": share, "factual": 1 - share},),
+                measured=1,
+            )
+            board.record(candidate, case, one)
+        return candidate
+
+    def other(name: str, shares: Sequence[float]) -> Candidate:
+        return give(
+            board.add(basic.state.with_instruction("self", name), parent=basic, source="test"), shares
+        )
+
+    truth = [0.9 if case.gold == ("non_factual",) else 0.1 for case in cases]
+    shares = [0.9 if share > 0.5 or not number % 3 else 0.7 for number, share in enumerate(truth)]
+    give(basic, shares)
+    assert board.best(job.dev) == basic
+    give(cut, shares)
+    assert board.best(job.dev) == cut
+    pairs = enumerate(zip(truth, shares, strict=True))
+    other("Luckier.", [right if n < 9 or share < 0.8 else share for n, (right, share) in pairs])
+    assert board.best(job.dev) == cut
+    better = other("Right.", truth)
+    assert board.best(job.dev) == better
 
 
 def jurist_report(store: Path, folder: Path) -> str:
