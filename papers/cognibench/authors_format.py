@@ -6,17 +6,32 @@ holds twice, nor for letters that lower case changes. Therefore every entry also
 equal sentences, as in their own files.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ...gold.authors import LABELS
-from ...programs.cognibench import HALLUCINATED, statement_type
+from ...programs.cognibench import HALLUCINATED
+from ...signatures.cognibench import TIERS
 from ...text.escaping import one_line
 from .turns import AssistantTurn, Labelled
 
 __all__ = ["dialogue_rows", "label_entries", "steps"]
 
 _STEPS = {label: list(passed) for passed, label in LABELS.items()}
+_LISTS: Mapping[str, Collection[str]] = {
+    "hallu_list": HALLUCINATED,
+    "irrelevant_list": ("irrelevant",),
+    "faithfulness_list": ("faithful", "reliable", "irrefutable"),
+    "factual_hallu_list": ("invented",),
+    "cognitive_hallu_list": ("misleading", "speculative"),
+    "misleading_list": ("misleading",),
+    "speculative_list": ("speculative",),
+    "realiable_list": ("reliable",),  # as the authors spell it
+    "unequivocal_list": ("irrefutable",),
+    "factual_list": ("faithful", "invented"),
+    "cognitive_list": TIERS,
+}
+"""List of a response's sentences -> the labels of those that are in it."""
 _LANGUAGES = {"en": "english", "zh": "chinese"}
 
 
@@ -72,30 +87,9 @@ def _entry(one: Labelled) -> dict[str, Any]:
     for position, (text, label) in enumerate(pairs):
         placed.setdefault(text.lower(), [steps(label), position])
 
-    def those(*labels: str) -> list[str]:
-        return [text for text, label in pairs if label in labels]
-
-    def of_type(kind: str, hallucinated: bool | None = None) -> list[str]:
-        return [
-            text
-            for text, label in pairs
-            if label is not None
-            and statement_type(label) == kind
-            and hallucinated in (None, label in HALLUCINATED)
-        ]
-
+    lists = {name: [text for text, label in pairs if label in labels] for name, labels in _LISTS.items()}
     return {
-        "hallu_list": those(*HALLUCINATED),
-        "irrelevant_list": those("irrelevant"),
-        "faithfulness_list": those("faithful", "reliable", "irrefutable"),
-        "factual_hallu_list": of_type("factual", True),
-        "cognitive_hallu_list": of_type("cognitive", True),
-        "misleading_list": those("misleading"),
-        "speculative_list": those("speculative"),
-        "realiable_list": those("reliable"),  # as the authors spell it
-        "unequivocal_list": those("irrefutable"),
-        "factual_list": of_type("factual"),
-        "cognitive_list": of_type("cognitive"),
+        **lists,
         "sentence_label_dict": placed,
         "sentences": [[text, steps(label)] for text, label in pairs],
     }
