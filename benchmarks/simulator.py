@@ -34,7 +34,7 @@ import jurist
 from jurist.cases import Case
 from jurist.engines.channel import AsyncChannel, CallContext, Channel
 from jurist.engines.ledger import Purpose, Spend
-from jurist.engines.meter import Reservation
+from jurist.engines.meter import Amount
 from jurist.optimizers.base import Job
 from jurist.optimizers.setting import DEFAULT_SETTING, Setting
 from jurist.programs.asking import Asker
@@ -367,13 +367,13 @@ class WorldAsker(Asker):
         instruction, demos = predictor.signature.instructions.strip(), len(predictor.demos)
         found = []
         for index, case in enumerate(cases):
-            context.meter.reserve(Reservation())
+            context.meter.reserve(Amount())
             item, tokens = case.inputs["item"], 100 + len(instruction.split()) + 20 * demos
             temperature = self.lm.kwargs.get("temperature", self.world.temperature)
             right = simulator.right(instruction, item, demos=demos, draw=0, temperature=temperature)
             gold = self.world.gold(item)
             usage = Spend(calls=1, input_tokens=tokens)
-            context.meter.settle(tokens=tokens, cost=0.0, reservation=Reservation())
+            context.meter.settle(tokens=tokens, cost=0.0, reservation=Amount())
             context.ledger.add("judge", Spend(calls=1, input_tokens=tokens))
             said = gold if right else OTHER[gold]
             votes = ({said: 1},)

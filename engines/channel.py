@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError, LMRateLimitError
@@ -27,7 +26,7 @@ from .draws import current_draw
 from .failures import Breaker, EmptyReplyError, backoff, brief, fatal, retryable
 from .journal import WITHOUT_END, Answer, Failed, Journal, Mark, Past, request_key
 from .ledger import Ledger, Purpose, Spend
-from .meter import Budget, Estimate, Meter, ReplayWait, Reservation, size_of
+from .meter import Amount, Budget, Estimate, Meter, ReplayWait, size_of
 from .pace import Pace
 from .structure import Terms
 from .tracing import call_span, told_of
@@ -47,10 +46,6 @@ _PATIENCE = 8  # attempts of a request that only comes too fast: the pace is sti
 _TOLD = 120
 """Characters of a failure that are shown while the work goes on."""
 _POLL = 0.002  # seconds between two looks whether the calls in flight have left room for one more
-
-
-Steps = Generator["Request | float", "tuple[Response, float | None] | None", Response]
-"""A call on its way: what it yields is to be sent or, a number, waited for."""
 
 
 class Inner(Protocol):
@@ -79,7 +74,7 @@ class CallContext:
     def __post_init__(self) -> None:
         """Tell the meter what the journal holds: it is spent, even if nobody asks for it again."""
         for past, answer in self.journal.kept():
-            self.meter.add_prior(past.mark.phase, past.prior_spend(answer))
+            self.meter.add_prior(past.mark.phase, past.taken(answer))
 
     @property
     def trouble(self) -> str:
@@ -103,11 +98,48 @@ class CallContext:
 class _Call:
     """One question on its way: its place in the journal, and the answer if it is kept there."""
 
+    request: Request
     key: str
     occurrence: int
     draw: int
     kept: Answer | None
     past: Past
+
+    @property
+    def numbered(self) -> Request:
+        """What is sent."""
+        return numbered(self.request, self.draw)
+
+
+@dataclass(frozen=True)
+class _Blocking:
+    """Makes a call where it blocks whoever asks; ``may_wait`` says whether what is waited for goes on meanwhile."""
+
+    inner: Inner
+    may_wait: bool
+
+    async def send(self, request: Request) -> tuple[Response, float | None]:
+        return self.inner.complete(request)
+
+    async def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+@dataclass(frozen=True)
+class _Awaiting:
+    """Makes a call where it is awaited."""
+
+    inner: Inner
+    may_wait: bool = True
+
+    async def send(self, request: Request) -> tuple[Response, float | None]:
+        return await self.inner.acomplete(request)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+_Way: TypeAlias = _Blocking | _Awaiting
 
 
 class Channel:
@@ -139,106 +171,89 @@ class Channel:
             LMError: the endpoint failed for good.
         """
         # Waiting inside an event loop would stop the very calls that are waited for.
-        steps = self._steps(request, may_wait=not _looping())
+        answered = self._answered(request, _Blocking(self.inner, may_wait=not _looping()))
         try:
-            step = next(steps)
-            while True:
-                try:
-                    if isinstance(step, float):
-                        done = None
-                        time.sleep(step)
-                    else:
-                        done = self.inner.complete(step)
-                except BaseException as error:  # noqa: BLE001 - the steps decide what becomes of it
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(done)
+            answered.send(None)
         except StopIteration as end:
-            return end.value
+            response: Response = end.value
+            return response
+        raise AssertionError("what blocks never waits")
 
     async def acomplete(self, request: Request) -> Response:
         """Do the same without blocking."""
-        steps = self._steps(request, may_wait=True)
-        try:
-            step = next(steps)
-            while True:
-                try:
-                    if isinstance(step, float):
-                        done = None
-                        await asyncio.sleep(step)
-                    else:
-                        done = await self.inner.acomplete(step)
-                except BaseException as error:  # noqa: BLE001 - as above
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(done)
-        except StopIteration as end:
-            return end.value
+        return await self._answered(request, _Awaiting(self.inner))
 
-    def _steps(self, request: Request, *, may_wait: bool) -> Steps:
-        """Go through one call, yielding what is to be sent, and seconds to wait; return the response."""
-        request = drawn_for(request)
-        call = self._begin(request)
+    async def _answered(self, request: Request, way: _Way) -> Response:
+        call = self._begin(drawn_for(request))
         if call.kept:
-            return response_of(call.kept, request)
-        self._check(call, request)
-        with call_span(request, self.purpose) as told:
-            response = yield from self._tried(call, request, may_wait)
+            return response_of(call.kept, call.request)
+        self._check(call)
+        with call_span(call.request, self.purpose) as told:
+            response = await self._tried(call, way)
             told.update(told_of(response))
         return response
 
-    def _tried(self, call: _Call, request: Request, may_wait: bool) -> Steps:
+    async def _tried(self, call: _Call, way: _Way) -> Response:
         """Go through the attempts of a call that is not in the journal."""
-        meter = self.context.meter
-        for attempt in self._attempts_left(call):
-            yield from self._turn(request, may_wait)
-            replay_wait = ReplayWait(meter)
-            while not self._reserve(
-                call, reservation := self._reservation(request), may_wait and replay_wait.left()
-            ):
-                if not may_wait:
-                    raise BudgetExhausted(*meter.tightest)
-                yield _POLL
+        for attempt in range(min(call.past.retried, self.attempts - 1), max(self.attempts, _PATIENCE)):
+            await self._turn(call.request, way)
+            reservation = await self._reserved(call, way)
             self._leave(call, reservation)
             begun = self.pace.begin()
             try:
-                answered = yield numbered(request, call.draw)
-                assert answered is not None
-                if not says_something(answered[0]):
-                    raise EmptyReplyError(answer_of(*answered))
+                response, cost = await way.send(call.numbered)
+                if not says_something(response):
+                    raise EmptyReplyError(answer_of(response, cost))
             except LMError as error:
-                pause = self._wait(call, request, error, attempt, reservation)
+                pause = self._wait(call, error, attempt, reservation)
                 if isinstance(error, LMRateLimitError):
                     self.pace.refused(begun, 0.0 if error.retry_after is None else pause)
             except BaseException:
-                self._dropped(call, request, reservation)
+                self._dropped(call, reservation)
                 raise
             else:
-                return self._paid(call, request, reservation, *answered)
+                return self._paid(call, reservation, response, cost)
             finally:
                 self.pace.end()
-            yield from self._paused(pause)
-            self._check(call, request)
+            await self._paused(pause, way)
+            self._check(call)
         raise AssertionError("the last attempt returns or raises")
 
-    def _check(self, call: _Call, request: Request) -> None:
+    def _check(self, call: _Call) -> None:
         """Let what answers say beforehand that it cannot."""
         if self._bounded:
-            self._bounded.check(numbered(request, call.draw))
+            self._bounded.check(call.numbered)
 
-    def _turn(self, request: Request, may_wait: bool) -> Generator[float, Any, None]:
+    async def _turn(self, request: Request, way: _Way) -> None:
         """Wait until the endpoint takes one more; for its place in the minute only, where others could not go on."""
-        yield from self._paused(self.pace.booked(request))
-        while may_wait and self.context.meter.signal is None and (wait := self.pace.busy()):
-            yield from self._paused(wait)
+        await self._paused(self.pace.booked(request), way)
+        while way.may_wait and self.context.meter.signal is None and (wait := self.pace.busy()):
+            await self._paused(wait, way)
 
-    def _paused(self, seconds: float) -> Generator[float, Any, None]:
+    async def _paused(self, seconds: float, way: _Way) -> None:
         """Wait in short steps: whoever stops the work must not wait for a server that asked for a minute."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and self.context.meter.signal is None:
-            yield min(left, _STEP)
+            await way.sleep(min(left, _STEP))
 
-    def _leave(self, call: _Call, reservation: Reservation | None) -> None:
+    async def _reserved(self, call: _Call, way: _Way) -> Amount | None:
+        """Take a new call from the budget. One that failed for good before has failed again if it has no room."""
+        meter, replay_wait = self.context.meter, ReplayWait(self.context.meter)
+        while True:
+            reservation = self._estimate.of(call.request) if meter.estimates else Amount()
+            try:
+                if meter.reserve(reservation, replays_first=way.may_wait and replay_wait.left()):
+                    return reservation
+            except BudgetExhausted as stop:
+                if not call.past.over or stop.limit == "seconds":
+                    raise
+                self._book(call.past, call.past.over)
+                raise LMError(call.past.error) from stop
+            if not way.may_wait:
+                raise BudgetExhausted(*meter.tightest)
+            await way.sleep(_POLL)
+
+    def _leave(self, call: _Call, reservation: Amount | None) -> None:
         """Write down that an attempt is sent, before it is."""
         try:
             self.context.journal.keep_sent(call.key, call.occurrence, Mark(phase=self.context.meter.phase))
@@ -255,21 +270,19 @@ class Channel:
             self._replay(request, kept, past)
         elif past.retried:  # it goes on with the attempt at which it was interrupted
             self._book(past, past.retried)
-        return _Call(
-            key=key, occurrence=occurrence, draw=number_of_draw(key, occurrence), kept=kept, past=past
-        )
+        draw = number_of_draw(key, occurrence)
+        return _Call(request=request, key=key, occurrence=occurrence, draw=draw, kept=kept, past=past)
 
     def _replay(self, request: Request, kept: Answer, past: Past) -> None:
-        tokens = kept.input_tokens + kept.output_tokens
-        known = Reservation(tokens=tokens, cost=kept.cost or 0.0)
-        self.context.meter.replay(known, phase=past.mark.phase, calls=1 + past.retried)
+        known = Amount(calls=1 + past.retried, tokens=kept.tokens, cost=kept.cost or 0.0)
+        self.context.meter.replay(known, phase=past.mark.phase)
         self._count(Spend(replayed=1, failed_before=past.retried))
         heard(kept)
         case = current_draw.get().spend
         if case is not None:  # a case takes what it takes, in whichever run it was paid
             case.add(replace(_taken(kept), calls=0))
         self._estimate.learn(size_of(request), kept.input_tokens, kept.output_tokens, kept.cost)
-        self.context.meter.settle(tokens=tokens, cost=kept.cost, reservation=known)
+        self.context.meter.settle(tokens=kept.tokens, cost=kept.cost, reservation=known)
 
     def _book(self, past: Past, attempts: int) -> None:
         self.context.meter.book(past.mark.phase, attempts)
@@ -289,47 +302,21 @@ class Channel:
         asker = f"{self.purpose} {request.model}"
         return Mark(phase=self.context.meter.phase, asker=asker, size=size_of(request))
 
-    def _attempts_left(self, call: _Call) -> range:
-        return range(min(call.past.retried, self.attempts - 1), max(self.attempts, _PATIENCE))
-
-    def _reserve(self, call: _Call, reservation: Reservation | None, replays_first: bool) -> bool:
-        """Take a new call from the budget. One that failed for good before has failed again if it has no room."""
-        try:
-            return self.context.meter.reserve(reservation, replays_first=replays_first)
-        except BudgetExhausted as stop:
-            if not call.past.over or stop.limit == "seconds":
-                raise
-            self._book(call.past, call.past.over)
-            raise LMError(call.past.error) from stop
-
-    def _reservation(self, request: Request) -> Reservation | None:
-        return self._estimate.of(request) if self.context.meter.estimates else Reservation()
-
     def _paid(
-        self,
-        call: _Call,
-        request: Request,
-        reservation: Reservation | None,
-        response: Response,
-        cost: float | None,
+        self, call: _Call, reservation: Amount | None, response: Response, cost: float | None
     ) -> Response:
-        answer = answer_of(response, cost, probabilities_of(response))
+        request, answer = call.request, answer_of(response, cost, probabilities_of(response))
         if answer.text != response.text:
             response = response_of(answer, request)
         self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, cost)
-        self.pace.answered(request, answer.input_tokens + answer.output_tokens)
+        self.pace.answered(request, answer.tokens)
         try:
-            self._keep(call, answer, self._mark(request))
+            self.context.journal.keep(call.key, call.occurrence, answer, self._mark(request))
+            heard(answer)
+            self._count(_taken(answer))
         finally:  # whatever happens to the answer, others may be waiting for what it leaves of the budget
-            self.context.meter.settle(
-                tokens=answer.input_tokens + answer.output_tokens, cost=cost, reservation=reservation
-            )
+            self.context.meter.settle(tokens=answer.tokens, cost=cost, reservation=reservation)
         return response
-
-    def _keep(self, call: _Call, answer: Answer, mark: Mark) -> None:
-        self.context.journal.keep(call.key, call.occurrence, answer, mark)
-        heard(answer)
-        self._count(_taken(answer))
 
     def _count(self, spend: Spend) -> None:
         self.context.ledger.add(self.purpose, spend)
@@ -337,31 +324,29 @@ class Channel:
         if case is not None:
             case.add(spend)
 
-    def _dropped(self, call: _Call, request: Request, reservation: Reservation | None) -> None:
+    def _dropped(self, call: _Call, reservation: Amount | None) -> None:
         """Book a call that was sent and whose answer nobody waits for any more."""
         self.context.meter.settle(tokens=0, cost=0.0, reservation=reservation)
         self._count(Spend(calls=1, failures=1))
         with suppress(CheckpointError):  # it would hide why the call was given up
-            self._keep_failed(call, request, "dropped")
+            self._keep_failed(call, "dropped")
 
-    def _keep_failed(self, call: _Call, request: Request, failed: Failed, error: str = "") -> None:
-        self.context.journal.keep_failed(call.key, call.occurrence, failed, self._mark(request), error)
+    def _keep_failed(self, call: _Call, failed: Failed, error: str = "") -> None:
+        mark = self._mark(call.request)
+        self.context.journal.keep_failed(call.key, call.occurrence, failed, mark, error)
 
-    def _wait(
-        self, call: _Call, request: Request, error: LMError, attempt: int, reservation: Reservation | None
-    ) -> float:
+    def _wait(self, call: _Call, error: LMError, attempt: int, reservation: Amount | None) -> float:
         """Book a failed attempt; return the seconds to wait before the next, or raise the error."""
         attempts = max(self.attempts, _PATIENCE) if isinstance(error, LMRateLimitError) else self.attempts
         again = retryable(error) and attempt + 1 < attempts
         self.context.breaker.last = f"{type(error).__name__}: {brief(error)[:_TOLD]}"
         taken = _taken(error.answer) if isinstance(error, EmptyReplyError) else Spend(calls=1)
-        self.context.meter.settle(
-            tokens=taken.input_tokens + taken.output_tokens, cost=taken.cost, reservation=reservation
-        )
+        tokens = taken.input_tokens + taken.output_tokens
+        self.context.meter.settle(tokens=tokens, cost=taken.cost, reservation=reservation)
         self._count(replace(taken, retries=int(again), failures=int(not again)))
         # What ends the work must not be taken for a row that failed: it is asked anew, or not at all.
         failed: Failed = "again" if again else "dropped" if fatal(error) else "over"
-        self._keep_failed(call, request, failed, brief(error) if failed == "over" else "")
+        self._keep_failed(call, failed, brief(error) if failed == "over" else "")
         if not again:
             raise error
         return backoff(error, attempt)

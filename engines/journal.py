@@ -36,7 +36,7 @@ import orjson
 from ..errors import CheckpointError
 from ..text.json_lines import json_line
 from .kept import Marks
-from .meter import PriorSpend
+from .meter import Amount
 
 __all__ = ["WITHOUT_END", "Answer", "Failed", "Journal", "Mark", "Past", "request_key"]
 
@@ -61,6 +61,11 @@ class Answer:
     cost: float | None = None
     model: str = ""
     probabilities: Sequence[Mapping[str, float]] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Read and written."""
+        return self.input_tokens + self.output_tokens
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a plain mapping, without probabilities that nobody asked for."""
@@ -98,6 +103,9 @@ class Mark:
     size: int = 0
 
 
+_UNMARKED = Mark()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Past:
     """What an earlier process made of one call, besides its answer.
@@ -111,7 +119,7 @@ class Past:
         unanswered: attempts that were sent, and of which nothing more is known: in flight at a kill.
     """
 
-    mark: Mark = Mark()
+    mark: Mark = _UNMARKED
     retried: int = 0
     over: int = 0
     error: str = ""
@@ -123,12 +131,11 @@ class Past:
         """All attempts that gave no answer."""
         return self.retried + self.over + self.lost + self.unanswered
 
-    def prior_spend(self, answer: Answer | None) -> PriorSpend:
+    def taken(self, answer: Answer | None) -> Amount:
         """Return what the call took of the budget, with its answer if there is one."""
         if answer is None:
-            return PriorSpend(calls=self.attempts)
-        tokens = answer.input_tokens + answer.output_tokens
-        return PriorSpend(calls=1 + self.attempts, tokens=tokens, cost=answer.cost or 0.0)
+            return Amount(calls=self.attempts)
+        return Amount(calls=1 + self.attempts, tokens=answer.tokens, cost=answer.cost or 0.0)
 
     def sent(self, mark: Mark) -> Past:
         """Return what it is after one more attempt has left."""
@@ -165,7 +172,7 @@ class Journal:
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._new, self._sent = 0, False
+        self._new, self._begun = 0, False
         self._index = _Index()
         self._file, self._past = None, None
         if path is not None:
@@ -180,7 +187,7 @@ class Journal:
     @property
     def begun(self) -> bool:
         """Whether it holds any call, answered or not."""
-        return self._sent or self._index.calls > 0
+        return self._begun or self._index.calls > 0
 
     def ask(self, key: str) -> tuple[int, Answer | None]:
         """Count one more occurrence of ``key`` and return its number with the kept answer, if there is one."""
@@ -202,31 +209,27 @@ class Journal:
         """Go through the calls of earlier processes: their attempts, and their answer, without its text."""
         return self._index.all()
 
-    def keep_sent(self, key: str, occurrence: int, mark: Mark | None = None) -> None:
+    def keep_sent(self, key: str, occurrence: int, mark: Mark = _UNMARKED) -> None:
         """Append that an attempt is about to leave; an answer, or how it failed, comes in another line."""
-        if self._file is not None:
-            with self._lock:
-                self._sent = True
-                self._write({"key": key, "n": occurrence, "phase": mark.phase if mark else 0, "sent": True})
+        self._append({"key": key, "n": occurrence, "phase": mark.phase, "sent": True})
 
-    def keep(self, key: str, occurrence: int, answer: Answer, mark: Mark | None = None) -> None:
-        """Append an answer; it is on its way to the disk when this returns."""
-        if self._file is not None:
-            with self._lock:
-                self._new += 1  # the answer itself is not asked for again in this process
-                self._write({"key": key, "n": occurrence, **_plain(mark), **answer.to_json()})
+    def keep(self, key: str, occurrence: int, answer: Answer, mark: Mark = _UNMARKED) -> None:
+        """Append an answer; it is not asked for again in this process."""
+        self._append({"key": key, "n": occurrence, **vars(mark), **answer.to_json()})
 
     def keep_failed(
-        self, key: str, occurrence: int, failed: Failed, mark: Mark | None = None, error: str = ""
+        self, key: str, occurrence: int, failed: Failed, mark: Mark = _UNMARKED, error: str = ""
     ) -> None:
         """Append an attempt that failed; the next attempt, or an answer, comes in another line."""
-        if self._file is not None:
-            said = {"error": error} if error else {}
-            with self._lock:
-                self._write({"key": key, "n": occurrence, **_plain(mark), "failed": failed, **said})
+        said = {"error": error} if error else {}
+        self._append({"key": key, "n": occurrence, **vars(mark), "failed": failed, **said})
 
-    def _write(self, row: Mapping[str, Any]) -> None:
-        if self._file is not None:
+    def _append(self, row: Mapping[str, Any]) -> None:
+        """Append a line; it is on its way to the disk when this returns."""
+        if self._file is None:
+            return
+        with self._lock:
+            self._begun, self._new = True, self._new + ("text" in row)
             try:
                 self._file.write(json_line(row).encode() + b"\n")
                 self._file.flush()
@@ -334,13 +337,12 @@ class _Index:
         self, key: str, occurrence: int, past: Past, place: int | None = None, answer: Answer | None = None
     ) -> None:
         """Keep what is known of a call now, and where its answer stands."""
-        told = [past.mark.phase, past.mark.asker, past.mark.size, past.retried, past.over, past.error]
         taken = answer and json.dumps([answer.input_tokens, answer.output_tokens, answer.cost])
         self._data.execute(
             "INSERT INTO calls (key, n, past, place, taken) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key, n) DO UPDATE "
             "SET past = excluded.past, place = coalesce(excluded.place, place), "
             "taken = coalesce(excluded.taken, taken)",
-            (key, occurrence, json.dumps([*told, past.lost, past.unanswered]), place, taken),
+            (key, occurrence, json.dumps(vars(past) | {"mark": vars(past.mark)}), place, taken),
         )
         self.calls += 1
         self.answers += answer is not None
@@ -359,13 +361,8 @@ def _answer(taken: str) -> Answer:
 
 
 def _past(text: str) -> Past:
-    phase, asker, size, retried, over, error, lost, unanswered = json.loads(text)
-    mark = Mark(phase=phase, asker=asker, size=size)
-    return Past(mark=mark, retried=retried, over=over, error=error, lost=lost, unanswered=unanswered)
-
-
-def _plain(mark: Mark | None) -> dict[str, Any]:
-    return {} if mark is None else dict(mark.__dict__)
+    told = json.loads(text)
+    return Past(**{**told, "mark": Mark(**told["mark"])})
 
 
 def _mark(row: dict[str, Any]) -> Mark:

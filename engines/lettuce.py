@@ -4,7 +4,6 @@ Needs the extra ``detectors`` (the package ``lettucedetect``). It reads a contex
 model takes, and a token counts as borne out only if every group of passages says so.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -13,7 +12,7 @@ from ..text.passages import passages
 from ..text.wording import is_chinese
 from .local import LocalEngine, loading, window
 
-__all__ = ["LettuceEngine", "SpanFinder", "load_finder", "question"]
+__all__ = ["LettuceEngine", "SpanFinder", "load_finder"]
 
 _LONGEST = 4096  # tokens; what LettuceDetect's models were trained with
 _ROOM = 2  # of so many parts of the window, a response may fill one
@@ -24,12 +23,6 @@ class SpanFinder(Protocol):
 
     def find(self, context: Sequence[str], question: str, answer: str) -> list[tuple[int, int]] | None:
         """Return (start, end) of each span in the answer, or ``None`` if it is too long to be read."""
-
-
-def question(model: str, reference: str, dialogue: str, response: str) -> str:
-    """Return the text of a request."""
-    asked = {"model": model, "reference": reference, "dialogue": dialogue, "response": response}
-    return json.dumps(asked, ensure_ascii=False)
 
 
 class LettuceEngine(LocalEngine[SpanFinder]):

@@ -14,11 +14,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+import dspy
 from dspy.lm15 import Message, Request, Response, Usage
 
 from ..errors import ModelError
 
-__all__ = ["LocalEngine", "loading", "window"]
+__all__ = ["LocalEngine", "loading", "said_of", "window"]
 
 Loaded = TypeVar("Loaded")
 _LONGEST = 512  # tokens, for models that do not say how many they take
@@ -85,6 +86,17 @@ class LocalEngine(ABC, Generic[Loaded]):
             self._failure = error
             raise
         return self._known
+
+
+async def said_of(**asked: Any) -> Any:
+    """Ask the classifier that is the language model in hand, and return what it says; ``None`` if that is no JSON."""
+    lm = dspy.settings.lm
+    question = Message.user(json.dumps(asked, ensure_ascii=False))
+    response = await lm.acall(Request(model=lm.model, messages=(question,)))
+    try:
+        return json.loads(response.message.text or "")
+    except ValueError:
+        return None
 
 
 @contextmanager

@@ -38,8 +38,7 @@ from ..errors import BudgetExhausted, ModelError, StopRequested, UsageError
 if TYPE_CHECKING:
     from dspy.lm15 import Request
 
-__all__ = ["Budget", "Estimate", "Meter", "PriorSpend", "ReplayWait", "Reservation", "size_of"]
-
+__all__ = ["Amount", "Budget", "Estimate", "Meter", "ReplayWait", "size_of"]
 
 _SOMETHING = 1e-6  # US dollars: of an unknown call it is known only that it takes something
 _WARM_UP = 16  # calls whose pace says nothing yet: engines load, connections open, the first all go at once
@@ -74,87 +73,63 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reservation:
-    """What a call will take at most, as far as it can be known: ``tokens``, and ``cost`` in US dollars."""
-
-    tokens: float = 0.0
-    cost: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class PriorSpend:
-    """What earlier processes took of the budget, and what of that this one has not come to yet."""
+class Amount:
+    """What is taken of a budget, or what a call will take at most as far as that can be known; cost in US dollars."""
 
     calls: int = 0
-    tokens: int = 0
+    tokens: float = 0
     cost: float = 0.0
 
-    def plus(self, other: PriorSpend, sign: int = 1) -> PriorSpend:
-        """Return the sum, or with ``sign=-1`` what is left of this without the other."""
-        return PriorSpend(
-            calls=self.calls + sign * other.calls,
-            tokens=self.tokens + sign * other.tokens,
-            cost=self.cost + sign * other.cost,
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(
+            calls=self.calls + other.calls, tokens=self.tokens + other.tokens, cost=self.cost + other.cost
         )
+
+    def __sub__(self, other: Amount) -> Amount:
+        return self + Amount(calls=-other.calls, tokens=-other.tokens, cost=-other.cost)
 
 
 class Meter:
-    """Counts one job's spending against its budget. Thread-safe."""
+    """Counts one job's spending against its budget. Thread-safe.
+
+    Attributes:
+        calls, cost, tokens: spent so far.
+        in_flight: calls that were sent and are not answered yet.
+        held: calls that are kept back.
+        phase: how often it was said what to keep back: the parts of a job, as far as the budget sees them.
+        replays: how often something outstanding was replayed.
+        signal: the number of the signal that has asked the work to stop; ``None`` if there was none.
+    """
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
         self.calls, self.cost, self.tokens = 0, 0.0, 0
-        self._in_flight, self._unknown = 0, 0
-        self._reserved = Reservation()
-        self._held, self._spare = 0, 0
-        self._phase, self._prior, self._replays = 0, dict[int, PriorSpend](), 0
+        self.in_flight, self._unknown = 0, 0
+        self._reserved = Amount()
+        self.held, self._spare = 0, 0
+        self.phase, self._prior, self.replays = 0, dict[int, Amount](), 0
         self._sent, self._warm = 0, 0.0
-        self._signal: int | None = None
+        self.signal: int | None = None
         self._lock, self._start = threading.Lock(), time.monotonic()
-
-    @property
-    def held(self) -> int:
-        """The calls that are kept back."""
-        return self._held
-
-    @property
-    def phase(self) -> int:
-        """How often it was said what to keep back: the parts of a job, as far as the budget sees them."""
-        return self._phase
-
-    @property
-    def in_flight(self) -> int:
-        """The calls that were sent and are not answered yet."""
-        return self._in_flight
-
-    @property
-    def signal(self) -> int | None:
-        """The number of the signal that has asked the work to stop; ``None`` if there was none."""
-        return self._signal
 
     def stop(self, signal: int) -> None:
         """Let no further call begin. Takes no lock, as a signal's handler may interrupt whoever holds it."""
-        self._signal = signal
+        self.signal = signal
 
     def _check_stopped(self) -> None:
-        if self._signal is not None:
-            raise StopRequested(self._signal)
+        if self.signal is not None:
+            raise StopRequested(self.signal)
 
     @property
-    def outstanding(self) -> PriorSpend:
+    def outstanding(self) -> Amount:
         """What earlier processes took of the budget, and this one has not come to."""
         with self._lock:
             return self._outstanding()
 
-    @property
-    def replays(self) -> int:
-        """How often something outstanding was replayed."""
-        return self._replays
-
-    def add_prior(self, phase: int, prior: PriorSpend) -> None:
+    def add_prior(self, phase: int, prior: Amount) -> None:
         """Take in what an earlier process took of the budget in a phase, before any call of this one."""
         with self._lock:
-            self._prior[phase] = self._prior.get(phase, PriorSpend()).plus(prior)
+            self._prior[phase] = self._prior.get(phase, Amount()) + prior
 
     def hold(self, calls: int, *, spare: int | None = None) -> None:
         """Keep ``calls`` of the budget back for later work; ``hold(0)`` gives them free.
@@ -166,15 +141,15 @@ class Meter:
         seconds at the pace of those really sent, once there are enough of them to have one.
         """
         with self._lock:
-            self._held, self._spare = calls, self._spare if spare is None else spare
-            self._phase += 1
+            self.held, self._spare = calls, self._spare if spare is None else spare
+            self.phase += 1
 
     @property
     def estimates(self) -> bool:
         """Whether a limit needs an estimate of each call."""
         return self.budget.tokens is not None or self.budget.cost is not None
 
-    def reserve(self, reservation: Reservation | None = None, *, replays_first: bool = False) -> bool:
+    def reserve(self, reservation: Amount | None = None, *, replays_first: bool = False) -> bool:
         """Take one call from the budget, before it is made.
 
         Args:
@@ -191,7 +166,7 @@ class Meter:
         """
         with self._lock:
             self._check_stopped()
-            now = self._outstanding(self._phase)
+            now = self._outstanding(self.phase)
             try:
                 self._check_begun(now.calls)
                 self._over("calls", self.budget.calls, self.calls + self._outstanding().calls + 1)
@@ -199,30 +174,29 @@ class Meter:
                 if replays_first and now.calls and stop.limit == "calls":
                     return False
                 raise
-            if self.estimates and self._in_flight and (reservation is None or self._unknown):
+            if self.estimates and self.in_flight and (reservation is None or self._unknown):
                 return False
             try:
-                self._check_amounts(reservation or Reservation(tokens=1.0, cost=_SOMETHING), now)
+                self._check_amounts(reservation or Amount(tokens=1.0, cost=_SOMETHING), now)
             except BudgetExhausted:
-                if self._in_flight or (replays_first and now.calls):
+                if self.in_flight or (replays_first and now.calls):
                     return False
                 raise
             self._sent += 1
             if self._sent == _WARM_UP:
                 self._warm = time.monotonic()
             self.calls += 1
-            self._in_flight += 1
+            self.in_flight += 1
             self._unknown += reservation is None
-            self._adjust(reservation, 1)
+            self._reserved += reservation or Amount()
             return True
 
-    def replay(self, known: Reservation, *, phase: int = 0, calls: int = 1) -> None:
+    def replay(self, known: Amount, *, phase: int = 0) -> None:
         """Take a call whose answer is already there, and of which everything is known.
 
         Args:
-            known: what it took.
+            known: what it took, all its attempts included.
             phase: in which it was paid.
-            calls: its attempts.
 
         Raises:
             BudgetExhausted: it goes over a limit.
@@ -231,34 +205,30 @@ class Meter:
         with self._lock:
             self._check_stopped()
             # What was paid in a later phase found no room in this one, or was not asked for in it.
-            early = self._outstanding(self._phase).calls if phase > self._phase else 0
-            self._check_begun(early, calls)
-            self._replayed(phase, PriorSpend(calls=calls, tokens=int(known.tokens), cost=known.cost))
-            self.calls += calls
-            self._in_flight += 1
-            self._adjust(known, 1)
+            early = self._outstanding(self.phase).calls if phase > self.phase else 0
+            self._check_begun(early, known.calls)
+            self._replayed(phase, known)
+            self.calls += known.calls
+            self.in_flight += 1
+            self._reserved += known
 
     def book(self, phase: int, calls: int) -> None:
         """Count attempts that failed in an earlier process, when what they asked is asked again."""
         with self._lock:
-            self._replayed(phase, PriorSpend(calls=calls))
+            self._replayed(phase, Amount(calls=calls))
             self.calls += calls
 
-    def _replayed(self, phase: int, prior: PriorSpend) -> None:
-        self._replays += 1
-        left = self._prior.get(phase, PriorSpend()).plus(prior, -1)
+    def _replayed(self, phase: int, prior: Amount) -> None:
+        self.replays += 1
+        left = self._prior.get(phase, Amount()) - prior
         if left.calls > 0:
             self._prior[phase] = left
         else:
             self._prior.pop(phase, None)
 
-    def _outstanding(self, until: float = math.inf) -> PriorSpend:
+    def _outstanding(self, until: float = math.inf) -> Amount:
         """Return what is outstanding, of phases up to ``until``."""
-        total = PriorSpend()
-        for phase, prior in self._prior.items():
-            if phase <= until:
-                total = total.plus(prior)
-        return total
+        return sum((prior for phase, prior in self._prior.items() if phase <= until), Amount())
 
     @property
     def tightest(self) -> tuple[str, float]:
@@ -274,10 +244,10 @@ class Meter:
         _, name, limit = max(found)
         return name, limit
 
-    def _check_amounts(self, own: Reservation, now: PriorSpend) -> None:
+    def _check_amounts(self, own: Amount, now: Amount) -> None:
         """Refuse a call that does not fit: beside what is kept back and outstanding now, or all that is outstanding."""
         every, flying = self._outstanding(), self._reserved
-        later = 1 + self._held / max(1, self.calls + now.calls)
+        later = 1 + self.held / max(1, self.calls + now.calls)
         tokens = max((self.tokens + now.tokens) * later, self.tokens + every.tokens)
         self._over("tokens", self.budget.tokens, tokens + flying.tokens + own.tokens)
         cost = max((self.cost + now.cost) * later, self.cost + every.cost)
@@ -287,9 +257,9 @@ class Meter:
         now, pace = time.monotonic(), 0.0
         if self._sent >= 2 * _WARM_UP:
             pace = (now - self._warm) / (self._sent - _WARM_UP)
-        kept = self._held + self._spare
+        kept = self.held + self._spare
         self._over("calls", self.budget.calls, self.calls + prior + kept + calls, kept)
-        seconds = now - self._start + pace * self._held
+        seconds = now - self._start + pace * self.held
         self._over("seconds", self.budget.seconds, math.nextafter(seconds, math.inf))
 
     @staticmethod
@@ -297,14 +267,7 @@ class Meter:
         if limit is not None and wanted > limit * (1 + _ROUNDING):
             raise BudgetExhausted(name, limit, kept=kept)
 
-    def _adjust(self, reservation: Reservation | None, sign: int) -> None:
-        if reservation is not None:
-            before = self._reserved
-            self._reserved = Reservation(
-                tokens=before.tokens + sign * reservation.tokens, cost=before.cost + sign * reservation.cost
-            )
-
-    def settle(self, *, tokens: int, cost: float | None, reservation: Reservation | None = None) -> None:
+    def settle(self, *, tokens: int, cost: float | None, reservation: Amount | None = None) -> None:
         """Book what a reserved call used.
 
         Args:
@@ -316,12 +279,10 @@ class Meter:
             ModelError: a limit on cost cannot be kept because prices are not known.
         """
         with self._lock:
-            self._in_flight -= 1
+            self.in_flight -= 1
             self._unknown -= reservation is None
             # Sums of floats drift: with nothing in flight nothing is reserved.
-            self._adjust(reservation, -1)
-            if not self._in_flight:
-                self._reserved = Reservation()
+            self._reserved = self._reserved - (reservation or Amount()) if self.in_flight else Amount()
             self.tokens += tokens
             self.cost += cost or 0.0
         if cost is None and self.budget.cost is not None:
@@ -331,13 +292,13 @@ class Meter:
 
     def short(self, calls: int) -> int:
         """Return the limit on calls that would leave room for ``calls`` more, besides what is held back."""
-        return self.calls + self._held + calls
+        return self.calls + self.held + calls
 
     def left(self) -> int | None:
         """Return how many calls the budget still allows, if it limits calls."""
         if self.budget.calls is None:
             return None
-        return max(0, self.budget.calls - self.calls - self._held - self._spare)
+        return max(0, self.budget.calls - self.calls - self.held - self._spare)
 
 
 class ReplayWait:
@@ -370,7 +331,7 @@ class Estimate:
         self._lock, self._known = threading.Lock(), False
         self._density, self._longest, self._dearest = 0.0, 0, 0.0
 
-    def of(self, request: Request) -> Reservation | None:
+    def of(self, request: Request) -> Amount | None:
         """Return what a request will take at most; ``None`` as long as nothing is known."""
         with self._lock:
             if not self._known:
@@ -378,7 +339,7 @@ class Estimate:
             limit = request.config.max_tokens
             reply = self._longest if limit is None else limit
             tokens = self._density * size_of(request) + reply
-            return Reservation(tokens=tokens, cost=tokens * self._dearest)
+            return Amount(tokens=tokens, cost=tokens * self._dearest)
 
     def learn(self, size: int, input_tokens: int, output_tokens: int, cost: float | None) -> None:
         """Take in what a request of ``size`` bytes took."""

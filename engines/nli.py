@@ -8,7 +8,6 @@ them entails it: the piece whose entailment is most probable decides. If there i
 piece contradicts it, and neutral otherwise.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
@@ -21,8 +20,6 @@ __all__ = [
     "Classifier",
     "NliEngine",
     "Relation",
-    "question",
-    "read_answer",
     "relate",
 ]
 
@@ -41,22 +38,6 @@ class Classifier(Protocol):
 
     def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
         """Return for each hypothesis the class probabilities of each piece of the premise, at least one piece."""
-
-
-def question(model: str, premise: str, hypotheses: Sequence[str], decides: Relation = "entailment") -> str:
-    """Return the text of a request; ``decides`` is the relation by which sentences are told."""
-    return json.dumps(
-        {"model": model, "premise": premise, "hypotheses": list(hypotheses), "decides": decides},
-        ensure_ascii=False,
-    )
-
-
-def read_answer(text: str) -> list[tuple[Relation, float]] | None:
-    """Return relation and probability of entailment of each hypothesis, or ``None`` for any other text."""
-    try:
-        return [(item["relation"], float(item["entailment"])) for item in json.loads(text)]
-    except (ValueError, TypeError, KeyError):
-        return None
 
 
 def relate(chunks: Sequence[Chunk]) -> tuple[Relation, float]:

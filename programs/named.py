@@ -12,15 +12,13 @@
 Spans become labels of sentences as :mod:`.answers.spans` says. Rows are those of ``detector``.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import dspy
-from dspy.lm15 import Message, Request
 
 from ..engines.detectors import Named
-from ..engines.lettuce import question
+from ..engines.local import said_of
 from ..engines.nli import RULES
 from ..signatures.cognibench import TagResponse
 from ..signatures.detector import CompareWithSample, ListSpans, MarkErrors, RespondAnew
@@ -66,9 +64,8 @@ class Lettuce(dspy.Module):
 
     async def aforward(self, reference: str, dialogue: str, sentences: str) -> dspy.Prediction:
         """Return the spans; nothing if the response is too long for the model."""
-        lm = dspy.settings.lm
-        asked = Message.user(question(self.model, reference, dialogue, sentences))
-        said = json.loads((await lm.acall(Request(model=lm.model, messages=(asked,)))).message.text)
+        shown = {"reference": reference, "dialogue": dialogue, "response": sentences}
+        said = await said_of(model=self.model, **shown)
         spans = None if said is None else [(start, end) for start, end in said]
         return dspy.Prediction(hallucinated=spans, text=sentences)
 

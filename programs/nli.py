@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import dspy
-from dspy.lm15 import Message, Request
 
-from ..engines.nli import Relation, question, read_answer
+from ..engines.local import said_of
+from ..engines.nli import Relation
 from .answers.sentences import Sentences
 from .detector import CLEAR, FOUND
 
@@ -33,16 +33,13 @@ class Entailment(dspy.Module):
 
     async def aforward(self, reference: str, dialogue: str, sentences: Sequence[str]) -> dspy.Prediction:
         """Return ``labels``, one for each sentence, and as ``reasoning`` what the classifier said."""
-        lm = dspy.settings.lm
         premise = f"{reference}\n{dialogue}" if dialogue else reference
-        asked = Message.user(question(self.model, premise, sentences, self.decides))
-        response = await lm.acall(Request(model=lm.model, messages=(asked,)))
-        said = read_answer(response.message.text or "") or []
+        hypotheses = list(sentences)
+        said = await said_of(model=self.model, premise=premise, hypotheses=hypotheses, decides=self.decides)
+        told = list(enumerate(said or [], 1))
         return dspy.Prediction(
-            labels=[
-                {"n": number, "label": self._label(relation)} for number, (relation, _) in enumerate(said, 1)
-            ],
-            reasoning="; ".join(f"{n}. {relation} {p:.3f}" for n, (relation, p) in enumerate(said, 1)),
+            labels=[{"n": n, "label": self._label(one["relation"])} for n, one in told],
+            reasoning="; ".join(f"{n}. {one['relation']} {one['entailment']:.3f}" for n, one in told),
         )
 
     def _label(self, relation: Relation) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..engines.batched import BatchEndpoint
-from ..engines.meter import Budget, PriorSpend
+from ..engines.meter import Amount, Budget
 from ..errors import CheckpointError, ModelError, UsageError
 from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge
@@ -180,7 +180,7 @@ class BatchRun:
         under_way = self.store.unended()
         return bool(under_way) and all(self.service.look(one).status not in ENDED for one in under_way)
 
-    def _pass(self, *, resume: bool) -> tuple[Summary, PriorSpend]:
+    def _pass(self, *, resume: bool) -> tuple[Summary, Amount]:
         """Judge the rows by what is there; return how far that came, and what all was spent so far."""
         plans = list[Plan]()
 
@@ -199,11 +199,9 @@ class BatchRun:
             )
         spend = summary.spend
         tokens = spend["input_tokens"] + spend["output_tokens"]
-        return summary, plans[0].spent.plus(
-            PriorSpend(calls=spend["calls"], tokens=tokens, cost=spend["cost"])
-        )
+        return summary, plans[0].spent + Amount(calls=spend["calls"], tokens=tokens, cost=spend["cost"])
 
-    def _sent(self, summary: Summary, spent: PriorSpend) -> Collected:
+    def _sent(self, summary: Summary, spent: Amount) -> Collected:
         unsent = 0
         if self.store.cancelled:
             unsent = self.store.cut(self.files, 0)
@@ -222,7 +220,7 @@ class BatchRun:
         self.store.tell({"done": found.done})
         return found
 
-    def _room(self, spent: PriorSpend) -> float:
+    def _room(self, spent: Amount) -> float:
         """Return how many more requests the limits allow, besides those that are under way."""
         limits, flying = self.settings.budget, self.store.flying
         room = math.inf if limits.calls is None else limits.calls - spent.calls - flying

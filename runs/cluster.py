@@ -18,7 +18,7 @@ from signal import SIGINT
 from time import monotonic
 from typing import Any, TypeAlias
 
-from ..engines.meter import Meter, PriorSpend
+from ..engines.meter import Amount, Meter
 from ..errors import JuristError, StoppedError, StopRequested, as_command, signal_name, why
 from ..keeping.stopping import GRACE, stopping
 from .changes import Changes
@@ -267,13 +267,10 @@ class _Worker:
 
 def _whole(plans: Sequence[Plan]) -> Plan:
     """Return the plan of all shards together."""
-    spent = PriorSpend()
-    for plan in plans:
-        spent = spent.plus(plan.spent)
     return Plan(
         rows=sum(plan.rows or 0 for plan in plans),
         to_ask=sum(plan.to_ask or 0 for plan in plans),
         shown=[case for plan in plans for case in plan.shown],
-        spent=spent,
+        spent=sum((plan.spent for plan in plans), Amount()),
         changes=Changes.merged([plan.changes for plan in plans]),
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..cases import Case
-from ..engines.meter import Budget, PriorSpend
+from ..engines.meter import Amount, Budget
 from ..errors import AnswerPending, BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
 from ..gold.columns import Rejects
 from ..gold.new_rows import NewRow, Source
@@ -95,7 +95,7 @@ class Plan:
     rows: int | None
     to_ask: int | None
     shown: Sequence[Case]
-    spent: PriorSpend
+    spent: Amount
     changes: Changes
     canary: Sequence[Case] = ()
     trouble: Callable[[], str] = str

@@ -48,6 +48,7 @@ class Answer(ABC):
         field: the output field that holds the answer.
         unit: the input field whose text gets the value.
         noun: what a value is called: ``label``, ``score``.
+        part: the name under which output lines hold a value.
         has_examples: whether gold makes demonstrations.
         proposer_note: what a proposer has to know besides, where being wrong is not to disagree with people.
         presentations: how many times one sample asks a case.
@@ -61,6 +62,7 @@ class Answer(ABC):
     unit: str = ""
 
     noun: ClassVar[str] = "label"
+    part: ClassVar[str] = "value"
     has_examples: ClassVar[bool] = True
     proposer_note: ClassVar[str] = ""
     presentations: ClassVar[int] = 1
@@ -298,7 +300,7 @@ class Answer(ABC):
 
     def unit_parts(self, value: Value | None) -> dict[str, Any]:
         """Return what the output line of a run says of a unit's value."""
-        return {"value": self.to_json(value)}
+        return {self.part: self.to_json(value)}
 
     def unit_value(self, unit: Mapping[str, Any]) -> Value | None:
         """Return the value of a unit of an output line, as :meth:`unit_parts` wrote it.
@@ -306,7 +308,7 @@ class Answer(ABC):
         Raises:
             ValueError: it is none of this answer's.
         """
-        data = unit.get("value")
+        data = unit.get(self.part)
         return None if data is None else self.of_json(data)
 
     def unit_details(self, value: Value) -> Mapping[str, Any]:
@@ -315,7 +317,7 @@ class Answer(ABC):
 
     def row_parts(self, values: Values) -> dict[str, Any]:
         """Return what an output line says of the whole row."""
-        return {"value": self.to_json(values[0])}
+        return {self.part: self.to_json(values[0])}
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         """Return what a row adds to the sums of a run. ``counts`` are those of its readings."""

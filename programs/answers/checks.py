@@ -101,6 +101,7 @@ class Checked(Answer):
     items: int = 1
 
     noun: ClassVar[str] = "checks"
+    part: ClassVar[str] = "items"
     has_examples: ClassVar[bool] = False
     proposer_note: ClassVar[str] = (
         "This judge is a program that writes items from documents and has them checked. Nobody labelled them: a case "
@@ -281,15 +282,6 @@ class Checked(Answer):
     def listing(self) -> tuple[str, tuple[tuple[str, str], ...]]:
         """Return the checks."""
         return "Checks", tuple((name, "") for name in self.checks)
-
-    def unit_parts(self, value: Value | None) -> dict[str, Any]:
-        """Return the items with their checks."""
-        return {"items": self.to_json(value)}
-
-    def unit_value(self, unit: Mapping[str, Any]) -> Value | None:
-        """Return the items."""
-        items = unit.get("items")
-        return None if items is None else self.of_json(items)
 
     def row_parts(self, values: Values) -> dict[str, Any]:
         """Return how many items passed."""

@@ -41,6 +41,7 @@ class ClosedLabel(Answer):
     details: Details | None = field(default=None, repr=False)
     tiers: Mapping[str, frozenset[Label]] = field(default_factory=dict, repr=False)
 
+    part: ClassVar[str] = "label"
     uses_threshold: ClassVar[bool] = True
     has_probabilities: ClassVar[bool] = True
 
@@ -214,12 +215,7 @@ class ClosedLabel(Answer):
 
     def unit_parts(self, value: Value | None) -> dict[str, Any]:
         """Return the label, and whether it is positive."""
-        return {"label": value, "positive": None if value is None else value in self.positive}
-
-    def unit_value(self, unit: Mapping[str, Any]) -> Value | None:
-        """Return the label."""
-        label = unit.get("label")
-        return None if label is None else self.of_json(label)
+        return {**super().unit_parts(value), "positive": None if value is None else value in self.positive}
 
     def unit_details(self, value: Value) -> Mapping[str, Any]:
         """Return what the judge says about the label."""

@@ -111,6 +111,7 @@ class Preference(OneLabel):
     centred = Answer.centred
     strata = Answer.strata
     check_part = Answer.check_part
+    unit_parts = Answer.unit_parts
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
         """Return units by preference."""
@@ -130,10 +131,6 @@ class Preference(OneLabel):
         """Return the preferences."""
         fields = {FIRST: self.first, SECOND: self.second, TIE: ""}
         return "Preference", tuple((label, fields[label]) for label in self.labels)
-
-    def unit_parts(self, value: Value | None) -> dict[str, Any]:
-        """Return the preference as the label."""
-        return {"label": value}
 
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         """Count preferences, contradictions, and replies for the first place."""

@@ -19,7 +19,7 @@ import jurist
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Answer, Journal, Mark, Past, request_key
 from jurist.engines.ledger import Ledger
-from jurist.engines.meter import Meter, PriorSpend
+from jurist.engines.meter import Amount, Meter
 from jurist.engines.models import Model, adapter, connect
 from jurist.errors import CheckpointError
 from jurist.programs.asking import Asker, Sampling
@@ -35,7 +35,7 @@ from pathlib import Path
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
-from jurist.engines.meter import Meter, PriorSpend
+from jurist.engines.meter import Meter, Amount
 from jurist.engines.models import Model, connect
 from jurist.programs.asking import Asker
 from jurist.programs.catalogue import find
@@ -291,7 +291,7 @@ def test_the_journals_of_earlier_versions_are_read(tmp_path: Path) -> None:
     (tmp_path / "j").write_text(json.dumps(row) + "\n")
     journal = Journal(tmp_path / "j")
     assert (journal.past("k", 1), len(journal)) == (Past(), 1)
-    assert context_with(journal=journal).meter._outstanding() == PriorSpend(calls=1, tokens=7, cost=0.5)
+    assert context_with(journal=journal).meter._outstanding() == Amount(calls=1, tokens=7, cost=0.5)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dspy.lm15 import Request, Response, Usage
 from fakes import Scripted, context_with, lm_of, reply, system_of
 
 from jurist.engines.ledger import Ledger, Spend
-from jurist.engines.meter import Budget, Meter, Reservation
+from jurist.engines.meter import Amount, Budget, Meter
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.programs.asking import Asker, Verdict
 from jurist.programs.fect import FECT
@@ -89,7 +89,7 @@ def test_a_limit_is_used_up_and_never_passed_with_any_concurrency(
     meter = judge.lm._engine_spec.context.meter
     assert stop.value.limit == limit
     assert len(inner.requests) == meter.calls == calls
-    assert meter._in_flight == 0
+    assert meter.in_flight == 0
     assert inner.peak <= concurrency
     with pytest.raises(BudgetExhausted):  # nothing that catches it goes on
         judge.ask_all(EVEN[20:21])
@@ -147,7 +147,7 @@ def test_a_failed_call_gives_back_what_it_was_promised() -> None:
     judge = asker(inner, Budget(cost=0.05), concurrency=1)
     assert [verdict.status for verdict in judge.ask_all(EVEN[:3])] == ["verdict", "failed", "verdict"]
     meter = judge.lm._engine_spec.context.meter
-    assert (meter._in_flight, meter._reserved) == (0, Reservation())
+    assert (meter.in_flight, meter._reserved) == (0, Amount())
 
 
 def test_waiting_in_threads_ends() -> None:
@@ -203,7 +203,7 @@ def test_ctrl_c_leaves_no_call_uncounted() -> None:
     context = judge.lm._engine_spec.context
     assert context.ledger.spend().calls == context.meter.calls == 3
     context.meter.reserve()
-    assert context.meter._in_flight == 1
+    assert context.meter.in_flight == 1
 
 
 def test_the_ledger_counts_by_purpose_from_many_threads() -> None:
@@ -244,14 +244,14 @@ def test_what_is_kept_back_for_later_parts_is_of_calls_only(
     meter = Meter(Budget(calls=4000, **{limit: 100}))
     meter.hold(20, spare=1900)
     for _ in range(60):
-        meter.reserve(Reservation(tokens=1, cost=1))
-        meter.settle(tokens=1, cost=1.0, reservation=Reservation(tokens=1, cost=1))
+        meter.reserve(Amount(tokens=1, cost=1))
+        meter.settle(tokens=1, cost=1.0, reservation=Amount(tokens=1, cost=1))
         now[0] += 1
     assert (meter.calls, meter.left()) == (60, 2020)
     meter.hold(60)
     assert meter.left() == 1980  # the spare calls stay kept back
     with pytest.raises(BudgetExhausted):
-        meter.reserve(Reservation(tokens=1, cost=1))
+        meter.reserve(Amount(tokens=1, cost=1))
     meter.hold(0, spare=0)
     assert meter.left() == 3940
 

@@ -17,7 +17,7 @@ from scripted_runs import hashed
 from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal, Mark
 from jurist.engines.ledger import Ledger
-from jurist.engines.meter import Budget, Meter, PriorSpend, Reservation
+from jurist.engines.meter import Amount, Budget, Meter
 from jurist.errors import BudgetExhausted, StopRequested
 from jurist.programs.asking import Asker, Sampling, Verdict
 from jurist.programs.fect import FECT
@@ -226,7 +226,7 @@ def test_a_call_goes_on_with_the_attempt_at_which_it_was_interrupted(tmp_path: P
     assert ask(inner, context, cases=1)[0].status == "failed"
     # Two before and two now; the request of which nobody heard is owed, and no part of what the job took itself.
     assert (len(inner.requests), context.meter.calls) == (2, 4)
-    assert context.meter._outstanding() == PriorSpend(calls=1)
+    assert context.meter._outstanding() == Amount(calls=1)
 
 
 @pytest.mark.parametrize(("limit", "sent", "label"), [(9, 1, "factual"), (4, 0, None)])
@@ -263,33 +263,33 @@ def test_what_ends_the_work_is_not_replayed_as_a_row_that_failed(tmp_path: Path)
 
 def test_no_new_call_is_made_in_the_place_of_one_that_is_owed() -> None:
     meter = Meter(Budget(calls=10, tokens=100, cost=1.0))
-    meter.add_prior(0, PriorSpend(calls=4, tokens=40, cost=0.4))
+    meter.add_prior(0, Amount(calls=4, tokens=40, cost=0.4))
     assert (meter.calls, meter.left()) == (0, 10)  # what is shared out does not change
     for _ in range(6):
-        assert meter.reserve(Reservation(tokens=10, cost=0.1))
-        meter.settle(tokens=10, cost=0.1, reservation=Reservation(tokens=10, cost=0.1))
+        assert meter.reserve(Amount(tokens=10, cost=0.1))
+        meter.settle(tokens=10, cost=0.1, reservation=Amount(tokens=10, cost=0.1))
     with pytest.raises(BudgetExhausted):
-        meter.reserve(Reservation())
-    assert not meter.reserve(Reservation(), replays_first=True)  # whoever was paid before goes first
+        meter.reserve(Amount())
+    assert not meter.reserve(Amount(), replays_first=True)  # whoever was paid before goes first
     for _ in range(4):
-        meter.replay(Reservation(tokens=10, cost=0.1))
-        meter.settle(tokens=10, cost=0.1, reservation=Reservation(tokens=10, cost=0.1))
-    assert (meter.calls, meter.tokens, meter.left(), meter._outstanding()) == (10, 100, 0, PriorSpend())
+        meter.replay(Amount(calls=1, tokens=10, cost=0.1))
+        meter.settle(tokens=10, cost=0.1, reservation=Amount(tokens=10, cost=0.1))
+    assert (meter.calls, meter.tokens, meter.left(), meter._outstanding()) == (10, 100, 0, Amount())
 
 
 @pytest.mark.parametrize("budget", [Budget(tokens=100), Budget(cost=1.0)])
 def test_tokens_and_cost_that_are_owed_leave_no_room_either(budget: Budget) -> None:
     meter = Meter(budget)
-    meter.add_prior(0, PriorSpend(calls=9, tokens=90, cost=0.9))
+    meter.add_prior(0, Amount(calls=9, tokens=90, cost=0.9))
     with pytest.raises(BudgetExhausted):
-        meter.reserve(Reservation(tokens=11, cost=0.11))
-    assert meter.reserve(Reservation(tokens=10, cost=0.1))
+        meter.reserve(Amount(tokens=11, cost=0.11))
+    assert meter.reserve(Amount(tokens=10, cost=0.1))
 
 
 def test_what_is_owed_by_a_later_part_does_not_end_an_earlier_one() -> None:
     meter = Meter(Budget(calls=10))
     meter.hold(5)
-    meter.add_prior(2, PriorSpend(calls=4))  # out of what is kept back
+    meter.add_prior(2, Amount(calls=4))  # out of what is kept back
     for _ in range(5):
         meter.reserve()
         meter.settle(tokens=1, cost=0.0)
@@ -305,16 +305,16 @@ def test_what_a_later_part_paid_is_not_taken_into_an_earlier_one() -> None:
     """The share of the earlier part was used up by others, which are asked for after it now."""
     meter = Meter(Budget(calls=10))
     meter.hold(5)
-    meter.add_prior(1, PriorSpend(calls=5))
-    meter.add_prior(2, PriorSpend(calls=1))
+    meter.add_prior(1, Amount(calls=5))
+    meter.add_prior(2, Amount(calls=1))
     with pytest.raises(BudgetExhausted):
-        meter.replay(Reservation(), phase=2)
+        meter.replay(Amount(calls=1), phase=2)
     for _ in range(5):
-        meter.replay(Reservation(), phase=1)
-        meter.settle(tokens=0, cost=0.0, reservation=Reservation())
+        meter.replay(Amount(calls=1), phase=1)
+        meter.settle(tokens=0, cost=0.0, reservation=Amount())
     meter.hold(0)
-    meter.replay(Reservation(), phase=2)
-    assert meter._outstanding() == PriorSpend()
+    meter.replay(Amount(calls=1), phase=2)
+    assert meter._outstanding() == Amount()
 
 
 def test_several_journals_with_one_meter(tmp_path: Path) -> None:
