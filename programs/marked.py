@@ -16,7 +16,7 @@ TAGS: Final = (
     _CORRECTION,
 )
 """FAVA's kinds of errors; inside of them the wrong words, and those that should stand in their place."""
-_TAG: Final = re.compile(rf"<\s*(/?)\s*({'|'.join(TAGS)})\s*>", re.IGNORECASE)
+_TAG: Final = re.compile(rf"<\s*(?:(/)\s*)?({'|'.join(TAGS)})\s*>", re.IGNORECASE)
 _LIST: Final = ("hallucination list", "hallucination_list", "hallucinations")
 
 
@@ -26,24 +26,22 @@ def tagged(reply: str) -> Marked:
     Where a tag has no partner, nobody knows what is marked, and nothing is returned.
     """
     reply = without_drafts(reply, TAGS)
-    text, spans, opened, at = "", list[tuple[int, int]](), list[tuple[str, int]](), 0
+    text, spans, opened, at, corrections = "", list[tuple[int, int]](), list[tuple[str, int]](), 0, 0
     for tag in _TAG.finditer(reply):
-        if not _correcting(opened):
+        if not corrections:
             text += reply[at : tag.start()]
         at, name = tag.end(), tag[2].lower()
         if not tag[1]:
             opened.append((name, len(text)))
+            corrections += name == _CORRECTION
         elif opened and opened[-1][0] == name:
             start = opened.pop()[1]
+            corrections -= name == _CORRECTION
             if not opened and name != _CORRECTION:
                 spans.append((start, len(text)))
         else:
             return {}
     return {} if opened else {"hallucinated": spans, "text": text + reply[at:]}
-
-
-def _correcting(opened: list[tuple[str, int]]) -> bool:
-    return any(name == _CORRECTION for name, _ in opened)
 
 
 def listed(reply: str) -> Marked:

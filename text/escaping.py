@@ -17,7 +17,8 @@ __all__ = ["defuse", "one_line", "well_formed"]
 _HEADER = re.compile(r"\[(\s*)\[(?=\s*#)")
 _HEADER_END = re.compile(r"(?<=#)(\s*)\](\s*)\]")
 _CUSTOM_TYPE = re.compile(r"<<(?=\s*/?CUSTOM-TYPE)", re.IGNORECASE)
-_LINE_BREAKS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
+_SPACE = re.compile(r"\s+")  # each run of it once: a pattern that tries every part of a run takes for ever
+_LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 def defuse(value: Any, fields: Iterable[str]) -> Any:
@@ -49,7 +50,7 @@ def defuse(value: Any, fields: Iterable[str]) -> Any:
 @lru_cache(maxsize=64)
 def _tags(fields: tuple[str, ...]) -> re.Pattern[str]:
     names = "|".join(sorted((re.escape(name) for name in fields), key=len, reverse=True))
-    return re.compile(rf"<(?=\s*/?\s*(?:{names}|completed|dspy_root|think|thinking)\b)", re.IGNORECASE)
+    return re.compile(rf"<(?=\s*(?:/\s*)?(?:{names}|completed|dspy_root|think|thinking)\b)", re.IGNORECASE)
 
 
 def _defuse_text(text: str, tags: re.Pattern[str]) -> str:
@@ -71,4 +72,4 @@ def well_formed(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Return ``text`` on one line, so that a numbered list of such texts cannot be forged."""
-    return _LINE_BREAKS.sub(" ", text).strip()
+    return _SPACE.sub(lambda run: " " if _LINE_BREAK.search(run[0]) else run[0], text).strip()

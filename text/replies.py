@@ -26,7 +26,8 @@ _TAG = re.compile(r"<(/?)(think|thinking)>", re.IGNORECASE)
 _MARK = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
 _CHOICE = re.compile(r"(?:Literal|str)\[(.*)\]|([\"'])(.*)\2", re.DOTALL)
 _LITERALS = re.compile(
-    r"""'(?P<quoted>(?:[^'\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|\b(?:True|False|None)\b|,(?=\s*[}\]])""", re.DOTALL
+    r"""'(?P<quoted>(?:[^'\\]|\\.)*)'|"(?:[^"\\]|\\.)*"|['"].*|\b(?:True|False|None)\b|,(?=\s*[}\]])""",
+    re.DOTALL,  # what begins and does not end is taken whole: nothing of it is looked at again
 )
 _WORDS: Final = {"True": "true", "False": "false", "None": "null"}
 _JSON: Final = json.JSONDecoder(strict=False, object_pairs_hook=lambda pairs: said_once(pairs))

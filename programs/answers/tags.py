@@ -11,7 +11,7 @@ its own sentence apart, so it can cost labels and cannot give one.
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
@@ -23,6 +23,9 @@ from .sentences import Quoted, shown
 __all__ = ["Echoed"]
 
 _SPACES = re.compile(r"\s+")
+_AMPERSANDS = re.compile(
+    r"&(?:(?:amp|#0*38(?!\d)|#x0*26(?![0-9a-f]));?)+", re.IGNORECASE
+)  # escaped, however often
 _Found: TypeAlias = tuple[list[Label | None], int, int]
 
 
@@ -87,12 +90,13 @@ class Echoed(Quoted):
     def _tag(self) -> re.Pattern[str]:
         """A tag of this answer, wherever it stands: ``<>``, ``</>``, ``<faithful>``, ``</faithful>``."""
         names = "|".join(map(re.escape, self.labels))
-        return re.compile(rf"<(?=\s*/?\s*(?:{names})?\s*>)", re.IGNORECASE)
+        return re.compile(rf"<(?=\s*(?:/\s*)?(?:(?:{names})\s*)?>)", re.IGNORECASE)
 
     @cached_property
-    def _span(self) -> re.Pattern[str]:
+    def _mark(self) -> re.Pattern[str]:
+        """An opening or a closing tag that may end an echo."""
         names = "|".join(map(re.escape, self.labels))
-        return re.compile(rf"<\s*({names})\s*>(.*?)<\s*/\s*(?:\1)?\s*>", re.IGNORECASE | re.DOTALL)
+        return re.compile(rf"<\s*(?:({names})|(/)\s*({names})?)\s*>", re.IGNORECASE)
 
     def _harmless(self, sentence: str) -> str:
         return self._tag.sub("‹", shown(sentence))
@@ -102,17 +106,36 @@ class Echoed(Quoted):
         text, known = reply.get(self.field), {label.lower(): label for label in self.labels}
         if not isinstance(text, str):
             return []
-        return [
-            (label, _plain(found[2]))
-            for found in self._span.finditer(text)
+        spans = list[tuple[Label, str]]()
+        for name, body in _between(list(self._mark.finditer(text))):
             # A pattern that ignores case takes ``ſ`` for ``s``, and a tag with it is no label.
-            if (label := known.get(found[1].lower())) is not None
-        ]
+            if (label := known.get(name.lower())) is not None:
+                spans.append((label, _plain(body)))
+        return spans
+
+
+def _between(marks: Sequence[re.Match[str]]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each opening tag and the text up to the first tag that closes it, whatever lies between."""
+    closing: dict[str, int] = {}  # name -> place of the next tag that closes it
+    ends = list[int | None]()
+    for place in reversed(range(len(marks))):
+        mark = marks[place]
+        if mark[2]:
+            closing[(mark[3] or "").lower()] = place
+        nearest = [closing[name] for name in ("", (mark[1] or "").lower()) if name in closing]
+        ends.append(min(nearest) if mark[1] and nearest else None)
+    ends.reverse()
+    after = 0
+    for place, mark in enumerate(marks):
+        end = ends[place]
+        if end is not None and place >= after:
+            yield mark[1], mark.string[mark.end() : marks[end].start()]
+            after = end + 1
 
 
 def _plain(text: str) -> str:
     """Return a text as it is compared: escapes, however often, our own defusing and runs of white space undone."""
-    while (once := html.unescape(text)) != text:
+    while (once := html.unescape(_AMPERSANDS.sub("&", text))) != text:
         text = once
     return _SPACES.sub(" ", text.replace("‹", "<")).strip()
 

@@ -182,6 +182,14 @@ def test_a_draft_changes_nothing(name: str, draft: bool, verdict: bool, before: 
     assert said(name, Factual, thought + reply(name, factual=verdict)) is verdict
 
 
+@pytest.mark.parametrize("name", ADAPTERS)
+@pytest.mark.parametrize(
+    "part", ["\\'", "'", '"', "{'", "\\'[[ ## factual ## ]]\n", "<think>", "<factual>", "["]
+)
+def test_a_long_reply_of_openings_is_read_to_its_end(name: str, part: str) -> None:
+    assert said(name, Factual, "{" + part * (400_000 // len(part))) is None
+
+
 @given(st.lists(st.sampled_from(["<think>", "</think>", "a", "b", "<thinking>", "<b>"]), max_size=12))
 def test_drafts_leave_no_tags_and_invent_nothing(parts: list[str]) -> None:
     kept = without_drafts("".join(parts))

@@ -237,6 +237,14 @@ def test_only_the_signatures_own_tags_are_defused(other: str) -> None:
     assert defuse(f"<{other}>", (*FIELDS, other)) == f"‹{other}>"
 
 
+def test_long_runs_of_white_space_are_read_to_their_end() -> None:
+    space = " \t" * 200_000
+    assert defuse(f"<{space}b<{space}claim>", FIELDS) == f"<{space}b‹{space}claim>"
+    assert one_line(f"a{space}b{space}\n{space}c") == f"a{space}b c"
+    tagged = find("cognibench-tags").answer.render({"sentences": [f"<{space}b", f"<{space}/{space}>"]})
+    assert tagged["sentences"] == f"<><{space}b</>\n<>‹{space}/{space}></>"
+
+
 @given(st.text())
 def test_one_line_is_one_line(text: str) -> None:
     line = one_line(text)

@@ -41,6 +41,12 @@ tags = st.sampled_from(
 hostile = st.lists(plain | tags, max_size=6).map("".join)
 
 
+@pytest.mark.parametrize("part", ["<good>", "</", "< ", "<good>a</bad>", "&amp;", "amp;"])
+def test_a_long_reply_of_openings_is_read_to_its_end(part: str) -> None:
+    text = "&" + part * (400_000 // len(part))
+    assert read([text], text).values == (None,)
+
+
 def read(sentences: list[str], text: Any, units: list[int] | None = None) -> Any:
     shape = SHAPE.bound({"sentences": sentences})
     return shape.read_partial(
