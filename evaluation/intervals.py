@@ -15,7 +15,8 @@ A metric that jumps when a little is left out, such as a median, has no trustwor
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit, stdtrit
@@ -30,6 +31,7 @@ __all__ = [
     "Estimate",
     "Interval",
     "Jackknife",
+    "Ranged",
     "Sums",
     "difference_of",
     "estimated",
@@ -72,6 +74,24 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{self.value:.3f} {self.interval}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranged:
+    """A value that may not be known, with the ends of its 95 % interval, which may not be known either."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as plain JSON types."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "-"
+        return f"{self.value:.3f}" + ("" if self.low is None else f" [{self.low:.3f}, {self.high:.3f}]")
 
 
 @dataclass(frozen=True, kw_only=True)

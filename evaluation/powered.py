@@ -11,12 +11,12 @@ one: an interval has one more miss either way, spread over two more units, where
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from .intervals import LEVEL, t_quantile
+from .intervals import LEVEL, Ranged, t_quantile
 from .prevalence import Tallies
 from .units import Floats
 
@@ -29,7 +29,7 @@ _UNLIKE = 0.999
 
 
 @dataclass(frozen=True, kw_only=True)
-class Powered:
+class Powered(Ranged):
     """A share, by labels and a judge.
 
     Attributes:
@@ -43,21 +43,11 @@ class Powered:
             more than a random draw would; else ``None``.
     """
 
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
     error: float | None = None
     weight: float = 0.0
     labelled: int = 0
     units: int = 0
     unlike: tuple[float, float] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON types."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        return "-" if self.value is None else f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
 def powered(labelled: Labelled, others: Tallies, weight: float | None = None) -> Powered:

@@ -15,11 +15,11 @@ from 0 to 1 is within the error, that is refuted, and there is no correction.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from .intervals import LEVEL, t_quantile
+from .intervals import LEVEL, Ranged, t_quantile
 
 __all__ = ["Prevalence", "Tallies", "prevalence", "tallies"]
 
@@ -29,7 +29,7 @@ _Z2 = 3.8415  # the square of the normal 97.5 % quantile
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prevalence:
+class Prevalence(Ranged):
     """A corrected share.
 
     Attributes:
@@ -44,9 +44,6 @@ class Prevalence:
     """
 
     raw: float | None
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
     sensitivity: float | None = None
     specificity: float | None = None
     positives: int = 0
@@ -54,15 +51,6 @@ class Prevalence:
     units: int = 0
     clipped: bool = False
     problem: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON types."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return "-"
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
 def tallies(items: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:

@@ -5,12 +5,12 @@ sentences varies with the documents there are, and so does the number of sentenc
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from .intervals import Jackknife, leaving_out
+from .intervals import Jackknife, Ranged, leaving_out
 
 __all__ = ["Counted", "Share", "shares"]
 
@@ -20,7 +20,7 @@ Counted: TypeAlias = Iterable[tuple[str, float, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Share:
+class Share(Ranged):
     """One ratio.
 
     Attributes:
@@ -32,27 +32,14 @@ class Share:
         groups: groups with a whole above 0.
     """
 
-    value: float | None
-    low: float | None
-    high: float | None
     count: float
     of: float
     groups: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON types."""
-        return asdict(self)
 
     def of_scale(self, most: float) -> "Share":
         """Return a ratio of points to the most there are as the mean of points, on a scale from 0 to ``most``."""
         value, low, high = (None if one is None else one * most for one in (self.value, self.low, self.high))
         return replace(self, value=value, low=low, high=high, of=self.of / most)
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return "-"
-        text = f"{self.value:.3f}"
-        return text if self.low is None else f"{text} [{self.low:.3f}, {self.high:.3f}]"
 
 
 def shares(tables: Mapping[K, Counted], most: float = 1.0) -> dict[K, Share]:

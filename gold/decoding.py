@@ -1,14 +1,27 @@
 """Bytes as text, or where and why they are none."""
 
 import io
+from importlib.resources.abc import Traversable
 from typing import Any, BinaryIO
 
-from ..errors import GoldError
+from ..errors import GoldError, why
 
-__all__ = ["Rejoined", "check_packed", "text_of", "unreadable"]
+__all__ = ["Rejoined", "bytes_of", "check_packed", "text_of", "unreadable"]
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _PACKED = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip archive or an Excel workbook", b"%PDF": "a PDF"}
+
+
+def bytes_of(file: Traversable, path: str) -> bytes:
+    """Return what a file holds.
+
+    Raises:
+        GoldError: it cannot be read.
+    """
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise GoldError(f"the file cannot be read: {why(error)}", path=path, hint="check it") from error
 
 
 def check_packed(head: bytes, path: str) -> None:

@@ -18,7 +18,7 @@ from ..errors import GoldError, why
 from ..text.escaping import well_formed
 from ..text.wording import is_chinese
 from .columns import OnBad, refuse
-from .decoding import text_of
+from .decoding import bytes_of, text_of
 from .readers import Reading, bundled_names, read
 from .rowtypes import Place
 
@@ -180,10 +180,7 @@ def _title(group: str, document: Document) -> str:
 
 
 def _plain(path: Path, root: Path) -> Document:
-    try:
-        text = text_of(path.read_bytes(), str(path)).strip()
-    except OSError as error:
-        raise GoldError(f"it cannot be read: {error.strerror}", path=str(path), hint="check it") from error
+    text = text_of(bytes_of(path, str(path)), str(path)).strip()
     if not text:
         raise GoldError("the document is empty", path=str(path), hint="remove it")
     first, _, rest = text.partition("\n")

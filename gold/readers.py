@@ -14,10 +14,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from ..errors import GoldError, choices, why
+from ..errors import GoldError, choices
 from .authors import FECT_COLUMNS, cognibench_rows, is_cognibench
 from .columns import OnBad, refuse
-from .decoding import text_of
+from .decoding import bytes_of, text_of
 from .hubsets import hub_name, stream_hub
 from .jsonrows import parse_json
 from .rowfiles import parse
@@ -79,7 +79,7 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
     if folder:
         return _folder(path, path.resolve().name, name, on_bad)
     if file and name:
-        return _dialogues(_file(_bytes(path, name), path.stem, name, on_bad), path.parent)
+        return _dialogues(_opened(path, path.stem, name, on_bad), path.parent)
     if name in bundled_names():
         return _folder(_bundled() / name, name, name, on_bad)
     hint = "name a file, a folder, hf:org/name, or a bundled set"
@@ -123,11 +123,8 @@ def _bundled() -> Traversable:
     return importlib.resources.files((__package__ or "jurist.gold").rpartition(".")[0]).joinpath("datasets")
 
 
-def _bytes(file: Traversable, path: str) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise GoldError(f"the file cannot be read: {why(error)}", path=path, hint="check it") from error
+def _opened(file: Traversable, name: str, path: str, on_bad: OnBad = refuse) -> Reading:
+    return _file(bytes_of(file, path), name, path, on_bad)
 
 
 def _file(data: bytes, name: str, path: str, on_bad: OnBad = refuse) -> Reading:
@@ -142,40 +139,28 @@ def _folder(folder: Traversable, name: str, path: str, on_bad: OnBad) -> Reading
         if not place.is_dir():
             continue
         if (place / "dialogues.json").is_file():
-            return _cognibench(place, name, where)
+            return _dialogues(_opened(place / "dialogues.json", name, f"{where}/dialogues.json"), place)
         if (fect := _fect_file(place, where)) is not None:
-            return _file(_bytes(fect, f"{where}/{fect.name}"), name, f"{where}/{fect.name}", on_bad)
+            return _opened(fect, name, f"{where}/{fect.name}", on_bad)
     files = [entry for entry in folder.iterdir() if _is_data(entry)]
     if len(files) == 1:
-        return _file(_bytes(files[0], f"{path}/{files[0].name}"), name, f"{path}/{files[0].name}", on_bad)
+        return _opened(files[0], name, f"{path}/{files[0].name}", on_bad)
     return Reading(name=name, path=path, rows=list(stream_hub(path, "", path)), kind="columns")
 
 
 def _card_folder(folder: Traversable, name: str, path: str) -> Reading:
-    gold, card_file, second_file = folder / "gold.jsonl", folder / "CARD.json", folder / "second.jsonl"
-    table = parse(_bytes(gold, f"{path}/gold.jsonl"), f"{path}/gold.jsonl")
-    card: Any = {}
-    if card_file.is_file():
-        where = f"{path}/CARD.json"
-        card = parse_json(text_of(_bytes(card_file, where), where), where)
-        if not isinstance(card, dict):
-            raise GoldError(
-                "a card must be a JSON object", path=where, hint='write {"name": ..., "licence": ...}'
-            )
-    where = f"{path}/second.jsonl"
-    second = (
-        _second(parse(_bytes(second_file, where), where), len(table.rows), where)
-        if second_file.is_file()
-        else {}
-    )
+    gold, second, others = f"{path}/gold.jsonl", folder / "second.jsonl", f"{path}/second.jsonl"
+    table = parse(bytes_of(folder / "gold.jsonl", gold), gold)
+    hint = 'write {"name": ..., "licence": ...}'
+    rated = parse(bytes_of(second, others), others) if second.is_file() else None
     return Reading(
         name=name,
-        path=f"{path}/gold.jsonl",
+        path=gold,
         rows=table.rows,
         kind=table.kind,
-        card=card,
-        second=second,
-        second_path=where,
+        card=_object(folder / "CARD.json", f"{path}/CARD.json", "a card", hint=hint),
+        second=_second(rated, len(table.rows), others) if rated else {},
+        second_path=others,
     )
 
 
@@ -218,20 +203,19 @@ def _columns(file: Traversable) -> frozenset[str]:
     return frozenset(name.strip() for name in next(csv.reader(io.StringIO(head)), []))
 
 
-def _cognibench(folder: Traversable, name: str, path: str) -> Reading:
-    dialogues = _file(
-        _bytes(folder / "dialogues.json", f"{path}/dialogues.json"), name, f"{path}/dialogues.json"
-    )
-    return _dialogues(dialogues, folder)
-
-
 def _dialogues(reading: Reading, folder: Traversable) -> Reading:
     """Join CogniBench dialogues with the ``labels.json`` beside them; leave other rows as they are."""
     if not reading.rows or not is_cognibench(reading.rows[0][1]):
         return reading
-    file, path = folder / "labels.json", str(Path(reading.path).with_name("labels.json"))
-    labels = parse_json(text_of(_bytes(file, path), path), path) if file.is_file() else {}
-    if not isinstance(labels, dict):
-        raise GoldError("labels must be a JSON object", path=path, hint="write {dialogue id: {...}, ...}")
+    path = str(Path(reading.path).with_name("labels.json"))
+    labels = _object(folder / "labels.json", path, "labels", hint="write {dialogue id: {...}, ...}")
     rows = cognibench_rows(reading.rows, labels, path=reading.path, labels_path=path)
     return Reading(name=reading.name, path=reading.path, rows=rows, kind="json")
+
+
+def _object(file: Traversable, path: str, what: str, *, hint: str) -> dict[str, Any]:
+    """Return the JSON object that a file holds; an empty one if there is no such file."""
+    found = parse_json(text_of(bytes_of(file, path), path), path) if file.is_file() else {}
+    if not isinstance(found, dict):
+        raise GoldError(f"{what} must be a JSON object", path=path, hint=hint)
+    return found

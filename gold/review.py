@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from ..cases import Case, Value, Values
 from ..errors import GoldError
 from ..evaluation.rows import Row
+from .decoding import bytes_of
 from .merging import unit_ratings
 from .rowfiles import parse
 from .rowtypes import Place
@@ -101,11 +102,8 @@ def read_judged(path: str | Path, judge: Judge) -> list[Judged]:
         GoldError: it is no such file, or one of another judge's labels; with its line.
     """
     name = str(path)
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise GoldError(f"it cannot be read: {error.strerror}", path=name, hint="check the path") from error
-    return [_judged(row, judge, name, line) for line, row in parse(data, name).rows]
+    rows = parse(bytes_of(Path(path), name), name).rows
+    return [_judged(row, judge, name, line) for line, row in rows]
 
 
 def candidates(
