@@ -81,9 +81,6 @@ class TrainingOptions(SplitOptions, Common):
         metavar="JUDGE[@VERSION]",
         help="whose prompt and reply; it must ask once (default: detector:basic)",
     )
-    format: str = option(
-        "--format", "chat", choices=("chat",), help="chat: one key, messages (default, and the only one)"
-    )
     part: Literal["train", "dev", "all"] = option(
         "--part",
         "train",

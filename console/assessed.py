@@ -7,8 +7,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from ..arguments.generate import AssessOptions
 from ..gold.writing import write_jsonl
 from ..jobs.assessing import AssessedModels, assess, foresee_assessment
+from ..report.scores import total_line
 from .common import write_json
-from .generate import total_line
 from .printing import Part, Result, remark
 from .started import Started
 
@@ -75,7 +75,7 @@ def assessed(
     judge = done.work.judge
     offline = judge.model.offline or any(model.offline for model in done.work.targets)
     ending = [
-        f"spent: {total_line(done.spend)}",
+        total_line(done.spend),
         *(["engine: offline, an evidence reader and not a language model"] if offline else []),
     ]
     shown = {**data, "judge": judge.stamp(), "spend": done.spend, "forecast": done.forecast}

@@ -90,7 +90,7 @@ def human() -> Console:
 
 def store_of(options: StoreOptions) -> Store:
     """Return the store that ``--store`` names."""
-    return Store(options.store, trust=Trust(given=options.trust))
+    return Store(options.store, trust=Trust(given=options.trust, say=remark))
 
 
 def start_of(options: Checkpoints, store: Store) -> Start:

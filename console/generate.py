@@ -33,7 +33,7 @@ from ..programs.cognibench import COGNIBENCH
 from ..programs.dialogue_checks import range_of
 from ..programs.generator import generator_of
 from ..programs.strictness import BELOW, DEFAULT
-from ..report.scores import OFFLINE, number_cell
+from ..report.scores import OFFLINE, number_cell, total_line
 from ..report.table import Table, records, table
 from .common import budget_of, gold_of, labelling, model_of, store_of, verified, verifier_model, write_text
 from .printing import Part, Result, remark
@@ -47,7 +47,6 @@ __all__ = [
     "ended",
     "items",
     "labeller",
-    "total_line",
     "writer",
     "written",
 ]
@@ -298,11 +297,3 @@ def _dynamics_tables(found: Dynamics) -> list[Table]:
 def below(strictness: str) -> str:
     """Return what counts as hallucinated, to put behind a sentence; empty for a judge without tiers."""
     return f"; hallucinated is what falls below {strictness}" if strictness else ""
-
-
-def total_line(spend: Mapping[str, Any]) -> str:
-    """Return what was spent in words."""
-    total = spend.get("total") or {}
-    tokens = total.get("input_tokens", 0) + total.get("output_tokens", 0)
-    replayed = f", {total['replayed']} paid before" if total.get("replayed") else ""
-    return f"{total.get('calls', 0)} calls{replayed}, {tokens} tokens, {total.get('cost', 0.0):.4f} USD"

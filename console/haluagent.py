@@ -19,10 +19,10 @@ from ..papers.haluagent.making import Benchmark, distinct, make_benchmark
 from ..papers.haluagent.people import people_check
 from ..papers.haluagent.rounds import rounds_of
 from ..programs.haluagent.writing import HALUAGENT
-from ..report.scores import OFFLINE, number_cell
+from ..report.scores import OFFLINE, number_cell, total_line
 from ..report.table import Table, table
 from .common import budget_of, latest_or_basic, store_of
-from .generate import ended, total_line, writer
+from .generate import ended, writer
 from .history import prompt_diff
 from .printing import Part, Result, Verbatim, remark
 from .started import Started
@@ -130,7 +130,7 @@ def _body(found: Benchmark, job: Generation, folder: Path) -> list[Part]:
         *(_counts(counts, name) for name in ("types", "topics", "languages")),
         *([f"{left_out} {folder / 'benchmark.rejects.jsonl'}"] if counts["dropped"] else []),
         f"card: {folder / 'CARD.json'}",
-        f"spent: {total_line(made.spend)}",
+        total_line(made.spend),
         *([OFFLINE] if any(model.offline for model in job.loaded.models) else []),
     ]
 

@@ -15,6 +15,7 @@ __all__ = [
     "scores_table",
     "spend_line",
     "taken_words",
+    "total_line",
 ]
 
 OFFLINE = "engine: offline, an evidence reader and not a language model; --model names a real one"
@@ -77,6 +78,11 @@ def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:
     """Return what several have spent together, as :func:`spend_line` says it."""
     names = ("calls", "replayed", "input_tokens", "output_tokens", "cached_tokens", "cost", "unpriced")
     return spend_line({name: sum(one.get(name, 0) for one in spends) for name in names})
+
+
+def total_line(spend: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return what was spent for all purposes, given as purpose -> spending, as :func:`spend_line` says it."""
+    return joint_spend_line([spend.get("total") or {}])
 
 
 def spend_line(spend: Mapping[str, Any]) -> str:
