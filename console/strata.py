@@ -10,7 +10,7 @@ from ..gold.strata import Strata, ceiling_of, strata
 from ..jobs.experiment import Answers, Experiment
 from ..report.raters import ceiling_card
 
-__all__ = ["People", "strata_lines"]
+__all__ = ["People", "ceiling_line", "strata_lines"]
 
 
 def strata_lines(found: Mapping[str, Strata] | Strata) -> list[str]:
@@ -44,7 +44,7 @@ def _voted(name: str, one: Strata) -> str:
     return (f"{name}: " if name and said else "") + "; ".join(said)
 
 
-def _ceiling_line(found: Ceiling | None) -> str:
+def ceiling_line(found: Ceiling | None) -> str:
     """Return the line on the human ceiling, empty where there is none."""
     if found is None:
         return ""
@@ -87,4 +87,4 @@ class People:
 
     def lines(self) -> list[str]:
         """Return the lines to print; none where a gold set has one rater."""
-        return [line for line in (_ceiling_line(self.ceiling), *strata_lines(self.strata)) if line]
+        return [line for line in (ceiling_line(self.ceiling), *strata_lines(self.strata)) if line]
