@@ -124,7 +124,7 @@ class _Lines:
 
     def take(self, event: Event) -> None:
         value = f"  value {event.best:.3f}" if event.best is not None else ""
-        line = f"{f'{event.calls} calls: ' if event.calls else ''}{event.text}{value}"
+        line = f"{event.calls} calls: {event.text}{value}"
         if event.kind in ("phase", "note"):
             if event.phase != "splitting":  # over in a moment; a line about it would only be in the way
                 self.flush()

@@ -110,7 +110,7 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (1, "empty.jsonl: the file is empty", ("compile", "fect", "--gold", "empty.jsonl")),
     (1, "latin.csv:2: byte 0xe9", ("run", "fect:basic", "--input", "latin.csv", "--output", "o")),
     (1, "field 'reference'", ("compile", "cognibench", "--gold", "gold.jsonl")),
-    (1, "labels of 0 raters", ("gold", "agreement", "fect", "gold.jsonl")),
+    (1, "the labels of no rater;", ("gold", "agreement", "fect", "gold.jsonl")),
     (
         1,
         "rows.jsonl/x.jsonl: cannot write",

@@ -245,7 +245,7 @@ def test_an_attack_of_ones_own_and_names_in_values_stay_what_they_are() -> None:
 
 
 def test_gold_without_labels_has_nothing_to_ask_for() -> None:
-    assert "label" in cli("harden", "haluagent:basic", "--gold", "haluagent-mini").err
+    assert "holds no labels of haluagent" in cli("harden", "haluagent:basic", "--gold", "haluagent-docs").err
     rows = [{key: value for key, value in row.items() if key != "factual"} for row in claims(3)]
     write_jsonl(Path("new.jsonl"), rows)
     done = cli("harden", "fect:basic", "--gold", "new.jsonl")
