@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GoldError
-from .goldrows import all_ratings, cell, label_keys, make_case, prepared
+from .goldrows import all_ratings, cell, prepared
+from .joining import with_second
 from .readers import Reading
-from .rowtypes import Kind, Place, Row
+from .rowtypes import Row
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -26,46 +27,20 @@ __all__ = ["expand_row", "nothing_for"]
 def expand_row(judge: Judge, reading: Reading, number: int) -> list[Row]:
     """Return the judge's own rows of the row at place ``number``, prepared; none if nothing in it concerns it.
 
-    Where there is a second rater, its ratings are ``first`` (its own labels) and ``second``.
-
     Raises:
         GoldError: the row, or the second rater's, does not fit its layout, with its place.
     """
     line, raw = reading.rows[number]
-    place, kind = Place(reading.path, line), reading.kind
-    rows = _parts(judge, raw, kind, place)
-    ratings = raw.get("ratings") or {}
-    if number not in reading.second or not isinstance(ratings, Mapping):
-        return rows
-    for row in rows:  # a row that is not the judge's says so itself, before its second rater is missed
-        make_case(judge, row, place)
-    at, other = reading.second[number]
-    second = Place(reading.second_path, at)
-    names = [*label_keys(judge), *(raw if judge.expand else ())]
-    own, theirs = (next((name for name in names if name in held), "") for held in (raw, other))
-    if not theirs:
-        said, hint = (
-            "the second rater's labels are missing",
-            "write the row's number and its labels, as in gold.jsonl",
-        )
-        raise second.wrong(said, hint=hint)
-    # read it once by itself, so that a fault is reported in the second rater's file
-    plain = {name: value for name, value in raw.items() if name not in (own, "ratings")}
-    for row in _parts(judge, {**plain, theirs: other[theirs]}, kind, second):
-        make_case(judge, row, second)
-    pair = {"first": raw.get(own), "second": other[theirs], **ratings}
-    both = {**raw, "ratings": {rater: value for rater, value in pair.items() if value is not None}}
-    return _parts(judge, both, kind, place)
-
-
-def _parts(judge: Judge, raw: Row, kind: Kind, place: Place) -> list[Row]:
-    """Return the judge's own rows of a row, prepared."""
     if judge.expand is not None:
-        whole = _whole(raw, kind)
-        parts = judge.expanded(whole, path=place.path, line=place.line)
+        whole = _whole(raw, reading)
+        parts = judge.expanded(whole, path=reading.path, line=line)
         if not (len(parts) == 1 and parts[0] is whole):
+            if number in reading.second:
+                whole = _rated(judge, whole, reading, number)
+                parts = judge.expanded(whole, path=reading.path, line=line)
             return [prepared(judge, part) for part in parts]
-    return [prepared(judge, raw, kind)]
+    row = prepared(judge, raw, reading.kind)
+    return [with_second(judge, row, reading, number) if number in reading.second else row]
 
 
 def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
@@ -77,13 +52,13 @@ def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
     )
 
 
-def _whole(raw: Mapping[str, Any], kind: Kind) -> Row:
+def _whole(raw: Mapping[str, Any], reading: Reading) -> Row:
     """Return a row of another layout with JSON values: cells of text files read, absent cells left out."""
     row = dict(raw)
-    ratings = all_ratings(row, kind)
-    if kind != "json":
+    ratings = all_ratings(row, reading.kind)
+    if reading.kind != "json":
         row = {key: value for key, value in row.items() if value not in (None, "")}
-    if kind == "text":
+    if reading.kind == "text":
         row = {key: _structured(value) for key, value in row.items()}
     return {**row, "ratings": ratings} if ratings else row
 
@@ -91,3 +66,19 @@ def _whole(raw: Mapping[str, Any], kind: Kind) -> Row:
 def _structured(value: Any) -> Any:
     read = cell(value)
     return read if isinstance(read, list | dict) else value
+
+
+def _rated(judge: Judge, row: Row, reading: Reading, number: int) -> Row:
+    line, other = reading.second[number]
+    key = next((name for name in other if name in row and name != "ratings"), None)
+    if key is None:
+        raise GoldError(
+            "the second rater's labels are missing",
+            path=reading.second_path,
+            line=line,
+            hint="write the row's number and its labels under the name they have in the first file",
+        )
+    # read it once by itself, so that a fault is reported in the second rater's file
+    judge.expanded({**row, key: other[key]}, path=reading.second_path, line=line)
+    pair = {"first": row[key], "second": other[key], **(row.get("ratings") or {})}
+    return {**row, "ratings": {rater: value for rater, value in pair.items() if value is not None}}

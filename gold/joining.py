@@ -1,13 +1,49 @@
-"""One case from several rows: equal ones, and the sheets that several people filled in."""
+"""One case from several rows: a second rater's file, equal rows, and the sheets that several people filled in."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, Values
 from ..errors import GoldError
-from .rowtypes import Row
+from .goldrows import label_keys, make_case, prepared
+from .readers import Reading
+from .rowtypes import Place, Row
 
-__all__ = ["joined"]
+if TYPE_CHECKING:
+    from ..programs.judge import Judge
+
+__all__ = ["joined", "with_second"]
+
+
+def with_second(judge: Judge, row: Row, reading: Reading, number: int) -> Row:
+    """Return the row with the ratings ``first`` (its own labels) and ``second`` (the second rater's).
+
+    Raises:
+        GoldError: the second rater's row holds no label, or one that does not fit, with its place.
+    """
+    line, other = reading.second[number]
+    keys, ratings = label_keys(judge), row.get("ratings", {})
+    if not isinstance(ratings, Mapping):
+        return row  # reading the row will say so
+    rated = next((key for key in keys if key in other), None)
+    if rated is None:
+        # A row that is not the judge's at all says so itself, before its second rater is missed.
+        plain = {key: value for key, value in row.items() if key != "ratings"}
+        make_case(judge, plain, Place(reading.path, reading.rows[number][0]))
+        names = " or ".join(repr(key) for key in keys) or "the labels"
+        hint = f"write the row's number and {names}, as in gold.jsonl"
+        raise GoldError(
+            "the second rater's labels are missing", path=reading.second_path, line=line, hint=hint
+        )
+    # read it once by itself, so that a fault is reported in the second rater's file
+    second = prepared(judge, {**row, keys[0]: other[rated]})
+    make_case(judge, {k: v for k, v in second.items() if k != "ratings"}, Place(reading.second_path, line))
+    own = next((row[key] for key in keys if key in row), None)
+    pair = {"first": own, "second": second[keys[0]], **ratings}
+    return {**row, "ratings": {rater: value for rater, value in pair.items() if value is not None}}
 
 
 def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]:

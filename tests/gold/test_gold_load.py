@@ -16,6 +16,7 @@ from jurist.cases import Case, case_id
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold, describe
 from jurist.gold.readers import bundled_names
+from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
@@ -315,6 +316,19 @@ def test_faults_of_the_second_rater_are_in_its_file(
         Gold.load(_folder(tmp_path, [second]), FECT)
     assert said in str(caught.value)
     assert caught.value.field == field
+
+
+def test_a_second_rater_of_another_layout_is_read_for_its_sentences(tmp_path: Path) -> None:
+    row = {
+        "reference": "r",
+        "question": "q",
+        "sentences": ["a", "b"],
+        "labels": ["faithful", "invented"],
+        "group": "g",
+    }
+    second = {"row": 0, "labels": ["faithful", "faithful"]}
+    gold = Gold.load(_folder(tmp_path, [second], [row]), find("factual"))
+    assert [case.ratings["first"] == case.ratings["second"] for case in gold.cases] == [True, False]
 
 
 def test_gold_of_another_judge_says_so_before_its_second_rater_is_missed() -> None:
