@@ -98,7 +98,7 @@ def test_candidates_go_by_names_and_what_they_try_is_said() -> None:
     job, board = finished()
     view = Watch(Console(file=io.StringIO()), "fect")._view
     view.take(Event(kind="phase", text="optimizing", phase="optimizing", job=job, board=board))
-    last = list(board.candidates.values())[-1]
+    last = [one for one in board.candidates.values() if one.source.startswith("opro")][-1]
     event = view.named(Event(kind="candidate", text=f"step 3: {last.id}, not 0123456789ab"))
     assert re.fullmatch(r"step 3: opro-\d+, not 0123456789ab(, an instruction written from .*)?", event.text)
     event = view.named(Event(kind="candidate", text=f"step 3: {last.id}"))
@@ -172,10 +172,10 @@ def test_calls_in_flight_are_still_to_come(
     job, _ = finished()
     view.job, view._expected = replace(job, context=CallContext.fresh(budget)), expected
     meter = view.job.context.meter
-    meter.calls = meter._in_flight = 64  # all were sent at once
+    meter.calls = meter.in_flight = 64  # all were sent at once
     view.pace()
     now = 10.0
-    meter.calls, meter._in_flight = 84, 64
+    meter.calls, meter.in_flight = 84, 64
     view.pace()
     assert said in view._time(meter)
 
