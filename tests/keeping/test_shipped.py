@@ -61,26 +61,26 @@ def test_the_flip_rate_of_every_judge_is_beside_its_card(tmp_path: Path) -> None
 
 
 def test_a_built_in_judge_runs_at_once_and_ones_own_version_wins(tmp_path: Path) -> None:
+    judge = next(
+        one for one in JUDGES if Store(SHIPPED).latest(one.name)
+    )  # one that ships better than its basic prompt
     row = {
         "reference": "The lighthouse was finished in 1874.",
         "question": "When?",
         "sentences": ["In 1874."],
     }
     (tmp_path / "rows.jsonl").write_text(json.dumps(row))
-    running = start(
-        "run", "cognibench-staged", "--input", "rows.jsonl", "--output", "out.jsonl", cwd=tmp_path
-    )
+    running = start("run", judge.name, "--input", "rows.jsonl", "--output", "out.jsonl", cwd=tmp_path)
     _, err = running.communicate(timeout=60)
     assert running.returncode == 0, err
     (line,) = (tmp_path / "out.jsonl").read_text().splitlines()
-    assert "cognibench-staged@1" in line
+    assert f"{judge.name}@1" in line
     mine = Store(tmp_path / "compiled", shipped=SHIPPED)
-    theirs = mine.load("cognibench-staged")
-    (judge,) = (one for one in JUDGES if one.name == "cognibench-staged")
+    theirs = mine.load(judge.name)
     kept = mine.save(judge, theirs.state, {"parent": None}, [], make_latest=False)
-    assert mine.load("cognibench-staged@1").path == kept.path != theirs.path
+    assert mine.load(f"{judge.name}@1").path == kept.path != theirs.path
     # One's own, not shown to be better: the shipped one does not step in.
-    assert mine.latest("cognibench-staged") is None
+    assert mine.latest(judge.name) is None
 
 
 @pytest.mark.slow
