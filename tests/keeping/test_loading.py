@@ -8,7 +8,7 @@ from small import OWN, cli
 
 import jurist
 from jurist.engines.models import Model
-from jurist.errors import ArtifactError, JudgeError, JuristError, UsageError
+from jurist.errors import ArtifactError, JudgeError, JuristError, UnknownJudgeError, UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loading import load_judge
 from jurist.keeping.locating import find_judge, locate
@@ -61,8 +61,8 @@ def test_every_way_to_name_a_judge(store: Store, reference: str, name: str, inst
 @pytest.mark.parametrize(
     ("reference", "error", "words"),
     [
-        ("nobody", JudgeError, "nobody"),
-        ("nobody:basic", JudgeError, "nobody"),
+        ("nobody", UnknownJudgeError, "nobody"),
+        ("nobody:basic", UnknownJudgeError, "nobody"),
         ("fect@9", ArtifactError, "versions 1, 2 exist, tags old"),
         ("fect@", UsageError, "fect@"),
         ("fect@2:basic", JudgeError, "fect@2"),
@@ -71,7 +71,7 @@ def test_every_way_to_name_a_judge(store: Store, reference: str, name: str, inst
         ("own.py:nothing", JudgeError, "'nothing' is nothing"),
         ("gone.py", JudgeError, "gone.py: no such file"),
         ("gone.py:judge@1", JudgeError, "gone.py: no such file"),
-        ("", JudgeError, "''"),
+        ("", UnknownJudgeError, "''"),
     ],
 )
 def test_what_is_not_there(store: Store, reference: str, error: type[JuristError], words: str) -> None:
