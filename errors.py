@@ -53,7 +53,8 @@ class JuristError(Exception):
         said = (lambda text: text) if _COMMANDS else in_python
         self.message = printable(" ".join(said(message).split()))
         self.hint = printable(" ".join(said(hint).split()))
-        super().__init__(f"{self.message.removesuffix('.')}; {self.hint}" if self.hint else self.message)
+        end = "" if self.message.endswith("..") else "."
+        super().__init__(f"{self.message.removesuffix(end)}; {self.hint}" if self.hint else self.message)
 
 
 class UsageError(JuristError):
@@ -178,7 +179,7 @@ def choices(name: str, names: Iterable[str], other: str = "") -> str:
     """Return the hint for a name that does not exist: what it may have meant, and what there is, ``other`` at last."""
     known = list(names)
     if not known:
-        return "there is none"
+        return f"use {other}" if other else "there is none"
     close = difflib.get_close_matches(name, known, n=1)
     if close and len(known) > _MANY:
         return f"did you mean {close[0]}?"

@@ -107,7 +107,7 @@ class ClosedLabels:
             confusion_metric("balanced_accuracy", self, _balanced_accuracy),
             confusion_metric("macro_f1", self, _macro_f1, worst=worst_macro_f1),
             confusion_metric("kappa", self, cohen_kappa, worst=worst_kappa, best=best_kappa, low=-1.0),
-            Metric(name="validation_rate", statistics=case_means(_exact)),
+            Metric(name="validation_rate", statistics=case_means(_exact), divisible=False),
         ]
         numbers = {label: _number(label) for label in self.labels}
         if all(map(math.isfinite, numbers.values())):

@@ -91,6 +91,7 @@ class Metric:
         best: fills them so that it is best.
         exact: the two fillings give exact bounds; else the bounds are ``low`` and ``high`` where anything is missing.
         draws: of a permutation test.
+        divisible: whether units may count in part, quickly: not where cases count whole, nor in a user's function.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Metric:
     best: Callable[[Units], Units] = fill_right
     exact: bool = True
     draws: int = DRAWS
+    divisible: bool = True
 
     def oriented(self, value: float) -> float:
         """The value turned so that more is better: itself, or its negative for an error."""
@@ -356,6 +358,7 @@ class CustomMetric:
             higher_is_better=self.higher_is_better,
             exact=False,
             draws=SLOW_DRAWS,
+            divisible=False,
         )
 
     def _values(self, counts: Floats, gold: list[Any], said: list[Any]) -> Floats:

@@ -215,9 +215,14 @@ def _without_ratings(row: Mapping[str, Any]) -> Row:
 
 
 def _by_rater(judge: Judge, row: Row) -> None:
-    """Turn the label of a row that names its rater into that rater's column."""
+    """Turn the label of a row that names its rater into that rater's column, save where judges read such a field."""
+    if any(_WHO in keys for _, _, keys in _fields(judge.row_model)):
+        return
+    who = row.get(_WHO)
+    if isinstance(who, float) and who.is_integer():
+        who = int(who)  # a column of numbers with a hole
     given = next((key for key in label_keys(judge) if key in row), None)
-    if given and isinstance(row.get(_WHO), str | int) and (name := str(row[_WHO]).strip()):
+    if given and isinstance(who, str | int) and (name := str(who).strip()):
         del row[_WHO]
         row[_RATER + name] = row.pop(given)
 

@@ -360,13 +360,10 @@ def _check_classes(gold: Gold, path: str) -> None:
     judge = gold.judge
     if not any(case.known for case in gold.cases):
         key = (label_keys(judge) or [judge.answer.field])[0]
-        raise GoldError(
-            f"none of the {gold.skipped} rows has a label",
-            path=path,
-            field=key,
-            hint=f"add the column {key!r} with {judge.answer.expects}, or say which one it is: --column THEIRS={key}"
-            + ("; or make gold of the ratings with jurist gold import --merge" if gold.ambiguous else ""),
-        )
+        hint = f"add the column {key!r} with {judge.answer.expects}, or say which one it is: --column THEIRS={key}"
+        if any(map(_rated, gold.ambiguous)):
+            hint = "what raters said is no gold yet: make one label of theirs with jurist gold import --merge"
+        raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=key, hint=hint)
     if (lack := judge.answer.check_part(gold.cases)) is not None:
         raise GoldError(
             f"{lack.said}: there is no {lack.what} one", path=path, hint=f"add rows labelled {lack.wanted}"

@@ -109,7 +109,7 @@ class Standing:
         cases: cases it was scored on.
         mean: its shrunken value, in units of the metric.
         error: standard error of ``mean``.
-        gain: ``mean`` less the first prompt's, which is the basic one.
+        gain: ``mean`` less the first prompt's, mostly the basic one.
         doubt: standard error of ``gain``; 0 for the first.
     """
 
@@ -157,7 +157,7 @@ def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK)
     """Return where each prompt stands, in their order.
 
     Args:
-        prompts: parents before their children; at least one has an outcome, the first is the basic one.
+        prompts: at least one has an outcome; gains are over the first, mostly the basic one.
         credit: the value of one outcome.
         shrink: cases for which the parent's mean is taken to count beside a prompt's own, as long as what prompts
             gain over their parents says nothing else.

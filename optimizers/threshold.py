@@ -15,8 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import numpy as np
+
 from ..cases import Case
 from ..errors import OptimizerError
+from ..evaluation.comparisons import resolve
 from ..programs.asking import Verdict
 from .base import Job, Result
 from .board import Board, Candidate
@@ -31,7 +34,8 @@ Best: TypeAlias = Callable[[Sequence[int]], float]
 """The threshold that is best on some of the cases, by their places."""
 
 _FOLDS = 4  # in which each case is judged under the threshold that the other folds' cases gave
-_NEVER = 1e-12  # a probability from which on every unit is positive; from 1 less it on none is
+_ALWAYS = 1e-12  # a probability from which on every unit is positive; from 1 less it on none is
+_STEPS = 40  # thresholds of probability that are tried where the metric cannot be smoothed
 _PROMPTS = 5  # prompts for which one is fitted when the search is over, the basic one besides
 
 
@@ -124,8 +128,12 @@ def fitted(job: Job, board: Board, candidate: Candidate) -> Fitted | None:
     if not cases:
         return None
     verdicts, now = board.verdicts(candidate, cases), job.sampling_under(candidate.setting).needed
-    measured = any(one.measured for one in verdicts)
-    best = _by_probability(job, cases, verdicts) if measured else _by_votes(job, cases, verdicts, now)
+    if not any(one.measured for one in verdicts):
+        best: Best | None = _by_steps(job, cases, verdicts, range(1, job.sampling.samples + 1), now)
+    elif resolve(job.judge.metric, job.judge.comparison).divisible:
+        best = _by_probability(job, cases, verdicts)
+    else:
+        best = _by_steps(job, cases, verdicts, (now, *_between(job, verdicts)), now)
     if best is None or (threshold := best(range(len(cases)))) == now:
         return None
     fold = _folds(job, cases)
@@ -161,20 +169,33 @@ def _by_probability(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict]
     """Return what fits the probability from which on a unit is positive; ``None`` if no labelled unit's is known."""
     sides = [
         [asker.revote(case, one) for case, one in zip(cases, verdicts, strict=True)]
-        for asker in (job.asker(job.judge.basic(), Setting(threshold=at)) for at in (_NEVER, 1 - _NEVER))
+        for asker in (job.asker(job.judge.basic(), Setting(threshold=at)) for at in (_ALWAYS, 1 - _ALWAYS))
     ]
     cutting = Cutting.of(job.judge, cases, *sides)
     return cutting.best if cutting else None
 
 
-def _by_votes(job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict], now: float) -> Best:
-    """Return what fits the number of votes; of equally good ones the nearest to ``now``."""
+def _between(job: Job, verdicts: Sequence[Verdict]) -> Sequence[float]:
+    """Return the probabilities to try: between those of the units."""
+    answer = job.judge.answer
+    found = [answer.probability(shares) for one in verdicts for shares in one.probabilities]
+    known = np.unique([share for share in found if share is not None])
+    between = (known[1:] + known[:-1]) / 2
+    if len(between) > _STEPS:
+        between = between[np.linspace(0, len(between) - 1, _STEPS).round().astype(int)]
+    return [cut for cut in (round(float(one), 6) for one in between) if 0 < cut < 1]
+
+
+def _by_steps(
+    job: Job, cases: Sequence[Case], verdicts: Sequence[Verdict], cuts: Sequence[float], now: float
+) -> Best:
+    """Return what fits one of some thresholds; of equally good ones the nearest to ``now``."""
     objective = Objective(judge=job.judge)
     under = {}
-    for votes in range(1, job.sampling.samples + 1):
-        asker = job.asker(job.judge.basic(), Setting(threshold=votes))
+    for cut in cuts:
+        asker = job.asker(job.judge.basic(), Setting(threshold=cut))
         pairs = zip(cases, verdicts, strict=True)
-        under[votes] = [objective.outcome(case, asker.revote(case, one)) for case, one in pairs]
+        under[cut] = [objective.outcome(case, asker.revote(case, one)) for case, one in pairs]
 
     def best(places: Sequence[int]) -> float:
         values = {cut: objective.aggregate([found[at] for at in places]) for cut, found in under.items()}

@@ -2,8 +2,9 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import dspy
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -13,6 +14,7 @@ from jurist.gold.goldset import Gold, import_gold
 from jurist.gold.mapping import RowMapping
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
+from jurist.programs.judge import Judge
 
 CSV = (
     "conversation,claim,factual,rater:ann,rater: bob ,rater:cem\n"
@@ -130,6 +132,31 @@ def test_a_row_for_each_rater_is_the_same(tmp_path: Path) -> None:
     file.write_text(LONG + "c1,x,false,ann\n", encoding="utf-8")
     with pytest.raises(GoldError, match="rater 'ann' calls unit 1 both 'factual' and 'non_factual'"):
         Gold.load(file, FECT)
+
+
+def test_numbers_name_raters_too(tmp_path: Path) -> None:
+    rows = [{"conversation": "c1", "claim": "x", "factual": True, "rater": who} for who in (1.0, 2.0)]
+    file = tmp_path / "long.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (case,) = Gold.load(file, FECT, labelled=False).cases
+    assert list(case.ratings) == ["1", "2"]
+    with pytest.raises(GoldError, match="what raters said is no gold yet"):
+        Gold.load(file, FECT)
+
+
+def test_a_rater_that_a_judge_reads_is_no_name(tmp_path: Path) -> None:
+    class Who(dspy.Signature):
+        """Say whether a rater may say that."""
+
+        text: str = dspy.InputField()
+        rater: str = dspy.InputField()
+        label: Literal["yes", "no"] = dspy.OutputField()
+
+    judge = Judge(name="who", signature=Who, positive=frozenset({"yes"}))
+    rows = [{"text": "a", "rater": "ann", "label": "yes"}, {"text": "b", "rater": "bob", "label": "no"}]
+    file = tmp_path / "own.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [case.gold for case in Gold.load(file, judge).cases] == [("yes",), ("no",)]
 
 
 def test_the_label_of_a_row_without_a_name_is_nobodys_rating(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 import dataclasses
 import json
 import random
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small import cli, ok
@@ -20,6 +22,7 @@ from jurist.optimizers.objective import Objective
 from jurist.optimizers.setting import Setting
 from jurist.optimizers.threshold import Threshold, fitted
 from jurist.programs.asking import Asker, Sampling, Verdict
+from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.votes import decide
 
@@ -116,6 +119,56 @@ def test_what_it_was_fitted_on_does_not_speak_for_it() -> None:
             seen, crossed = (seen, crossed + gain) if setting else (seen + gain, crossed)
     assert 0 < seen / 4 < 0.02  # the best cut without smoothing looks better by 0.03 and more
     assert crossed / 4 < 0.01
+
+
+def mean_recall(gold: Sequence[str], said: Sequence[str]) -> float:
+    """As a user might write it."""
+    of = {
+        one: [other == one for wanted, other in zip(gold, said, strict=True) if wanted == one]
+        for one in set(gold)
+    }
+    return statistics.fmean(statistics.fmean(right) for right in of.values())
+
+
+@pytest.mark.parametrize("metric", ["validation_rate", mean_recall])
+def test_what_cannot_be_smoothed_is_cut_between_the_units(metric: Any) -> None:
+    """Of cases, and by a user's own function: no threshold is better on what was met."""
+    judge = dataclasses.replace(find("detector"), metric=metric)
+    cases = Gold.load("cognibench-mini", judge).cases
+    context, random_ = CallContext.fresh(), random.Random(0)
+    lm = connect(Model(temperature=0.0), context)
+    job = Job(judge=judge, train=cases[::2], dev=cases[1::2], judge_lm=lm, proposer_lm=lm, context=context)
+    board = Board(judge, Objective(judge=judge), job.asker, context)
+    basic = board.add(board.basic_state(), parent=None, source="basic")
+    (found,) = judge.answer.positive
+    (clear,) = set(judge.answer.labels) - {found}
+    for case in cases:
+        shares = [random_.gauss(0.35 if one == found else 0.3, 0.03) for one in case.gold or ()]
+        units = tuple({found: share, clear: 1 - share} for share in shares)
+        votes = tuple({clear: 1} for _ in shares)
+        board.record(
+            basic,
+            case,
+            Verdict(
+                id=case.id,
+                status="verdict",
+                values=(clear,) * len(shares),
+                votes=votes,
+                probabilities=units,
+                measured=1,
+            ),
+        )
+
+    def value(threshold: float) -> float:
+        asker = job.asker(judge.basic(), Setting(threshold=threshold))
+        said = zip(cases, board.verdicts(basic, cases), strict=True)
+        return board.objective.aggregate(
+            [board.objective.outcome(case, asker.revote(case, one)) for case, one in said]
+        )
+
+    made = fitted(job, board, basic)
+    assert made is not None
+    assert value(made.threshold) >= max(value(at / 100) for at in range(1, 100)) - 0.02 > value(0.99)
 
 
 def test_another_prompt_must_stand_out_from_the_basic_one_under_a_threshold() -> None:
