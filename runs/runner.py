@@ -203,8 +203,10 @@ class _Running:
             drift = None
             if settings.canary and plan.canary:
                 drift = settings.canary.ask(replace(self.judge, context=job.contexts["canary"]))
+            # A judge that cannot be connected fails here, where nobody reads ahead yet.
+            asker = replace(self.judge, context=job.contexts["judge"]).asker()
             with _written(self, survey) as (order, lines):
-                summary = _Rows(self, survey, state, order, job).judged()
+                summary = _Rows(self, asker, survey, state, order, job).judged()
             job.unfinished = bool(summary.left or summary.unread or summary.verdicts.get("failed"))
             aside: dict[str, Any] = {"beside": survey.beside, "rejected": rejects.count}
             return replace(
@@ -290,15 +292,12 @@ class _Rows:
     """The rows of a run on their way through the judge."""
 
     work: _Running
+    asker: Asker
     survey: Survey
     state: RunState
     order: AsTheyCome
     job: PaidJob
     asking: dict[str, asyncio.Event] = field(default_factory=dict)
-
-    @cached_property
-    def asker(self) -> Asker:
-        return replace(self.work.judge, context=self.job.contexts["judge"]).asker()
 
     @cached_property
     def counts(self) -> Counts:

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ from hypothesis import strategies as st
 from loopback import truth_of
 from small import cli, ok, read_jsonl, start, write_jsonl
 
+from jurist.engines.models import Model
+from jurist.errors import UsageError
 from jurist.gold.new_rows import Source
 from jurist.gold.rowfiles import parse
 from jurist.keeping.artifacts import Store
@@ -40,6 +43,19 @@ def new_rows(count: int, first: int = 0) -> list[dict[str, Any]]:
         {"id": f"r{n}", "conversation": TALK, "claim": f"The customer said the number {n} aloud.", "note": n}
         for n in range(first, first + count)
     ]
+
+
+def test_a_judge_that_cannot_be_connected_leaves_nobody_reading() -> None:
+    before = set(threading.enumerate())
+    write_jsonl(Path("rows.jsonl"), new_rows(600))
+    loaded = load_judge("fect:basic", store=Store("compiled"))
+    judge = loaded.with_model(Model(name="openai/m", key_env="NOBODYS_KEY"))
+    with pytest.raises(UsageError, match="holds no key"):
+        run_judge(judge, Source(name="rows.jsonl", judge=judge.judge), Path("o.jsonl"))
+    reading = [one for one in threading.enumerate() if one.name == "jurist-rows" and one not in before]
+    for one in reading:
+        one.join(1)
+    assert not any(one.is_alive() for one in reading)
 
 
 def on(server: Any, *more: object, rows: str = "rows.jsonl", out: str = "o.jsonl") -> tuple[object, ...]:
