@@ -24,7 +24,7 @@ __all__ = ["Echoed"]
 
 _SPACES = re.compile(r"\s+")
 _AMPERSANDS = re.compile(
-    r"&(?:(?:amp|#0*38(?!\d)|#x0*26(?![0-9a-f]));?)+", re.IGNORECASE
+    r"&(?:(?:amp|AMP|#0*38(?!\d)|#[xX]0*26(?![0-9a-fA-F]));?)+"
 )  # escaped, however often
 _Found: TypeAlias = tuple[list[Label | None], int, int]
 
@@ -96,7 +96,7 @@ class Echoed(Quoted):
     def _mark(self) -> re.Pattern[str]:
         """An opening or a closing tag that may end an echo."""
         names = "|".join(map(re.escape, self.labels))
-        return re.compile(rf"<\s*(?:({names})|(/)\s*({names})?)\s*>", re.IGNORECASE)
+        return re.compile(rf"<\s*(?:({names})\s*|(/)\s*(?:({names})\s*)?)>", re.IGNORECASE)
 
     def _harmless(self, sentence: str) -> str:
         return self._tag.sub("‹", shown(sentence))

@@ -47,6 +47,18 @@ def test_a_long_reply_of_openings_is_read_to_its_end(part: str) -> None:
     assert read([text], text).values == (None,)
 
 
+@pytest.mark.parametrize("opening", ["&</", "<", "<good", "</good"])
+def test_a_long_reply_of_blanks_is_read_to_its_end(opening: str) -> None:
+    text = opening + " " * 400_000
+    assert read([text], text).values == (None,)
+
+
+def test_what_is_no_escape_stays_as_it_is() -> None:
+    assert read(["A &lt; b"], "<good>A &Amp;lt; b</good>").values == (None,)
+    for escaped in ("&amp;", "&AMP;", "&#38;", "&#x26;", "&#X26;", "&amp;amp;"):
+        assert read(["A &lt; b"], f"<good>A {escaped}lt; b</good>").values == ("good",)
+
+
 def read(sentences: list[str], text: Any, units: list[int] | None = None) -> Any:
     shape = SHAPE.bound({"sentences": sentences})
     return shape.read_partial(
