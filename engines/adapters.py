@@ -99,7 +99,12 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
 
     def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
         given = chat_fields(text, fields)
-        if given and fields[given[-1][0]].annotation is not str and _END not in text and _lacks_end(text):
+        if (
+            given
+            and fields[given[-1][0]].annotation is not str
+            and _END not in text
+            and _lacks_end(text, fields)
+        ):
             raise ValueError(f"{given[-1][0]} may be half of what it was to be")  # 1 of 10, True of Truest
         return given
 
@@ -150,9 +155,10 @@ async def predicted(predictor: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.
     return dspy.Prediction(completions[0])
 
 
-def _lacks_end(text: str) -> bool:
-    """Whether a text is a reply, or the last of one, that was ended before it was over."""
-    return any(answer.text.endswith(text) for answer in current_draw.get().cut or ())
+def _lacks_end(text: str, fields: Mapping[str, Any]) -> bool:
+    """Whether a text is a reply without its drafts, or the last of one, that was ended before it was over."""
+    cut = current_draw.get().cut or ()
+    return any(without_drafts(answer.text, fields).endswith(text) for answer in cut)
 
 
 def _words(error: Exception, name: str) -> str:

@@ -1,6 +1,8 @@
 """What a reply says, and what it does not: drafts, contradictions and halves, in every prompt format."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import dspy
@@ -12,6 +14,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from jurist.engines.adapters import ADAPTERS, adapter
+from jurist.engines.draws import current_draw, drawing
+from jurist.engines.journal import Answer
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
 from jurist.text.replies import without_drafts
@@ -153,6 +157,34 @@ def test_numbers_and_booleans_in_json_are_what_they_are() -> None:
 )
 def test_json_as_models_write_it(text: str, value: bool | None) -> None:
     assert said("json", Factual, text) is value
+
+
+class Reasoned(dspy.Signature):
+    """How good is it, and why?"""
+
+    claim: str = dspy.InputField()
+    r: str = dspy.OutputField()
+    n: int = dspy.OutputField()
+
+
+@pytest.mark.parametrize(
+    "between", ["bla", "bla <think>x</think>", "<think>x</think>bla <think>y</think> bla"]
+)
+def test_the_half_of_a_cut_reply_is_no_answer_wherever_its_drafts_are(between: str) -> None:
+    text = f"[[ ## r ## ]]\n{between}\n[[ ## n ## ]]\n1"
+    assert adapter("chat").parse(Reasoned, text)["n"] == 1
+    with cut_off(text), pytest.raises(AdapterParseError, match="n may be half"):
+        adapter("chat").parse(Reasoned, text)
+
+
+@contextmanager
+def cut_off(text: str) -> Iterator[None]:
+    """Take a text for a reply that was ended before it was over."""
+    token = drawing(cut=[Answer(text=text, finish_reason="length")])
+    try:
+        yield
+    finally:
+        current_draw.reset(token)
 
 
 @given(st.sampled_from(["T", "True", "Truest"]), TEXT, st.data())
