@@ -10,7 +10,7 @@ from dspy.lm15 import Config, DataPart, Message, RefusalPart, Request, Response,
 from .journal import Answer
 from .kept import Kept
 
-__all__ = ["answer_of", "content_of", "response_of", "settled", "text_of", "without_key"]
+__all__ = ["answer_of", "content_of", "hiding", "response_of", "settled", "text_of", "without_key"]
 
 _SHORTEST: Final = 12  # characters of a key; what is shorter ("none", "local") is also an ordinary word
 
@@ -80,9 +80,13 @@ def text_of(response: Response) -> str:
 def without_key(response: Response, key: str) -> Response:
     """Return a response that does not show the key, as a server may that shows what it was sent: replies are kept."""
     text = text_of(response)
-    if len(key) < _SHORTEST or key not in text:
-        return response
-    return replace(response, message=Message.assistant(text.replace(key, "***")))
+    hidden = hiding(text, key)
+    return response if hidden == text else replace(response, message=Message.assistant(hidden))
+
+
+def hiding(text: str, key: str) -> str:
+    """Return a text with stars in the place of the key."""
+    return text if len(key) < _SHORTEST else text.replace(key, "***")
 
 
 def response_of(answer: Answer, request: Request) -> Response:

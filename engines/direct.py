@@ -36,7 +36,7 @@ from dspy.lm15 import (
     TextPart,
     TransportError,
 )
-from dspy.utils.exceptions import LMProviderError, LMUnsupportedFeatureError
+from dspy.utils.exceptions import LMError, LMProviderError, LMUnsupportedFeatureError
 
 from .kept import Kept
 
@@ -89,7 +89,12 @@ class Direct:
     @property
     def key(self) -> str:
         """What is sent as the key; empty if that is not known beforehand."""
-        return self._client.api_key if isinstance(self._client.api_key, str) else ""
+        try:
+            with self._errors():
+                key = self._client.api_key
+        except LMError:  # there is none: the first request says so
+            return ""
+        return key if isinstance(key, str) else ""
 
     async def complete(self, request: Request) -> Response:
         """Send a request and return the response.

@@ -275,11 +275,15 @@ class Endpoint:
         shipped_prices()
         told = {"timeout": model.timeout, "api_base": model.api_base, "api_key": key_of(model)}
         options: dict[str, Any] = {name: value for name, value in told.items() if value is not None}
-        self._lm = dspy.LM(model.name, cache=False, num_retries=0, **options)
+        client = functools.partial(dspy.LM, model.name, cache=False, num_retries=0)
+        self._lm = client(**options)
         self._terms = Terms(model.name, model.structure, foreign=bool(model.api_base))
         self._direct = Direct(self._lm)
         if not self._direct.fits:
             _say_slower(model.name)
+        elif self._direct.key and "api_key" not in options:  # the variable's own may end with a line
+            options["api_key"] = self._direct.key
+            self._lm = client(**options)
         self._key = options.get("api_key", "")
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
         self._priceless: dict[str, bool] = {}

@@ -4,6 +4,7 @@ What is paid for is a batch that has begun. It is begun once, whatever happens t
 asked for again, the provider's batches are searched for one of the same file.
 """
 
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -107,12 +108,19 @@ class BatchService:
             for file in filter(None, (found.output_file_id, found.error_file_id)):
                 _tried(lambda file=file: self._download(batch, file, kept))  # type: ignore[misc]
             kept.seek(0)
-            self._store.end(batch, found.status, kept, why)
+            self._store.end(batch, found.status, kept, why, key=self._sent_key or "")
         return f"batch {batch.number} {found.status}: {why}" if why else ""
+
+    @property
+    def _sent_key(self) -> str | None:
+        # A variable read from a file ends with a line, say.
+        return self._key or os.environ.get("OPENAI_API_KEY", "").strip() or None
 
     def _client(self, batch: Batch) -> openai.OpenAI:
         # What begins a batch must not be repeated blindly, as the package would.
-        return openai.OpenAI(api_key=self._key, base_url=batch.base, timeout=self._timeout, max_retries=0)
+        return openai.OpenAI(
+            api_key=self._sent_key, base_url=batch.base, timeout=self._timeout, max_retries=0
+        )
 
     def _uploaded(self, client: openai.OpenAI, batch: Batch) -> str:
         with tempfile.TemporaryFile() as file:

@@ -15,6 +15,7 @@ from typing import Any
 from dspy.utils.exceptions import LMError
 
 from ..engines.batched import BatchReply, Written
+from ..engines.conversion import hiding
 from ..engines.failures import redact
 from ..errors import CheckpointError
 from ..keeping.locking import alone
@@ -248,7 +249,7 @@ class BatchStore(Database):
             *(file, id, status, batch.number),
         )
 
-    def end(self, batch: Batch, status: str, lines: Iterable[bytes], why: str = "") -> None:
+    def end(self, batch: Batch, status: str, lines: Iterable[bytes], why: str = "", *, key: str = "") -> None:
         """Keep what a batch has brought, and set those of its requests free that have no reply.
 
         Args:
@@ -256,11 +257,12 @@ class BatchStore(Database):
             status: how it ended.
             lines: of its output and error files, in any order; what is no line, or about nothing asked, says nothing.
             why: what kept its requests from being tried, other than their time: that counts for none of them.
+            key: what was sent as the key; a server may show it in its replies, and nothing keeps it.
         """
         with self.together():
             self.all("UPDATE requests SET error = ? WHERE batch = ?", f"batch {status}", batch.number)
             for line in lines:
-                self._take(line)
+                self._take(line, key)
             tries = "tries" if why else "tries + 1"
             freed = f"UPDATE requests SET tries = {tries}, batch = NULL WHERE batch = ? AND reply IS NULL"
             self.all(freed, batch.number)
@@ -270,19 +272,24 @@ class BatchStore(Database):
                 *(status, why, batch.number),
             )
 
-    def _take(self, line: bytes) -> None:
+    def _take(self, line: bytes, key: str) -> None:
         try:
             told = json.loads(line)
             name, answer = told["custom_id"], told.get("response") or {}
             status, body = answer.get("status_code"), answer.get("body")
-            said = json.dumps(told.get("error") or body)
+            said = _shown(told.get("error") or body, key)
         except (ValueError, KeyError, TypeError, AttributeError):
             return
         if isinstance(status, int) and isinstance(body, dict) and not _again(status):
             kept = "UPDATE requests SET status = ?, reply = ? WHERE custom_id = ? AND reply IS NULL"
-            self.all(kept, status, json.dumps(body).encode(), name)
+            self.all(kept, status, _shown(body, key).encode(), name)
         else:
             self.all("UPDATE requests SET error = ? WHERE custom_id = ?", redact(said)[:200], name)
+
+
+def _shown(value: Any, key: str) -> str:
+    """Return a value as JSON that does not show the key."""
+    return hiding(json.dumps(value), json.dumps(key)[1:-1])
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

@@ -151,6 +151,15 @@ def test_nobody_there() -> None:
     assert "failed to connect to 127.0.0.1" in ours[5]
 
 
+def test_a_key_with_a_line_end_is_the_key_on_both_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789\n")
+    with Loopback(lambda messages: "You sent sk-test-0123456789.") as server:
+        for endpoint in endpoints(server.url):
+            for response, _ in (endpoint.complete(simple()), asyncio.run(endpoint.acomplete(simple()))):
+                assert response.text == "You sent ***."
+        assert {hit.authorization for hit in server.hits} == {"Bearer sk-test-0123456789"}
+
+
 def test_no_key_is_the_same_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     ours, theirs = (Endpoint(Model(name="openai/gpt-4.1-mini")) for _ in range(2))

@@ -9,9 +9,10 @@ from typing import Any, get_args
 import pytest
 from batch_runs import ROWS, collect, finished, heavy, rows, run, submit, without_usage
 from batch_server import BatchServer, Trouble
+from loopback import answer
 from small import Done, cli, read_jsonl, start
 
-from jurist.runs.batch_store import BatchStore
+from jurist.runs.batch_store import BatchStore, batches_of
 
 pytestmark = pytest.mark.usefixtures("no_pause")
 
@@ -102,6 +103,20 @@ def test_an_answer_that_is_lost_begins_no_second_batch(broken: str) -> None:
         assert read_jsonl(Path("b.jsonl")) == run(server)
     assert len(server.batches) == 1
     assert len(server.bodies) == ROWS
+
+
+@heavy
+def test_a_key_that_a_reply_shows_is_not_kept(fake_key: str) -> None:
+    rows()
+    with BatchServer(
+        lambda messages: f"You sent {fake_key}.\n{answer(messages)}", troubles={0: "missing"}
+    ) as server:
+        submit(server)
+        assert collect().code == 1
+        files = [path for path in batches_of(Path("b.jsonl")).parent.rglob("*") if path.is_file()]
+        assert any(b"You sent ***" in path.read_bytes() for path in files)
+        assert not any(fake_key.encode() in path.read_bytes() for path in files)
+        assert finished().code == 0
 
 
 class Killed(BaseException):
