@@ -7,6 +7,7 @@ requests to this machine's own names are answered.
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -70,9 +71,14 @@ class Serving:
             raise ValueError("a case is a JSON object")
         hidden = self.hidden
         try:
-            return self.loaded.judge.case({name: one for name, one in row.items() if name not in hidden})
+            case = self.loaded.judge.case({name: one for name, one in row.items() if name not in hidden})
         except GoldError as error:
             raise ValueError(error.message) from error
+        try:
+            json.dumps(case.inputs, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("a text is no unicode string: half of a surrogate pair") from error
+        return case
 
 
 class Judged(pydantic.BaseModel, extra="allow"):

@@ -107,6 +107,14 @@ def test_what_cannot_be_judged_is_refused(path: str, body: Any, code: int, words
     assert "--column" not in said.text
 
 
+def test_half_a_character_in_a_list_is_refused_before_anybody_is_asked() -> None:
+    row = {"reference": "a", "dialogue": "b", "sentences": ["a\ud800"]}
+    judge = loaded("cognibench:basic", context=CallContext.fresh())
+    said = ask(application(Serving(loaded=judge)), "/judge", row)
+    assert (said.status_code, "unicode string" in said.text) == (422, True)
+    assert judge.context.ledger.spend().calls == 0
+
+
 def test_without_a_token_only_this_machines_names_are_answered() -> None:
     app = application(Serving(loaded=loaded()))
     assert ask(app, "/judge", ROW, host="evil.example").status_code == 400
