@@ -36,7 +36,7 @@ class Entailment(dspy.Module):
         premise = f"{reference}\n{dialogue}" if dialogue else reference
         hypotheses = list(sentences)
         said = await said_of(model=self.model, premise=premise, hypotheses=hypotheses, decides=self.decides)
-        told = list(enumerate(said or [], 1))
+        told = list(enumerate(said if _is_told(said) else [], 1))
         return dspy.Prediction(
             labels=[{"n": n, "label": self._label(one["relation"])} for n, one in told],
             reasoning="; ".join(f"{n}. {one['relation']} {one['entailment']:.3f}" for n, one in told),
@@ -46,6 +46,16 @@ class Entailment(dspy.Module):
         if self.decides == "contradiction":
             return FOUND if relation == "contradiction" else CLEAR
         return CLEAR if relation == "entailment" else FOUND
+
+
+def _is_told(said: Any) -> bool:
+    """Whether what a classifier said is a list of relations: what is none labels nothing."""
+    return isinstance(said, list) and all(
+        isinstance(one, dict)
+        and isinstance(one.get("relation"), str)
+        and isinstance(one.get("entailment"), int | float)
+        for one in said
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

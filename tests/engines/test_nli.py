@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes import context_with, lm_of
+from fakes import Scripted, context_with, lm_of
 from tiny_models import tiny
 
 from jurist.cli import main
@@ -57,6 +57,15 @@ def test_each_sentence_is_told_by_its_relation(reference: str, labels: tuple[str
     assert (verdict.status, verdict.values) == ("verdict", labels)
     assert fake.seen == [("Ref.\nuser: Why?", ("e", "n", "c", "n then e"))]
     assert verdict.reasoning.startswith("1. entailment 0.800; 2. neutral 0.200")
+
+
+@pytest.mark.parametrize("said", ["3", '{"a": 1}', "[1]", '[{"relation": "x"}]', "null", "no JSON"])
+def test_what_is_no_list_of_relations_is_an_abstention(said: str) -> None:
+    found = named("nli:m")
+    assert found
+    judge = named_judge(found)
+    one = Asker(judge=judge, program=judge.basic(), lm=lm_of(Scripted([said]), context_with()))
+    assert one.ask(judge.case(ROW)).status == "abstained"
 
 
 def test_what_cannot_contradict_is_refused_where_contradiction_decides() -> None:
