@@ -19,7 +19,7 @@ _NEGATION: Final = re.compile(
     r"\b(?:do not|don't|does not|never|without|no need|need not|not required|not necessary|avoid|"
     r"rather than|instead of|stop)\b|不要|不必|无需|不需要|不应|避免|不用|别"
 )
-_SPLIT: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_SPLIT: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n|\n(?=\s*[-*•\d])")
 _CLAUSE: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n\s*\n|\n(?=\s*[-*•\d])")
 
 
@@ -63,7 +63,7 @@ RIVALS: Final = tuple((one, other) for one, other in _DATA["rivals"])
 
 
 def instruction_sentences(text: str) -> list[str]:
-    """Split an instruction into sentences or bullet lines."""
+    """Split an instruction into sentences or bullet lines; where a line ends within a sentence is not where it ends."""
     return [piece.strip() for piece in _SPLIT.split(text) if piece.strip()]
 
 

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,13 @@ def test_a_built_in_judge_runs_at_once_and_ones_own_version_wins(tmp_path: Path)
     assert mine.load(f"{judge.name}@1").path == kept.path != theirs.path
     # One's own, not shown to be better: the shipped one does not step in.
     assert mine.latest(judge.name) is None
+
+
+def test_a_wheel_holds_what_ships_and_nothing_that_its_owner_compiled() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    every = {one.name for one in JUDGES} | set(GENERATORS)
+    wanted = {"README.md", *(f"{name}/{part}" for name in every for part in ("1/*", "latest"))}
+    assert set(project["tool"]["setuptools"]["package-data"]["jurist.compiled"]) == wanted
 
 
 @pytest.mark.slow
