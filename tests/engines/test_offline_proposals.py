@@ -7,7 +7,7 @@ import pytest
 
 from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
-from jurist.engines.offline.criteria import BANK, active
+from jurist.engines.offline.criteria import BANK, active, instruction_sentences
 from jurist.engines.offline.history import normal, read_story
 
 BASIC = """Label every sentence.
@@ -154,3 +154,14 @@ def test_simba_gets_advice_for_each_module() -> None:
         answer = dspy.Predict(Offer)(module_names=["judge", "tier"])
     assert set(answer.module_advice) == {"judge", "tier"}
     assert "does not write text" in answer.discussion
+
+
+def test_a_sentence_does_not_end_where_its_line_ends() -> None:
+    text = "Write the replies\nonly, without explanations. Be short.\n- one rule\n- another\n\nThe end"
+    assert instruction_sentences(text) == [
+        "Write the replies\nonly, without explanations.",
+        "Be short.",
+        "- one rule",
+        "- another",
+        "The end",
+    ]
