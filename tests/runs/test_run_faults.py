@@ -13,7 +13,7 @@ from loopback import FAULTS, Fault, field_of, truth_of
 from small import cli, read_jsonl, write_jsonl
 
 ROWS, BAD = 100, (7, 41, 83)
-ABSTAINED = ("cut", "garbage")
+ABSTAINED = ("cut", "garbage", "half", "filtered", "refused")
 ENDING = ("quota", "401", "404")
 """What every other row would meet too: it ends the run."""
 Lasting = Literal["first", "always"]
