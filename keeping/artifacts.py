@@ -9,7 +9,6 @@ of optimizers, models or commands, and imports DSPy only when a prompt is read.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -362,15 +361,9 @@ class Store:
         have = sorted({version for shelf in shelves for version in shelf.versions()})
         tags = sorted({tag for shelf in shelves for tag in shelf.pointers()[1]})
         if not have:
-            from ..programs.catalogue import CATALOGUE, GENERATORS
+            from ..programs.catalogue import first_steps
 
-            near = difflib.get_close_matches(judge, [shelf.judge for shelf in self._shelves()], n=1)
-            if near:
-                hint = f"did you mean {near[0]}? else compile it first"
-            elif named or judge in CATALOGUE or judge in GENERATORS:
-                hint = f"compile it first, use {named or judge}:basic, or name another folder with --store"
-            else:
-                hint = "no judge is called so: compile it first from its file, or name another folder with --store"
+            hint = first_steps(judge, named, [shelf.judge for shelf in self._shelves()])
             return ArtifactError(f"no compiled artifact of judge {judge!r} in {self.root}", hint=hint)
         exist = f"versions {', '.join(map(str, have))} exist" + (f", tags {', '.join(tags)}" if tags else "")
         if selector != "latest":

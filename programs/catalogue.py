@@ -5,7 +5,8 @@
 :class:`~jurist.programs.generator.Generator`, which is one too.
 """
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ..errors import JudgeError, UnknownJudgeError, choices
@@ -25,7 +26,7 @@ from .staged import COGNIBENCH_STAGED
 from .statements import FACTUAL, STATEMENT_TYPE
 from .tiers import TIER
 
-__all__ = ["CATALOGUE", "GENERATORS", "JUDGES", "executed_sha256", "file_of", "find"]
+__all__ = ["CATALOGUE", "GENERATORS", "JUDGES", "executed_sha256", "file_of", "find", "first_steps"]
 
 JUDGES: tuple[Judge, ...] = (
     COGNIBENCH,
@@ -118,3 +119,18 @@ def _from_file(path: Path, attribute: str, allow: Callable[[Path, str], None]) -
             f"{path}: {attribute!r} is {kind}, not a jurist.Judge", hint="name the variable after the colon"
         )
     return judge
+
+
+def first_steps(name: str, named: str, compiled: Iterable[str]) -> str:
+    """Return the hint for a judge of which nothing is compiled.
+
+    Args:
+        name: of the judge.
+        named: as the user named it, if that is known to be one.
+        compiled: the judges of which something is.
+    """
+    if near := difflib.get_close_matches(name, list(compiled), n=1):
+        return f"did you mean {near[0]}? else compile it first"
+    if named or name in CATALOGUE or name in GENERATORS:
+        return f"compile it first, use {named or name}:basic, or name another folder with --store"
+    return "no judge is called so: compile it first from its file, or name another folder with --store"
