@@ -151,7 +151,7 @@ def _replayed(target: Target, text: str, rows: Sequence[Row]) -> Sequence[Messag
         return target.replay(text, rows)
     except JuristError:
         raise
-    except Exception as error:  # a loader is somebody else's code, which may raise anything
+    except Exception as error:  # a loader is somebody else's code: whatever it raises is one clear line
         said = (str(error).strip().splitlines() or [""])[0][:300]
         raise ArtifactError(
             f"the loader of {target.name} failed: {type(error).__name__}: {said}",

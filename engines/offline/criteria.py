@@ -63,7 +63,7 @@ RIVALS: Final = tuple((one, other) for one, other in _DATA["rivals"])
 
 
 def instruction_sentences(text: str) -> list[str]:
-    """Split an instruction into sentences or bullet lines; where a line ends within a sentence is not where it ends."""
+    """Split an instruction into sentences or bullet lines. A line may end within a sentence."""
     return [piece.strip() for piece in _SPLIT.split(text) if piece.strip()]
 
 
