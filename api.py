@@ -175,7 +175,7 @@ def compile(
     """
     place = store_of(store)
     found, reference = (judge, "") if isinstance(judge, Judge) else locate(judge, place)
-    fit = resolve_sampling(model_of(model), settings_of(sampling, Sampling))
+    fit = resolve_sampling(model_of(model), settings_of(sampling, Sampling), found.temperature)
     warn(fit.note)
     plan = Plan(
         judge=found,

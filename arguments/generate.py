@@ -81,7 +81,8 @@ class LabellerOptions(StrictnessOptions, Transport, PaidOptions):
     judge: str | None = option(
         "--judge",
         metavar="JUDGE[@VERSION]",
-        help="who labels the sentences (default: the latest compiled cognibench, else cognibench:basic)",
+        help="who labels (default: the latest compiled cognibench, qa-conflict or satisfaction, as what is judged "
+        "demands, else its basic prompt)",
     )
     judge_model: str = option(
         "--judge-model",
@@ -148,7 +149,7 @@ class AssessOptions(LabellerOptions, Endpoint):
         "--benchmark",
         required=True,
         metavar="dialogues|FILE",
-        help="what is asked: the bundled prompts, rows, or a benchmark of jurist generate haluagent",
+        help="what is asked: the bundled prompts, rows, or a benchmark of jurist generate haluagent or faithqa",
     )
     calibration: str | None = option(
         "--calibration",
@@ -249,6 +250,8 @@ examples:
 With a real model, the calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are asked.
 A benchmark of jurist generate haluagent, or of C-FAITH's authors, is asked in its formats instead, zero-shot, and gives
 hallucination rates (C-FAITH, Tables 5 and 6, Figure 5); the judge is then qa-conflict, the calibration its own gold.
+One of jurist generate faithqa gives the rates of perfect responses and Constraint Scores (FAITHQA, Tables 3, 4 and 9 to
+11, Figure 4); the judge is then satisfaction, and nothing is calibrated.
 --benchmark dialogues are the prompts of the bundled cognibench-mini; a file has rows with "turns" (as jurist generate
 dialogue writes them) or rows of the cognibench judge. After Ctrl-C, a limit or a crash, --resume continues and pays
 nothing twice.

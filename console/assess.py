@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..arguments.generate import AssessOptions
+from ..errors import UsageError
 from ..gold.goldset import Gold
 from ..papers.cognibench.assess import (
     DIALOGUES,
@@ -33,13 +34,22 @@ def run(options: AssessOptions) -> Result:
     """Assess models; exit code 3 if too many prompts have no usable answer."""
     items = haluagent_assess.items_of_benchmark(options.benchmark)
     if items:
+        _unused(options, "words")
         return haluagent_assess.run(options, items)
     if options.benchmark != DIALOGUES and is_benchmark(options.benchmark):
+        _unused(options, "words", "calibration")
         return faithqa.assess_queries(options)
     work = _assessment(options)
     done = assess_models(options, work)
     found = done.found
     return assessed(options, done, _json(work, found), _answer_rows(found), _body(work, found))
+
+
+def _unused(options: AssessOptions, *names: str) -> None:
+    """Refuse options that change nothing on this benchmark."""
+    for one in names:
+        if getattr(options, one) != getattr(AssessOptions, one):
+            raise UsageError(f"--{one} says nothing about {options.benchmark}", hint=f"leave out --{one}")
 
 
 def _assessment(options: AssessOptions) -> Assessment:

@@ -60,6 +60,7 @@ __all__ = [
     "judge_for",
     "judge_of",
     "labelling",
+    "labelling_model",
     "latest_or_basic",
     "loaded_of",
     "mapping_of",
@@ -236,14 +237,17 @@ def labelling(options: LabellerOptions, default: str) -> LoadedJudge:
     loaded = judge_of(
         reference, options, store, concurrency=options.concurrency, strictness=options.strictness
     )
-    return loaded.with_model(
-        Model(
-            name=options.judge_model,
-            api_base=options.judge_api_base,
-            temperature=options.judge_temperature,
-            timeout=options.timeout,
-            seed=options.seed,
-        )
+    return loaded.with_model(labelling_model(options))
+
+
+def labelling_model(options: LabellerOptions) -> Model:
+    """Return the model of those who label."""
+    return Model(
+        name=options.judge_model,
+        api_base=options.judge_api_base,
+        temperature=options.judge_temperature,
+        timeout=options.timeout,
+        seed=options.seed,
     )
 
 

@@ -121,7 +121,8 @@ def _proposer(options: CompileOptions, samples: int) -> Model | None:
 
 
 def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
-    fit = resolve_sampling(model_of(options, options.model, options.seed), sampling_of(options))
+    asked = model_of(options, options.model, options.seed)
+    fit = resolve_sampling(asked, sampling_of(options), judge.temperature)
     sampling, model = fit.sampling, fit.model
     if fit.note:
         remark(fit.note)

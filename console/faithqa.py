@@ -18,7 +18,7 @@ from ..programs.faithqa.judges import SATISFACTION
 from ..programs.faithqa.writing import LIMIT, OMISSION, TASKS
 from ..report.table import table
 from .assessed import assess_models, assessed
-from .common import budget_of, labelling, latest_or_basic, store_of, target_of
+from .common import budget_of, labelling, labelling_model, latest_or_basic, store_of, target_of
 from .generate import writer, written
 from .printing import Part, Result
 
@@ -90,7 +90,7 @@ def _assessment(options: AssessOptions) -> Assessment:
         questions=read_questions(options.benchmark)[: options.limit],
         targets=tuple(target_of(options, name) for name in options.models),
         judge=judge,
-        facts=facts.with_model(judge.model),
+        facts=facts.with_model(labelling_model(options)),
         concurrency=options.concurrency,
         budget=budget_of(options),
     )

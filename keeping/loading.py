@@ -167,7 +167,8 @@ class LoadedJudge:
         model.check_prompts(self.adapter)
         model = _at(model, self.artifact.card if self.artifact else {})
         wanted = self.wanted or self.sampling
-        fit = resolve_sampling(default_temperature(model, draws or wanted.samples), wanted)
+        own = self.judge.temperature
+        fit = resolve_sampling(default_temperature(model, draws or wanted.samples, own), wanted)
         return replace(self, model=fit.model, sampling=fit.sampling, limit=fit.note)
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
@@ -285,7 +286,7 @@ def load_judge(
     if own and own.checker:
         verifier = Model(name=own.checker, temperature=0.0)
     verifier_of(judge, Model(), verifier)  # a judge without frozen steps is said before anything is asked
-    fit = resolve_sampling(_at(_own(own, model or Model()), card), sampling)
+    fit = resolve_sampling(_at(_own(own, model or Model()), card), sampling, judge.temperature)
     return LoadedJudge(
         judge=judge,
         state=state,

@@ -12,15 +12,15 @@ __all__ = ["ResolvedSampling", "default_temperature", "resolve_sampling", "verif
 _WARM = 0.7
 
 
-def default_temperature(model: Model, samples: int) -> Model:
-    """Return the model with the temperature that suits the number of samples, where that was left open.
+def default_temperature(model: Model, samples: int, own: float | None = None) -> Model:
+    """Return the model with the temperature that suits the judge's own, or else the number of samples, if it has none.
 
     One sample is drawn at 0, several at a temperature at which they differ; a model that refuses any
     temperature but its own keeps it.
     """
     if model.temperature is not None or model.fixed_temperature:
         return model
-    return replace(model, temperature=_WARM if samples > 1 else 0.0)
+    return replace(model, temperature=own if own is not None else _WARM if samples > 1 else 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,13 +38,13 @@ class ResolvedSampling:
     note: str = ""
 
 
-def resolve_sampling(model: Model, sampling: Sampling) -> ResolvedSampling:
+def resolve_sampling(model: Model, sampling: Sampling, own: float | None = None) -> ResolvedSampling:
     """Return what is really asked: the temperature that suits the samples, and one sample where all are the same.
 
     At temperature 0 a provider gives the same text each time: k copies are one draw, so one is asked and one vote
     counted. Under any threshold from 1 to k that verdict is the one that k equal votes would give.
     """
-    model = default_temperature(model, sampling.samples)
+    model = default_temperature(model, sampling.samples, own)
     if sampling.samples == 1 or model.temperature != 0:
         return ResolvedSampling(model=model, sampling=sampling)
     note = (

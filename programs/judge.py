@@ -65,6 +65,8 @@ class Judge:
         common: input fields that say the same in many rows by design (a definition, a rubric): near copies are not
             looked for in them.
         verifiers: prompts of compiled judges for those of its frozen predictors that ask the same.
+        temperature: what it is asked at where nobody names one, 0 to 2; default: 0 for one sample, and for several one
+            at which they differ.
         labels: for a closed label: other names for its values, in their order; kept in ``answer``.
         unit: the input field whose text gets the answer, default the last input; kept in ``answer``.
     """
@@ -89,6 +91,7 @@ class Judge:
     most_groups: tuple[int, int] | None = None
     common: tuple[str, ...] = ()
     verifiers: tuple[VerifierPrompt, ...] = ()
+    temperature: float | None = None
     positive: InitVar[Collection[Label]] = ()
     labels: InitVar[Sequence[Label]] = ()
     unit: InitVar[str] = ""

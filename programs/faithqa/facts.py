@@ -62,6 +62,7 @@ FACT_CHECK: Final = Judge(
     positive=frozenset({"inaccurate", "incomplete"}),
     program=CheckThenRetrieve,
     most_calls=DRAWS,
+    temperature=0.3,  # of appendix A.5.3: at 0 the draws would be one
     rows=FactRow,
     expand=ForResponses(field="verdict"),
     unit="response",

@@ -157,3 +157,16 @@ def test_the_command_from_building_to_assessing() -> None:
     shown = cli(*asked[:6])
     assert "as Table 3" in shown.out
     assert "as Figure 4" in shown.out
+
+
+@pytest.mark.parametrize(
+    "option", [("--words", "10-20"), ("--calibration", "cognibench-mini"), ("--strictness", "rational")]
+)
+def test_what_says_nothing_about_queries_is_refused(tmp_path: Path, option: tuple[str, str]) -> None:
+    path = tmp_path / "b.jsonl"
+    row = {"id": "a", "task": "fact", "query": "Name two.", "constraints": list(COMPLETE)}
+    path.write_text(json.dumps(row) + "\n")
+    refused = cli("assess", "offline", "--benchmark", str(path), *option)
+    assert refused.code in (1, 2)
+    assert option[0] in refused.err
+    assert refused.out == ""

@@ -112,6 +112,11 @@ def test_the_builder_resumes_after_faults_and_its_benchmark_assesses_a_model() -
         found = cli(*assess, *judge)
     assert found.code == 0, found.err
     assert server.count > before
+    asked = [hit.body for hit in server.hits[before:] if hit.body["model"] == "j"]
+    draws = [one["temperature"] for one in asked if "`verdict`" in str(one["messages"])]
+    facts = Counter(one["task"] for one in made)["fact"]
+    assert draws == [0.3] * (5 * facts)  # appendix A.5.3; at the 0 of the marks the five would be one
+    assert {one["temperature"] for one in asked} == {0.0, 0.3}
     cells = found.json["models"][0]["overview"]
     assert Counter({name: int(cell["score"]["of"]) for name, cell in cells.items()}) == Counter(
         row["task"] for row in made

@@ -205,6 +205,19 @@ def test_at_temperature_0_one_sample_is_asked_whatever_was_proven(store: Store) 
 
 
 @pytest.mark.parametrize(
+    ("given", "samples", "becomes"), [(None, None, 0.3), (None, 3, 0.3), (0.0, 1, 0.0), (1.0, None, 1.0)]
+)
+def test_a_judge_that_draws_by_itself_has_a_temperature_of_its_own(
+    store: Store, given: float | None, samples: int | None, becomes: float
+) -> None:
+    loaded = load_judge("fact-check:basic", store=store, samples=samples, model=Model(temperature=given))
+    assert loaded.model.temperature == becomes
+    assert loaded.with_model(Model(temperature=given)).model.temperature == becomes
+    plain = load_judge("intent-baseline:basic", store=store, model=Model(temperature=given))
+    assert plain.model.temperature == (given or 0)
+
+
+@pytest.mark.parametrize(
     ("samples", "temperature", "asked", "warm"),
     [(5, 0.0, 1, 0.0), (5, None, 5, 0.7), (5, 0.1, 5, 0.1), (1, 0.0, 1, 0.0), (1, None, 1, 0.0)],
 )
