@@ -22,7 +22,7 @@ class Named:
     Attributes:
         kind: one of :data:`KINDS`.
         model: who answers.
-        checker: ``nli:MODEL``, for ``selfcheck`` only: who compares, in place of ``model``.
+        checker: ``nli-contradiction:MODEL``, for ``selfcheck`` only: who compares, in place of ``model``.
     """
 
     kind: str
@@ -47,7 +47,7 @@ def named(reference: str) -> Named | None:
     checker = ""
     if kind == "selfcheck":
         model, plus, classifier = model.partition(_CHECKER)
-        checker = plus[1:] + classifier
+        checker = f"nli-contradiction:{classifier}" if plus else ""
     if not model or checker.endswith(":"):
         form = f"{kind}:ORG/MODEL, or {kind}:FOLDER" if kind in LOCAL else f"{kind}:provider/model"
         raise UsageError(f"{reference} names no model", hint=f"write it as {form}")

@@ -26,14 +26,14 @@ _LONGEST = 512  # tokens, for models that do not say how many they take
 
 
 class LocalEngine(ABC, Generic[Loaded]):
-    """What answers behind the channel.
+    """What answers behind the channel. The model is loaded at once: nobody pays for what it is to compare before.
 
     Args:
         model: a model of the hub, or a folder.
-        loaded: in place of the model, for tests; default: loaded at the first call.
+        loaded: in place of the model, for tests.
 
     Raises:
-        ModelError: the extra is not installed.
+        ModelError: the extra is not installed, or the model cannot be used.
     """
 
     kind: ClassVar[str]
@@ -47,8 +47,8 @@ class LocalEngine(ABC, Generic[Loaded]):
                 f"{self.kind}:{model} needs {' and '.join(missing)}",
                 hint=f"install it with: pip install 'jurist[{self.extra}]'",
             )
-        self.model, self._known, self._lock = model, loaded, threading.Lock()
-        self._failure: ModelError | None = None
+        self.model, self._lock = model, threading.Lock()
+        self._loaded = self.load() if loaded is None else loaded
 
     @abstractmethod
     def load(self) -> Loaded:
@@ -56,13 +56,13 @@ class LocalEngine(ABC, Generic[Loaded]):
 
     @abstractmethod
     def answer(self, loaded: Loaded, asked: Mapping[str, Any]) -> Any:
-        """Return the answer to one question, as JSON values. Raises :class:`ModelError` as :meth:`load`."""
+        """Return the answer to one question, as JSON values."""
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
-        """Answer one request. Raises what :meth:`load` and :meth:`answer` raise."""
+        """Answer one request."""
         asked = json.loads(request.messages[-1].text or "")
         with self._lock:  # tokenizers cannot be shared, and more threads than cores gain nothing
-            said = self.answer(self._loaded(), asked)
+            said = self.answer(self._loaded, asked)
         response = Response(
             id=None,
             model=request.model,
@@ -75,17 +75,6 @@ class LocalEngine(ABC, Generic[Loaded]):
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Do the same in a thread."""
         return await asyncio.to_thread(self.complete, request)
-
-    def _loaded(self) -> Loaded:
-        # A hub that is not there is asked once, not once for each row in flight.
-        if self._failure is not None:
-            raise self._failure
-        try:
-            self._known = self.load() if self._known is None else self._known
-        except ModelError as error:
-            self._failure = error
-            raise
-        return self._known
 
 
 async def said_of(**asked: Any) -> Any:

@@ -31,7 +31,7 @@ from ..errors import UsageError
 from .adapters import ADAPTERS, adapter
 from .channel import AsyncChannel, CallContext, Channel, Inner
 from .conversion import answer_of, without_key
-from .detectors import named
+from .detectors import Named, named
 from .direct import Direct
 from .failures import EmptyReplyError, brief, timed_out
 from .ledger import Purpose
@@ -171,16 +171,25 @@ class Model:
 
 
 def reached(model: Model) -> Inner:
-    """Return what answers at once: the offline engine, a classifier, or the endpoint."""
-    if model.name.startswith("lettuce:"):
+    """Return what answers at once: the offline engine, a classifier, or the endpoint.
+
+    Raises:
+        ModelError: a classifier cannot be loaded.
+    """
+    if local := named(model.name) if model.classifier else None:
+        return _loaded(local)
+    return _Offline(model.seed) if model.offline else Endpoint(model)
+
+
+@functools.lru_cache(maxsize=2)  # loading takes seconds, and estimates, repeats and judges connect again
+def _loaded(classifier: Named) -> Inner:
+    if classifier.kind == "lettuce":
         from .lettuce import LettuceEngine
 
-        return LettuceEngine(model.classifier)
-    if model.classifier:
-        from .nli import NliEngine
+        return LettuceEngine(classifier.model)
+    from .nli import RULES, NliEngine
 
-        return NliEngine(model.classifier)
-    return _Offline(model.seed) if model.offline else Endpoint(model)
+    return NliEngine(classifier.model, decides=RULES[classifier.kind])
 
 
 Reach = Callable[[Model], Inner]
@@ -194,6 +203,7 @@ def connect(
 
     Raises:
         UsageError: the model does not take these settings.
+        ModelError: a classifier cannot be loaded.
     """
     inner = reach(model)
     if isinstance(inner, Endpoint):

@@ -50,36 +50,36 @@ def relate(chunks: Sequence[Chunk]) -> tuple[Relation, float]:
 
 
 class NliEngine(LocalEngine[Classifier]):
-    """Classifies the sentences of a response."""
+    """Classifies the sentences of a response.
+
+    Args:
+        model, loaded: as for every engine that runs here.
+        decides: the relation by which a sentence is told.
+    """
 
     kind, extra, needs = "nli", "nli", ("torch", "transformers")
 
+    def __init__(
+        self, model: str, loaded: Classifier | None = None, *, decides: Relation = "entailment"
+    ) -> None:
+        self.decides = decides
+        super().__init__(model, loaded)
+
     def load(self) -> Classifier:
         """Load the model. Raises what :func:`load_classifier` raises."""
-        return load_classifier(self.model)
+        return load_classifier(self.model, self.decides)
 
     def answer(self, loaded: Classifier, asked: Mapping[str, Any]) -> Any:
-        """Classify.
-
-        Raises:
-            ModelError: contradiction decides, and the model has no such class.
-        """
+        """Classify."""
         found = loaded.classify(asked["premise"], asked["hypotheses"])
-        if asked.get("decides") == "contradiction" and not any(
-            "contradiction" in chunk for chunks in found for chunk in chunks
-        ):  # every sentence would pass for faithful
-            raise ModelError(
-                f"nli:{self.model} has no class contradiction",
-                hint=f"use nli:{self.model}, or a model with the three classes of natural language inference",
-            )
         return [{"relation": name, "entailment": round(p, 6)} for name, p in map(relate, found)]
 
 
-def load_classifier(model: str) -> Classifier:
-    """Load a model of the hub or of a folder.
+def load_classifier(model: str, decides: Relation = "entailment") -> Classifier:
+    """Load a model of the hub or of a folder; ``decides`` is the relation by which sentences will be told.
 
     Raises:
-        ModelError: it cannot be loaded, is no trained classifier, or none of its classes is entailment.
+        ModelError: it cannot be loaded, is no trained classifier, or :func:`relations` does not know its classes.
     """
     hint = "name a sequence-classification model of the Hugging Face hub, or a folder that holds one"
     with loading("nli", model, hint):
@@ -96,20 +96,25 @@ def load_classifier(model: str) -> Classifier:
         )
     if not tokenizer.is_fast:
         raise ModelError(f"nli:{model} has no fast tokenizer", hint="name a model that has a tokenizer.json")
-    return _Transformer(network, tokenizer, relations(model, network.config.id2label))
+    return _Transformer(network, tokenizer, relations(model, network.config.id2label, decides))
 
 
-def relations(model: str, names: Mapping[int, str]) -> tuple[str, ...]:
+def relations(model: str, names: Mapping[int, str], decides: Relation = "entailment") -> tuple[str, ...]:
     """Return what each class of a model stands for, by its name; unknown names stand for themselves.
 
     Raises:
-        ModelError: not exactly one class is called entailment.
+        ModelError: not exactly one class is called entailment, or contradiction decides and none is called so.
     """
     found = tuple(_relation(str(names[place])) for place in sorted(names))
     if found.count("entailment") != 1:
         raise ModelError(
             f"nli:{model} has the classes {', '.join(map(str, names.values()))}: which one is entailment?",
             hint="name a model whose config.json has id2label with the name entailment",
+        )
+    if decides not in found:  # every sentence would pass for faithful
+        raise ModelError(
+            f"nli:{model} has no class contradiction",
+            hint=f"use nli:{model}, or a model with the three classes of natural language inference",
         )
     return found
 

@@ -157,10 +157,12 @@ class Experiment:
             on_case: called after each row of each repeat of each contender.
 
         Raises:
-            ModelError: a model cannot be used at all.
+            ModelError: a model cannot be used at all; what can be known of that without asking it, before any is asked.
             BudgetExhausted: a limit was reached; :func:`~jurist.keeping.paying.paying` says what is kept.
         """
         look = self.look
+        for one in self.contenders:
+            one.asker()  # what cannot be asked at all is said before another one is paid
         answers = [
             self._answers(name, one, job.contexts[name], on_case)
             for name, one in zip(self.names, self.contenders, strict=True)

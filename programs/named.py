@@ -63,11 +63,17 @@ class Lettuce(dspy.Module):
         self.model = model
 
     async def aforward(self, reference: str, dialogue: str, sentences: str) -> dspy.Prediction:
-        """Return the spans; nothing if the response is too long for the model."""
+        """Return the spans; nothing if the response is too long for the model, or what it says are no spans."""
         shown = {"reference": reference, "dialogue": dialogue, "response": sentences}
         said = await said_of(model=self.model, **shown)
-        spans = None if said is None else [(start, end) for start, end in said]
-        return dspy.Prediction(hallucinated=spans, text=sentences)
+        return dspy.Prediction(hallucinated=said if _are_spans(said) else None, text=sentences)
+
+
+def _are_spans(said: Any) -> bool:
+    """Whether what a classifier said is a list of (start, end)."""
+    return isinstance(said, list) and all(
+        isinstance(one, list) and len(one) == 2 and all(type(place) is int for place in one) for one in said
+    )
 
 
 class SelfCheck(Stepwise):

@@ -35,7 +35,7 @@ class Entailment(dspy.Module):
         """Return ``labels``, one for each sentence, and as ``reasoning`` what the classifier said."""
         premise = f"{reference}\n{dialogue}" if dialogue else reference
         hypotheses = list(sentences)
-        said = await said_of(model=self.model, premise=premise, hypotheses=hypotheses, decides=self.decides)
+        said = await said_of(model=self.model, premise=premise, hypotheses=hypotheses)
         told = list(enumerate(said if _is_told(said) else [], 1))
         return dspy.Prediction(
             labels=[{"n": n, "label": self._label(one["relation"])} for n, one in told],

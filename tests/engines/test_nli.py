@@ -2,16 +2,17 @@
 
 import importlib.util
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes import Scripted, context_with, lm_of
+from small import cli
 from tiny_models import tiny
 
 from jurist.cli import main
-from jurist.engines import local, nli
+from jurist.engines import lettuce, local, models, nli
 from jurist.engines.detectors import Named, named
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
@@ -28,6 +29,11 @@ N: Chunk = {"entailment": 0.2, "neutral": 0.7, "contradiction": 0.1}
 C: Chunk = {"entailment": 0.1, "neutral": 0.1, "contradiction": 0.8}
 ROW = {"reference": "Ref.", "question": "Why?", "sentences": ["e", "n", "c", "n then e"]}
 SAYS = {"e": [E], "n": [N], "c": [N, C], "n then e": [N, C, E]}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_loaded() -> None:
+    models._loaded.cache_clear()
 
 
 class Fake:
@@ -59,9 +65,13 @@ def test_each_sentence_is_told_by_its_relation(reference: str, labels: tuple[str
     assert verdict.reasoning.startswith("1. entailment 0.800; 2. neutral 0.200")
 
 
-@pytest.mark.parametrize("said", ["3", '{"a": 1}', "[1]", '[{"relation": "x"}]', "null", "no JSON"])
-def test_what_is_no_list_of_relations_is_an_abstention(said: str) -> None:
-    found = named("nli:m")
+@pytest.mark.parametrize("kind", ["nli", "lettuce"])
+@pytest.mark.parametrize(
+    "said",
+    ["3", '{"a": 1}', "[1]", "[[1]]", '[[0, "x"]]', "[null]", '[{"relation": "x"}]', "null", "no JSON"],
+)
+def test_what_are_no_relations_and_no_spans_is_an_abstention(kind: str, said: str) -> None:
+    found = named(f"{kind}:m")
     assert found
     judge = named_judge(found)
     one = Asker(judge=judge, program=judge.basic(), lm=lm_of(Scripted([said]), context_with()))
@@ -69,15 +79,42 @@ def test_what_is_no_list_of_relations_is_an_abstention(said: str) -> None:
 
 
 def test_what_cannot_contradict_is_refused_where_contradiction_decides() -> None:
-    class Two:
-        def classify(self, premise: str, hypotheses: Sequence[str]) -> list[list[Chunk]]:
-            return [[{"entailment": 0.1, "not_entailment": 0.9}] for _ in hypotheses]
-
-    one = asker("nli:m", Two())  # type: ignore[arg-type]
-    assert set(one.ask(one.judge.case(ROW)).values) == {H}
-    other = asker("nli-contradiction:m", Two())  # type: ignore[arg-type]
+    two = {0: "entailment", 1: "not_entailment"}
+    assert relations("m", two) == ("entailment", "not_entailment")
     with pytest.raises(ModelError, match="no class contradiction"):
-        other.ask(other.judge.case(ROW))
+        relations("m", two, "contradiction")
+
+
+BAD = ("--model", "openai/m", "--gold", "cognibench-mini", "--yes")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("evaluate", "selfcheck:openai/m+nli:org/bad", *BAD),
+        ("run", "selfcheck:openai/m+nli:org/bad", "--input", "cognibench-mini", "--output", "o.jsonl"),
+        ("compare", "detector:basic", "nli:org/bad", *BAD),
+        ("table", "cognibench-3", "--detector", "detector:basic", "--detector", "lettuce:org/bad", *BAD),
+    ],
+    ids=lambda asked: " ".join(asked[:2]),
+)
+def test_what_cannot_be_loaded_is_said_before_anything_is_paid(
+    asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, serve: Callable[..., Any]
+) -> None:
+    decided = []
+
+    def load(model: str, decides: str = "") -> Any:
+        decided.append(decides)
+        raise ModelError(f"{model} cannot be loaded", hint="name another")
+
+    monkeypatch.setattr(local, "find_spec", lambda name: object())
+    monkeypatch.setattr(nli, "load_classifier", load)
+    monkeypatch.setattr(lettuce, "load_finder", load)
+    server = serve()
+    done = cli(*asked, "--api-base", server.url)
+    assert (done.code, server.count) == (1, 0)
+    assert done.lines[-1] == "error: org/bad cannot be loaded; name another"
+    assert ("contradiction" in decided) == ("selfcheck" in asked[1])
 
 
 def test_a_call_is_counted_limited_and_costs_nothing() -> None:
@@ -136,7 +173,7 @@ def test_a_model_without_entailment_is_refused(names: dict[int, str]) -> None:
         ("lettuce:folder", "lettuce", "folder", ""),
         ("fava:openai/x+nli:y", "fava", "openai/x+nli:y", ""),
         ("selfcheck:openai/x", "selfcheck", "openai/x", ""),
-        ("selfcheck:openai/x+nli:./m", "selfcheck", "openai/x", "nli:./m"),
+        ("selfcheck:openai/x+nli:./m", "selfcheck", "openai/x", "nli-contradiction:./m"),
     ],
 )
 def test_references(name: str, kind: str, model: str, checker: str) -> None:
@@ -175,7 +212,7 @@ def test_a_missing_extra_is_one_line(
 def test_run_writes_a_line_for_each_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake = Fake()
     monkeypatch.setattr(local, "find_spec", lambda name: object())
-    monkeypatch.setattr(nli, "load_classifier", lambda model: fake)
+    monkeypatch.setattr(nli, "load_classifier", lambda model, decides: fake)
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n")
     output = tmp_path / "o.jsonl"
     assert main(["run", "nli:org/m", "--input", str(tmp_path / "rows.jsonl"), "--output", str(output)]) == 0
@@ -195,7 +232,7 @@ def test_compare_takes_it_beside_the_detector(
             return [[E if len(text) % 2 else N] for text in hypotheses]
 
     monkeypatch.setattr(local, "find_spec", lambda name: object())
-    monkeypatch.setattr(nli, "load_classifier", lambda model: Every())
+    monkeypatch.setattr(nli, "load_classifier", lambda model, decides: Every())
     asked = ["compare", "nli:org/m", "detector:basic", "--gold", "cognibench-mini", "--json"]
     assert main([*asked, "--checkpoint", str(tmp_path / "c"), "--store", str(tmp_path / "s")]) == 0
     assert "nli:org/m" in capsys.readouterr().out
@@ -206,7 +243,7 @@ def test_a_model_that_cannot_be_loaded_is_tried_once(
 ) -> None:
     tried = []
 
-    def load(model: str) -> Fake:
+    def load(model: str, decides: str) -> Fake:
         tried.append(model)
         raise ModelError("nli:org/m cannot be loaded", hint="name another")
 
