@@ -389,9 +389,9 @@ def gate(
     )
     place = store_of(store)
     judges = [judge, *([] if not_worse_than is None else [not_worse_than])]
-    contenders = tuple(one for each in judges for one in judges_of(each, [model], place, options))
-    given = gold_of(gold, contenders[0].judge)
-    work = Gating(contenders=contenders, gold=given, budget=settings_of(budget, Budget), criteria=criteria)
+    loaded = [one for each in judges for one in judges_of(each, [model], place, options)]
+    given = gold_of(gold, loaded[0].judge)
+    work = Gating.of(loaded, gold=given, budget=settings_of(budget, Budget), criteria=criteria)
     with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
         answers = work.ask(job)
         robustness = work.attack(answers)

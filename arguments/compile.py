@@ -47,7 +47,7 @@ class CompileOptions(
     split: str | None = option(
         "--split",
         metavar="T/D/T",
-        help="shares of train, dev and test (default: 50/20/30; haluagent: 60/20/20 with at most 60 and 20 documents)",
+        help="train, dev and test in percent (default: 50/20/30; haluagent: 60/20/20 with at most 60 and 20 documents)",
     )
     settings: tuple[str, ...] = repeated("--set", metavar="NAME=VALUE", help="a setting of the optimizer")
     prompt_model: str | None = option(

@@ -192,7 +192,7 @@ class SplitOptions(Options):
     """How gold is split."""
 
     split: str = option(
-        "--split", "50/20/30", metavar="T/D/T", help="shares of train, dev and test (default: 50/20/30)"
+        "--split", "50/20/30", metavar="T/D/T", help="train, dev and test in percent (default: 50/20/30)"
     )
 
 

@@ -211,11 +211,10 @@ def _needed(store: Store, found: Sequence[Artifact]) -> Table:
     rows = []
     for artifact in found:
         needed, own = needs(artifact.card), artifact.path.parent.parent == store.root
-        fields = "; ".join(f"{name}: {kind}" for name, kind in needed["fields"].items())
         made = ", ".join(f"{name} {version}" for name, version in needed["versions"].items())
         name = artifact.ref if own else f"{artifact.ref} (shipped)"
-        rows.append([name, f"{needed['engine'] or '-'}, {needed['adapter']}", fields or "-", made])
-    return table("", ["artifact", "engine", "fields", "made with"], rows)
+        rows.append([name, f"{needed['engine'] or '-'}, {needed['adapter']}", made])
+    return table("", ["artifact", "engine", "made with"], rows)
 
 
 def _entry(one: Summary) -> dict[str, object]:

@@ -19,6 +19,8 @@ from ..runs.batch_service import BatchService
 from ..runs.batch_store import Batch, BatchFiles, BatchStore, batches_of, check_no_batches
 from ..runs.batching import BatchRun, Collected, opened
 from ..runs.batching import cancel as cancel_all
+from ..runs.found import stamp_of
+from ..runs.outputs import checkpoint_of
 from ..runs.runner import Plan
 from .common import Bar, model_of
 from .printing import Result, remark
@@ -60,6 +62,8 @@ def submit(options: SubmitOptions) -> Result:
 def status(options: BatchOptions) -> Result:
     """Say how batches stand, as their provider says now."""
     folder = batches_of(Path(options.output))
+    if complete := _complete(Path(options.output)):
+        return complete
     if not folder.exists():
         raise CheckpointError(f"no batches of {options.output} are under way", hint=_BEGIN)
     with BatchStore(folder / "batches.sqlite") as store:
@@ -93,6 +97,8 @@ def cancel(options: BatchOptions) -> Result:
 def collect(options: CollectOptions) -> Result:
     """Take what has come; exit code 1 if some rows still wait, 3 if too many are unusable."""
     output = Path(options.output)
+    if complete := _complete(output):
+        return complete
     with _going_on(output), opened(output) as store, Bar() as bar:
         given = _submitted(store)
         given = replace(
@@ -107,6 +113,18 @@ def collect(options: CollectOptions) -> Result:
             while run.waiting:
                 time.sleep(options.every)
     return _result(given, run.judge, found)
+
+
+def _complete(output: Path) -> Result | None:
+    """Return what is said of an output whose batches have all been collected; ``None`` if it is none."""
+    if batches_of(output).exists() or not output.is_file():
+        return None
+    judge = stamp_of(output)["judge"]
+    return Result(
+        data={"output": str(output), "judge": judge, "pending": 0, "batches": []},
+        body=[f"{output} of {judge}: all that was sent in batches is collected"],
+        notes=["jurist run --resume asks what failed"] if checkpoint_of(output).exists() else [],
+    )
 
 
 def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:

@@ -1,6 +1,7 @@
 """What several commands share: models, samples and stores of the options; files and progress."""
 
 import json
+import math
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -80,6 +81,8 @@ __all__ = [
 ]
 
 _WIDE = 200
+_ROUNDED = 0.005
+"""How far the parts of a split may be from their whole: 33.3/33.3/33.3 is a third each."""
 
 
 def human() -> Console:
@@ -281,7 +284,7 @@ def shares_of(text: str) -> tuple[float, float, float]:
     """Return ``50/20/30`` as shares of 1.
 
     Raises:
-        UsageError: not three positive numbers.
+        UsageError: not three positive numbers with the sum 100, or 1.
     """
     try:
         train, dev, test = (float(part) for part in text.split("/"))
@@ -290,6 +293,10 @@ def shares_of(text: str) -> tuple[float, float, float]:
     total = train + dev + test
     if min(train, dev, test) <= 0:
         raise UsageError(f"--split {text!r} leaves a part empty", hint="give three numbers above 0")
+    if not any(math.isclose(total, whole, rel_tol=_ROUNDED) for whole in (100, 1)):
+        raise UsageError(
+            f"the parts of --split {text!r} sum to {total:g}", hint="give percentages that sum to 100"
+        )
     return train / total, dev / total, test / total
 
 

@@ -78,6 +78,10 @@ def _experiment(options: CompareOptions, store: Store) -> Experiment:
 
 def _notes(experiment: Experiment, tests: int) -> list[str]:
     notes = list(dict.fromkeys(one.note for one in experiment.contenders if one.note))
+    known = [one.fingerprint() for one in experiment.contenders]
+    for name, one in zip(experiment.names, known, strict=True):
+        if name != (first := experiment.names[known.index(one)]):
+            notes.append(f"{name} is {first} once more")
     if experiment.repeats > 1 and any(one.model.temperature == 0 for one in experiment.contenders):
         notes.append("at temperature 0, repeats differ only by what the model itself still varies")
     look, comparison = experiment.look, experiment.scored.comparison

@@ -20,9 +20,9 @@ def run(options: GateOptions) -> Result:
     criteria = _criteria(options)
     store = store_of(options)
     names = [options.judge, *([_other(options)] if options.not_worse_than else [])]
-    contenders = tuple(loaded_of(name, options, store) for name in names)
-    gold = gold_of(options.gold, contenders[0].judge, options)
-    work = Gating(contenders=contenders, gold=gold, budget=budget_of(options), criteria=criteria)
+    judges = [loaded_of(name, options, store) for name in names]
+    gold = gold_of(options.gold, judges[0].judge, options)
+    work = Gating.of(judges, gold=gold, budget=budget_of(options), criteria=criteria)
     with paying(work, start_of(options, store)) as job:
         answers = asked(work, job, foresee(work), yes=options.yes)
         with progress(work.attacked_rows, "attacking") as step:
@@ -32,7 +32,7 @@ def run(options: GateOptions) -> Result:
         if options.junit:
             checks = [(one.name, one.passed, one.words) for one in found.checks]
             write_text(junit(f"{found.judge} on {found.gold}", checks), options.junit)
-    return _result(found, offline=all(one.model.offline for one in contenders))
+    return _result(found, offline=all(one.model.offline for one in judges))
 
 
 def _result(found: Gate, *, offline: bool) -> Result:

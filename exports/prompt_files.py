@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..errors import UsageError, why
+from ..gold.decoding import unreadable
 from .messages import FORMAT
 
 __all__ = ["Template", "templates_of"]
@@ -43,11 +44,13 @@ def templates_of(path: Path) -> list[Template]:
         UsageError: it cannot be read, or holds several prompts or none that is known.
     """
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+    except OSError as error:
         raise UsageError(
             f"{path} cannot be read: {why(error)}", hint="name a text, JSON or YAML file"
         ) from error
+    if wrong := unreadable(text, str(path), 1):
+        raise UsageError(wrong.message, hint=wrong.hint)
     content = _structured(text, path)
     if isinstance(content, Mapping) and isinstance(content.get("manifest"), Mapping):
         content = content["manifest"]

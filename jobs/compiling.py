@@ -32,6 +32,7 @@ from ..optimizers.setting import Setting
 from ..optimizers.threshold import with_thresholds
 from ..programs.asking import Sampling, Verdict
 from ..report.notebook import artifact_html
+from .foresee import foresee_compilation
 from .looking import proof_of
 from .plan import Plan
 from .proving import Proven, asked_as, described, model_under, proven
@@ -115,7 +116,7 @@ def _check_budget(plan: Plan) -> None:
     if limit is not None and limit <= held:
         raise OptimizerError(
             f"the proof alone takes {held} calls and the budget is {limit}",
-            hint="raise --max-calls, or use fewer rows or samples",
+            hint=f"raise --max-calls to {foresee_compilation(plan).needed} or more, or use fewer rows or samples",
         )
 
 

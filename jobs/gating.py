@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ..errors import UsageError, choices
 from ..evaluation.comparisons import shown_metrics
@@ -103,6 +103,9 @@ class Check:
 class Gating(Experiment):
     """The judge that is to pass, and the one that it must not be worse than, if there is one.
 
+    Attributes:
+        itself: whether that one is the judge itself, which is asked once.
+
     Raises:
         UsageError: a limit is of a metric that there is not; what :class:`~.hardening.Hardening` raises.
     """
@@ -111,6 +114,13 @@ class Gating(Experiment):
     fewest: ClassVar[int] = 1
 
     criteria: Criteria = field(default_factory=Criteria)
+    itself: bool = False
+
+    @classmethod
+    def of(cls, judges: Sequence[LoadedJudge], **told: Any) -> Self:
+        """Return the gate of a judge, and of the one that it must not be worse than; raises what the class does."""
+        itself = [one.fingerprint() for one in judges[1:]] == [judges[0].fingerprint()]
+        return cls(contenders=tuple(judges[:1] if itself else judges), itself=itself, **told)
 
     def __post_init__(self) -> None:
         """Refuse metrics that nobody would find before anything is paid."""
@@ -224,7 +234,7 @@ def gate_of(
         cases=comparison.cases,
         checks=(
             *(limit.check(one, sure=criteria.sure) for limit in criteria.limits),
-            *_not_worse(comparison.tests, criteria.margin),
+            *([_same(one.name)] if work.itself else _not_worse(comparison.tests, criteria.margin)),
             *_unmoved(robustness, criteria),
             _answered(one, criteria.max_unusable),
         ),
@@ -246,6 +256,10 @@ def _unmoved(robustness: Robustness | None, criteria: Criteria) -> list[Check]:
     words = f"{len(above)} of {len(attacks)} attacks and probes above it, worst {robustness.worst.words}"
     name = f"flip rate <= {limit:g}{', for sure' if criteria.sure else ''}"
     return [Check(name=name, passed=not above, words=f"{words}; {control.words}")]
+
+
+def _same(judge: str) -> Check:
+    return Check(name=f"not worse than {judge}", passed=True, words="it is the same judge, and asked once")
 
 
 def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:

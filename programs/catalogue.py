@@ -75,9 +75,16 @@ def find(name: str, allow: Callable[[Path, str], None] = lambda path, sha256: No
     for registry in (CATALOGUE, GENERATORS):
         if name in registry:
             return registry[name]
-    known = (*CATALOGUE, *GENERATORS)
-    hint = choices(name, known, "or path/to/file.py:judge")
-    raise UnknownJudgeError(f"no judge is called {name!r}", hint=hint)
+    raise UnknownJudgeError(f"no judge is called {name!r}", hint=_meant(name))
+
+
+def _meant(name: str) -> str:
+    """Return the hint for an unknown name: a judge that is called nearly so, or a file here."""
+    known, here = (*CATALOGUE, *GENERATORS), {path.stem: path.name for path in Path().glob("*.py")}
+    near = [] if difflib.get_close_matches(name, known, n=1) else difflib.get_close_matches(name, here, n=1)
+    return (
+        f"did you mean {here[near[0]]}:judge?" if near else choices(name, known, "or path/to/file.py:judge")
+    )
 
 
 def file_of(name: str) -> tuple[Path | None, str]:
@@ -101,9 +108,10 @@ def _from_file(path: Path, attribute: str, allow: Callable[[Path, str], None]) -
         file = JudgeFile.read(path)
     except OSError as error:
         missing = "no such file" if not path.is_file() else error.strerror
-        raise JudgeError(
-            f"{path}: {missing}", hint="give the path of a Python file that defines a jurist.Judge"
-        ) from error
+        near = difflib.get_close_matches(path.name, [one.name for one in path.parent.glob("*.py")], n=1)
+        hint = "give the path of a Python file that defines a jurist.Judge"
+        hint = f"did you mean {path.with_name(near[0])}?" if near else hint
+        raise JudgeError(f"{path}: {missing}", hint=hint) from error
     allow(path, file.sha256)
     try:
         module = file.execute()
@@ -115,9 +123,9 @@ def _from_file(path: Path, attribute: str, allow: Callable[[Path, str], None]) -
     judge = getattr(module, attribute, None)
     if not isinstance(judge, Judge):
         kind = "nothing" if judge is None else type(judge).__name__
-        raise JudgeError(
-            f"{path}: {attribute!r} is {kind}, not a jurist.Judge", hint="name the variable after the colon"
-        )
+        judges = [name for name, value in vars(module).items() if isinstance(value, Judge)]
+        hint = choices(attribute, judges) if judges else "name a file that defines one"
+        raise JudgeError(f"{path}: {attribute!r} is {kind}, not a jurist.Judge", hint=hint)
     return judge
 
 

@@ -60,6 +60,14 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (1, "'judge' is int", ("compile", "no-judge.py")),
     (
         1,
+        "'jugde' is nothing, not a jurist.Judge; did you mean judge? use one of",
+        ("compile", "own.py:jugde"),
+    ),
+    (1, "onw.py: no such file; did you mean own.py?", ("compile", "onw.py:judge")),
+    (1, "no judge is called 'owm'; did you mean own.py:judge?", ("compile", "owm")),
+    (1, "no judge is called 'fetc'; did you mean fect?", ("compile", "fetc")),
+    (
+        1,
         "there is no fect@99; versions 1, 2 exist",
         ("run", "fect@99", "--input", "rows.jsonl", "--output", "o"),
     ),
@@ -108,6 +116,11 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (1, "too few for train, dev and test", ("compile", "fect", "--gold", "one-group.jsonl")),
     (1, "equal inputs and different labels", ("compile", "fect", "--gold", "twice.jsonl")),
     (1, "empty.jsonl: the file is empty", ("compile", "fect", "--gold", "empty.jsonl")),
+    (
+        2,
+        "latin.csv:2: byte 0xe9 at column 7 is not UTF-8; save the file as UTF-8",
+        ("new", "x", "--from", "latin.csv", "--labels", "yes,no"),
+    ),
     (1, "latin.csv:2: byte 0xe9", ("run", "fect:basic", "--input", "latin.csv", "--output", "o")),
     (1, "field 'reference'", ("compile", "cognibench", "--gold", "gold.jsonl")),
     (1, "the labels of no rater;", ("gold", "agreement", "fect", "gold.jsonl")),
@@ -121,7 +134,15 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "--split '50/20' is not three numbers", (*COMPILE, "--split", "50/20")),
     (2, "--split 'a/b/c' is not three numbers", (*COMPILE, "--split", "a/b/c")),
     (2, "--split '0/50/50' leaves a part empty", (*COMPILE, "--split", "0/50/50")),
-    (2, "are not usable", (*COMPILE, "--split", "nan/1/1")),
+    (2, "'nan/1/1' sum to nan", (*COMPILE, "--split", "nan/1/1")),
+    *(
+        (
+            2,
+            "the parts of --split '40/20/50' sum to 110; give percentages",
+            (*command, "--split", "40/20/50"),
+        )
+        for command in (COMPILE, ("gold", "split", "fect", "gold.jsonl", "--output", "parts"))
+    ),
     (2, "--set 'sizes' is not a setting", (*COMPILE, "--set", "sizes")),
     (1, "fewshot.sizes cannot be 'many'", (*COMPILE, "--set", "sizes=many")),
     (1, "fewshot.sets cannot be '-1'", (*COMPILE, "--set", "sets=-1")),
@@ -227,6 +248,12 @@ def test_one_line_says_what_is_wrong(code: int, words: str, argv: tuple[str, ...
     assert done.code == code
     assert done.out == ""
     assert tree(tmp_path) == before
+
+
+def test_the_limit_that_a_compilation_needs_is_named() -> None:
+    needed = int(re.findall(r"raise --max-calls to (\d+) or more", cli(*COMPILE, "--max-calls", 4).err)[0])
+    assert f"raise --max-calls to {needed} or more" in cli(*COMPILE, "--max-calls", needed - 1).err
+    assert "raise --max-calls" not in cli(*COMPILE, "--max-calls", needed).err
 
 
 def test_no_command_shows_the_help() -> None:

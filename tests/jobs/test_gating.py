@@ -50,6 +50,13 @@ def test_limits_pass_at_the_value_and_fail_above_it(f1: Any) -> None:
     assert "fails 1 of 3 checks" in found["words"]
 
 
+def test_a_judge_that_is_held_against_itself_is_asked_once() -> None:
+    found = run("--not-worse-than", ":basic")
+    assert (found["checks"][0]["name"], found["passed"]) == ("not worse than fect:basic", True)
+    assert found["checks"][0]["words"] == "it is the same judge, and asked once"
+    assert [one["spend"]["calls"] for one in found["comparison"]["judges"]] == [len(claims())]
+
+
 def test_to_be_sure_is_to_hold_the_end_of_the_interval(f1: Any) -> None:
     between = (f1.interval.low + f1.value) / 2
     assert f1.interval.low < between < f1.value

@@ -32,6 +32,10 @@ def test_the_lines_and_the_bytes_are_those_of_a_run() -> None:
         assert read_jsonl(Path("b.jsonl")) == run(server, "--samples", 3)
     assert Counter(server.bodies) == Counter(hit.raw for hit in server.hits)
     assert not batches_of(Path("b.jsonl")).parent.exists(), "nothing stays"
+    for command in ("collect", "status"):  # whoever looks every hour finds it done
+        assert ok("batch", command, "b.jsonl").results == [
+            "b.jsonl of fect:basic: all that was sent in batches is collected"
+        ]
     names = [json.loads(line)["custom_id"] for line in server.files["file-0"].splitlines()]
     cases = {line["case"] for line in read_jsonl(Path("b.jsonl"))}
     assert {name.partition("-")[0] for name in names} == cases
