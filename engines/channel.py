@@ -368,8 +368,9 @@ def _looping() -> bool:
 
 
 def says_something(response: Response) -> bool:
-    """Whether there is anything to read; a reply that was ended before its first word is no fault of the endpoint."""
-    return bool(text_of(response).strip() or response.tool_calls) or response.finish_reason in WITHOUT_END
+    """Whether there is anything to read; a limit or a filter before the first word is no fault of the endpoint."""
+    ended = response.finish_reason in WITHOUT_END and response.finish_reason != "error"
+    return ended or bool(text_of(response).strip() or response.tool_calls)
 
 
 def _taken(answer: Answer) -> Spend:

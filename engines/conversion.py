@@ -7,10 +7,20 @@ from typing import Any, Final
 
 from dspy.lm15 import Config, DataPart, Message, RefusalPart, Request, Response, Usage
 
+from ..text.replies import is_whole
 from .journal import Answer
 from .kept import Kept
 
-__all__ = ["answer_of", "content_of", "hiding", "response_of", "settled", "text_of", "without_key"]
+__all__ = [
+    "answer_of",
+    "as_ended",
+    "content_of",
+    "hiding",
+    "response_of",
+    "settled",
+    "text_of",
+    "without_key",
+]
 
 _SHORTEST: Final = 12  # characters of a key; what is shorter ("none", "local") is also an ordinary word
 
@@ -70,11 +80,31 @@ def text_of(response: Response) -> str:
     data = [part.value for part in response.message.parts if isinstance(part, DataPart)]
     if len(data) != 1:
         return ""
-    try:
-        said = (response.provider_data or {})["choices"][0]["message"]["content"]
-    except (KeyError, IndexError, TypeError):  # of another provider
-        said = None
+    said = _of_choice(response, "message", "content")
     return said if isinstance(said, str) else json.dumps(data[0], ensure_ascii=False)
+
+
+def as_ended(response: Response) -> Response:
+    """Return a response that is no whole one if its endpoint does not say so.
+
+    DSPy's client takes every reason that it does not know (``model_length``, ``abort``, ``max_tokens``) for ``stop``.
+    """
+    said = _of_choice(response, "finish_reason")
+    if response.finish_reason != "stop" or is_whole(said):
+        return response
+    limited = any(word in str(said).lower() for word in ("length", "tokens"))
+    return replace(response, finish_reason="length" if limited else "error")
+
+
+def _of_choice(response: Response, *names: str) -> Any:
+    """Return what an OpenAI-compatible endpoint has said in its first choice; ``None`` if it has not, or is another."""
+    try:
+        found = (response.provider_data or {})["choices"][0]
+        for name in names:
+            found = found[name]
+    except (KeyError, IndexError, TypeError):
+        return None
+    return found
 
 
 def without_key(response: Response, key: str) -> Response:

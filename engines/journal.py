@@ -40,8 +40,8 @@ from .meter import Amount
 
 __all__ = ["WITHOUT_END", "Answer", "Failed", "Journal", "Mark", "Past", "request_key"]
 
-WITHOUT_END: Final = ("length", "content_filter")
-"""What ended a reply before it was over: the limit on it, or a filter; it may say nothing at all."""
+WITHOUT_END: Final = ("length", "content_filter", "error")
+"""What ended a reply before it was over: the limit on it, a filter, or anything else; it may say nothing at all."""
 Failed = Literal["again", "over", "dropped"]
 """How an attempt failed: another one followed; it was the last; its answer was no longer waited for."""
 

@@ -30,7 +30,7 @@ from dspy.utils.exceptions import (
 from ..errors import UsageError
 from .adapters import ADAPTERS, adapter
 from .channel import AsyncChannel, CallContext, Channel, Inner
-from .conversion import answer_of, without_key
+from .conversion import answer_of, as_ended, without_key
 from .detectors import Named, named
 from .direct import Direct
 from .failures import EmptyReplyError, brief, timed_out
@@ -356,7 +356,7 @@ class Endpoint:
 
     def _priced(self, request: Request, response: Response) -> tuple[Response, float | None]:
         key = self._direct.key if self._direct.fits else self._key
-        cost, response = self._cost(request, response), without_key(response, key)
+        cost, response = self._cost(request, response), without_key(as_ended(response), key)
         self._window.heard(request, response)
         if self._terms.heard(request, response):
             raise EmptyReplyError(answer_of(response, cost), "its thoughts took all that a reply may have")

@@ -38,8 +38,8 @@ def judge(model: str | Model | None = None) -> Scorer:
         grader = get_model(model, role=None if model else "grader")
         chat = [_CHAT[one["role"]](content=one["content"]) for one in _JUDGE.messages(row)]
         config = GenerateConfig(temperature=_SPEC["settings"]["temperature"])
-        replies = [(await grader.generate(chat, config=config)).completion for _ in range(_SPEC["samples"])]
-        verdict = _JUDGE.judged(replies, row)
+        outputs = [await grader.generate(chat, config=config) for _ in range(_SPEC["samples"])]
+        verdict = _JUDGE.judged([(one.completion, one.stop_reason) for one in outputs], row)
         if verdict["score"] is None:
             return Score.unscored(explanation="; ".join(verdict["errors"]), metadata=verdict)
         return Score(value=verdict["score"], answer=str(verdict["value"]), metadata=verdict)

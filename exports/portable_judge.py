@@ -13,9 +13,11 @@ from typing import Any
 from ..programs.answers.portable import COMBINERS, READERS, SCORES
 from ..programs.answers.sentences import numbered
 from ..text.escaping import defuse
-from ..text.replies import chat_fields, json_fields, said_once, without_drafts
+from ..text.replies import chat_fields, is_whole, json_fields, said_once, without_drafts
 
 __all__ = ["PortableJudge", "filled"]
+
+_END = "[[ ## completed ## ]]"
 
 
 class PortableJudge:
@@ -49,15 +51,23 @@ class PortableJudge:
         listed = {one["name"] for one in self.spec["inputs"] if one["render"] == "numbered"}
         return {name: numbered(value) if name in listed else value for name, value in safe.items()}
 
-    def read(self, reply: str, inputs: Mapping[str, Any]) -> list[Any]:
+    def read(self, reply: str, inputs: Mapping[str, Any], ended: object = None) -> list[Any]:
         """Return a value for each unit of the row, ``None`` for each one on which the reply is unusable.
+
+        Args:
+            reply: its text.
+            inputs: the row.
+            ended: why the reply ended, as the endpoint says it; ``None`` if it does not.
 
         Raises:
             ValueError: the whole reply is unusable, and why.
         """
         answer, outputs = self.spec["output_field"], self.spec["outputs"]
         fields = json_fields if self.spec["adapter"] == "json" else chat_fields
-        said = fields(without_drafts(reply, outputs), outputs)
+        text = without_drafts(reply, outputs)
+        said = fields(text, outputs)
+        if fields is chat_fields and said and said[-1][0] == answer and not (is_whole(ended) or _END in text):
+            raise ValueError(f"{answer} may be half of what it was to be: the reply ended with {ended!r}")
         found = said_once(
             (name, self.values_of(value, inputs) if name == answer else value) for name, value in said
         )
@@ -97,31 +107,31 @@ class PortableJudge:
 
     def through(
         self, client: Any, model: str, settings: Mapping[str, Any]
-    ) -> Callable[[list[dict[str, str]]], str]:
-        """Return what asks an OpenAI-compatible client for one reply to messages."""
+    ) -> Callable[[list[dict[str, str]]], tuple[str, object]]:
+        """Return what asks an OpenAI-compatible client for one reply to messages, and why it ended."""
         kept = {**self.spec["settings"], **settings}
         request = {name: value for name, value in kept.items() if value is not None}
 
-        def complete(messages: list[dict[str, str]]) -> str:
-            reply = client.chat.completions.create(model=model, messages=messages, **request)
-            return reply.choices[0].message.content or ""
+        def complete(messages: list[dict[str, str]]) -> tuple[str, object]:
+            (choice, *_) = client.chat.completions.create(model=model, messages=messages, **request).choices
+            return _said(choice.message.content), choice.finish_reason
 
         return complete
 
     def ask(
-        self, complete: Callable[[list[dict[str, str]]], str], inputs: Mapping[str, Any]
+        self, complete: Callable[[list[dict[str, str]]], tuple[str, object]], inputs: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Ask for a reply as often as the judge does, and return the verdict."""
         messages = self.messages(inputs)
         return self.judged([complete(messages) for _ in range(self.spec["samples"])], inputs)
 
-    def judged(self, replies: Sequence[str], inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the verdict that replies give together."""
+    def judged(self, replies: Sequence[tuple[str, object]], inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the verdict that replies, each with why it ended, give together."""
         samples, errors = [], []
-        for reply in replies:
+        for reply, ended in replies:
             try:
-                samples.append(self.read(reply, inputs))
-            except ValueError as error:
+                samples.append(self.read(reply, inputs, ended))
+            except (RecursionError, ValueError) as error:
                 errors.append(str(error))
         return self.verdict(samples, errors, self.units(inputs))
 
@@ -151,6 +161,13 @@ def filled(spec: Mapping[str, Any], variables: Mapping[str, str]) -> list[dict[s
         {"role": one["role"], "content": pattern.sub(lambda mark: texts[mark[0]], one["content"])}
         for one in spec["messages"]
     ]
+
+
+def _said(content: Any) -> str:
+    """Return the text of a reply; some endpoints give it in parts, with thoughts among them."""
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if part.get("type") == "text")
+    return content or ""
 
 
 def _text(value: Any) -> str:

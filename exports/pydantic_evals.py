@@ -41,7 +41,7 @@ class Judge(Evaluator):
         chat = [_message(one["role"], one["content"]) for one in _JUDGE.messages(row)]
         settings = {"temperature": _SPEC["settings"]["temperature"]}
         replies = [await model_request(self.model, chat, model_settings=settings) for _ in range(_SPEC["samples"])]
-        verdict = _JUDGE.judged([reply.text or "" for reply in replies], row)
+        verdict = _JUDGE.judged([(reply.text or "", reply.finish_reason) for reply in replies], row)
         if verdict["score"] is None:
             raise ValueError("; ".join(verdict["errors"]))
         name, reason = verdict["artifact"]["judge"], json.dumps(verdict["votes"])

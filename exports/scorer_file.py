@@ -67,4 +67,5 @@ class RecordingClient:
 
     def _create(self, *, messages: Messages, **request: Any) -> Any:
         self.messages = messages
-        return SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content=""))])
+        said = SimpleNamespace(message=SimpleNamespace(content=""), finish_reason="stop")
+        return SimpleNamespace(choices=[said])

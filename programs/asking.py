@@ -321,7 +321,7 @@ def _unreadable(bad: AdapterParseError) -> str:
     if cut and cut[-1].finish_reason == "length":
         return f"unusable reply: it was cut off at {cut[-1].output_tokens} tokens: raise --max-tokens"
     if cut:
-        return "unusable reply: the endpoint has filtered it, or its end"
+        return "unusable reply: the endpoint has filtered it, or ended it before it was over"
     return "unusable reply: " + redact((bad.message or str(bad)).partition("\n\n")[0])[:200]
 
 

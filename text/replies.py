@@ -15,6 +15,7 @@ __all__ = [
     "choice",
     "data",
     "decode",
+    "is_whole",
     "json_fields",
     "pieces",
     "said_once",
@@ -34,8 +35,19 @@ _JSON: Final = json.JSONDecoder(strict=False, object_pairs_hook=lambda pairs: sa
 _HEADER_LINE = re.compile(r"\[\[ ## (\w+) ## \]\]")
 
 
+_WHOLE = re.compile(
+    "stop|(stop_)?sequence|eos(_token)?|end(_turn)?|completed?|finish(ed)?|tool_(calls?|use)|function_call|",
+    re.IGNORECASE,
+)
+
+
 class ContradictionError(ValueError):
     """Something was said twice, with different values."""
+
+
+def is_whole(finish_reason: object) -> bool:
+    """Whether a reply that ended for this reason, as an endpoint says it, is over: all but known ends are doubted."""
+    return finish_reason is None or bool(_WHOLE.fullmatch(str(finish_reason)))
 
 
 def without_drafts(text: str, fields: Collection[str] = ()) -> str:

@@ -58,10 +58,10 @@ def _score(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:
     said = data(given) if isinstance(given, str) else given
     if isinstance(said, bool) or not isinstance(said, int | float | str):
         raise ValueError(f"{str(said)[:100]!r} is no number")
-    number = float(said)
-    if not low <= number <= high or (whole and not number.is_integer()):
-        raise ValueError(f"{number:g} is not on the scale from {low:g} to {high:g}")
-    return [int(number) if whole else number]
+    number = float(said) if isinstance(said, str) else said
+    if not low <= number <= high or (whole and number % 1):
+        raise ValueError(f"{str(said)[:100]} is not on the scale from {low:g} to {high:g}")
+    return [int(number) if whole else float(number)]
 
 
 def _label_set(rule: Mapping[str, Any], given: Any, count: int) -> list[Any]:

@@ -192,7 +192,7 @@ class Score(Answer):
             return None
         try:
             number = float(given)
-        except ValueError:
+        except (OverflowError, ValueError):  # a whole number may be larger than any float
             return None
         if not self.low <= number <= self.high or (self.whole and not number.is_integer()):
             return None

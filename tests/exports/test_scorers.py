@@ -32,7 +32,8 @@ WANTED = {"factual": 1.0, "non_factual": 0.0, "unusable": None}
 
 def client(reply: str) -> Any:
     """Return an OpenAI-compatible client that always answers the same."""
-    message = SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content=reply))])
+    choice = SimpleNamespace(message=SimpleNamespace(content=reply), finish_reason="stop")
+    message = SimpleNamespace(choices=[choice])
     return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=lambda **_: message)))
 
 

@@ -13,6 +13,7 @@ import dspy
 import openai
 import pydantic
 import pytest
+from asking import CASES, asker, wait_briefly
 from dspy.utils.exceptions import AdapterParseError
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,6 +85,8 @@ TEXTS = [
         "3",
         "100",
         "100.5",
+        "9" * 400,
+        "[" * 5000 + "]" * 5000,
         "3 stars",
         "[]",
         '["a"]',
@@ -136,10 +139,8 @@ def test_every_reply_is_read_as_jurist_reads_it(kind: str, adapter: str) -> None
             wanted = list(judge.read(dspy.Prediction(**parsed), inputs).values)
         except AdapterParseError:
             wanted = unusable
-        try:
-            found = portable.read(reply, inputs)
-        except ValueError:
-            found = unusable
+        verdict = portable.judged([(reply, "stop")], inputs)
+        found = verdict["value"] if portable.units(inputs) > 1 else [verdict["value"]]
         assert found == wanted, reply
         usable += found != unusable
     assert usable > 1
@@ -173,7 +174,7 @@ import json, sys
 from types import SimpleNamespace as N
 import exported
 replies = iter(json.loads(sys.argv[1]))
-said = lambda **request: N(choices=[N(message=N(content=next(replies)))])
+said = lambda **request: N(choices=[N(message=N(content=next(replies)), finish_reason="stop")])
 client = N(chat=N(completions=N(create=said)))
 print(json.dumps(exported.judge(client, "m", conversation="c", claim="d")))
 """
@@ -197,9 +198,28 @@ def test_the_python_file_needs_the_standard_library_only(tmp_path: Path) -> None
 def test_a_unit_that_is_left_out_is_an_error_and_no_score() -> None:
     given = subject_of(PromptState.of(KINDS["numbered"].basic()), KINDS["numbered"])
     portable = PortableJudge(portable_spec(given))
-    verdict = portable.judged(['[[ ## answer ## ]]\n[{"n": 1, "label": "a"}]'], {"text": ["x", "y"]})
+    reply = '[[ ## answer ## ]]\n[{"n": 1, "label": "a"}]'
+    verdict = portable.judged([(reply, "stop")], {"text": ["x", "y"]})
     assert (verdict["status"], verdict["score"], verdict["value"]) == ("abstained", None, ["a", None])
     assert verdict["errors"] == ["a unit has no usable answer"]
+
+
+@pytest.mark.parametrize("ended", ["stop", None, "eos", "length", "model_length", "content_filter", "abort"])
+@pytest.mark.parametrize(
+    "said",
+    ["[[ ## factual ## ]]\nTrue", "[[ ## factual ## ]]\nTrue\n\n[[ ## completed ## ]]", "<think>True", None]
+    + [[{"type": "thinking", "thinking": "False"}, {"type": "text", "text": "[[ ## factual ## ]]\nTrue"}]],
+)
+def test_what_an_endpoint_ends_is_read_as_jurist_reads_it(
+    said: Any, ended: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_briefly(monkeypatch)
+    file = executed(export(PromptState.of(FECT.basic()), FECT, "python"))
+    with Loopback(lambda messages: said, ended=ended) as server:
+        client = openai.OpenAI(base_url=server.url, api_key="none", max_retries=0)
+        found = file["judge"](client, "some", **CASES[0].inputs)
+        wanted = asker(server).ask(CASES[0])
+    assert [found["value"]] == list(wanted.values)
 
 
 def test_the_python_file_asks_a_real_client(tmp_path: Path) -> None:

@@ -105,19 +105,20 @@ class Loopback:
     """The server, as a context manager.
 
     Args:
-        answers: messages -> the text of the reply.
+        answers: messages -> the ``content`` of the reply.
         faults: request number -> fault, or (number, body) -> fault or ``None``.
         delay: seconds before each answer.
         thoughts: what every reply has as its ``reasoning_content``.
         retry_after: the header of 429 and 503 answers; ``None`` leaves it out.
         logprobs: body -> what a reply says of its tokens, ``None`` for nothing.
         refuses: body -> why such a request is refused with 400, empty if it is not.
+        ended: the ``finish_reason`` of every reply that no fault ends.
         cached: how many of the 100 tokens of each request it says to have kept from an earlier one.
     """
 
     def __init__(
         self,
-        answers: Callable[[list[dict[str, Any]]], str] = answer,
+        answers: Callable[[list[dict[str, Any]]], Any] = answer,
         *,
         faults: Plan | None = None,
         delay: float = 0.0,
@@ -125,9 +126,10 @@ class Loopback:
         thoughts: str | None = None,
         logprobs: Callable[[dict[str, Any]], Any] = lambda body: None,
         refuses: Callable[[dict[str, Any]], str] = lambda body: "",
+        ended: str | None = "stop",
         cached: int = 0,
     ) -> None:
-        self.refuses, self.logprobs, self.cached = refuses, logprobs, cached
+        self.refuses, self.logprobs, self.ended, self.cached = refuses, logprobs, ended, cached
         self.thoughts = thoughts
         self.answers, self.faults, self.delay, self.retry_after = answers, faults or {}, delay, retry_after
         self.hits: list[Hit] = []
@@ -263,7 +265,7 @@ class _Handler(BaseHTTPRequestHandler):
             "message": {"role": "assistant", "content": content}
             | ({"reasoning_content": thoughts} if thoughts else {})
             | ({"refusal": "I cannot help with that."} if hit.fault == "refused" else {}),
-            "finish_reason": _ENDS.get(str(hit.fault), "stop"),
+            "finish_reason": _ENDS.get(str(hit.fault), loop.ended),
             "logprobs": loop.logprobs(hit.body),
         }
         data = json.dumps(

@@ -77,6 +77,24 @@ def test_empty_replies_are_counted_with_what_they_took(serve: Serve) -> None:
     assert judge.lm._engine_spec.context.meter.tokens == 330
 
 
+@pytest.mark.parametrize(("ended", "calls"), [("eos", 4), ("content_filter", 1), ("error", 4)])
+def test_an_empty_reply_is_asked_for_again_unless_a_filter_explains_it(
+    serve: Serve, ended: str, calls: int
+) -> None:
+    judge = asker(serve(lambda messages: "", ended=ended))
+    assert judge.ask(CASES[0]).usage.calls == calls
+
+
+@pytest.mark.parametrize(
+    "ended", ["MAX_TOKENS", "model_length", "abort", "insufficient_system_resource", "new"]
+)
+def test_an_end_that_is_no_end_leaves_halves(serve: Serve, ended: str) -> None:
+    half = "[[ ## factual ## ]]\nTrue"
+    verdict = asker(serve(lambda messages: half, ended=ended)).ask(CASES[0])
+    assert verdict.status == "abstained"
+    assert ("raise --max-tokens" in verdict.error) == (ended in ("MAX_TOKENS", "model_length"))
+
+
 def test_every_sentence_gets_its_own_label(serve: Serve) -> None:
     case = COGNI.case(
         {"reference": "r", "sentences": ["Paris is big.", "So\nit is.", "Hi!"], "question": "q"}
