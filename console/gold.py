@@ -25,6 +25,8 @@ from .strata import strata_lines
 __all__ = ["agreement", "check", "gold_name", "import_", "split"]
 
 _PARTS = ("train", "dev", "test")
+_NAMED = 5
+"""Groups or rows that a line names; ``--json`` has all."""
 
 
 def gold_name(options: JudgedGold) -> str:
@@ -85,7 +87,10 @@ def _found(gold: Gold, bad: Rejects) -> str:
         f"{name} is empty in {rows} case{'s' if rows > 1 else ''}"
         for name, rows in empty_inputs(gold.cases).items()
     ]
-    said += [f"{len(one.groups)} groups hold near copies" for one in gold.near_copies]
+    if near := gold.near_copies:
+        said.append(
+            f"{sum(len(one.groups) for one in near)} groups hold near copies and count as {len(near)}"
+        )
     return "; ".join(said) or "no problem found"
 
 
@@ -109,7 +114,12 @@ def _problem_table(bad: Rejects) -> Table:
 
 def _near_table(near: Sequence[NearCopies]) -> Table:
     title = "near copies: groups that a split takes as one"
-    return table(title, ["groups", "rows"], [[", ".join(one.groups), ", ".join(one.sources)] for one in near])
+    return table(title, ["groups", "rows"], [[_some(one.groups), _some(one.sources)] for one in near])
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def import_(options: ImportOptions) -> Result:

@@ -1,9 +1,10 @@
 """Near copies among cases: which groups they make one, and which rows an artifact was compiled on or near.
 
-The evidence of a case are the inputs that are not judged themselves. Groups whose evidence nearly repeats count as one
-in a split, or the test would hold what train shows. A row is near another if its evidence and what is judged of it both
-are. What more than a quarter of the groups say nearly alike (a policy, a form) belongs to the task and gives nothing
-away, and so do the fields that the judge calls common.
+The evidence of a case are the inputs that are not judged themselves. Groups whose evidence nearly repeats, or of which
+one has a text inside an input of the other, count as one in a split, or the test would hold what train shows. A row is
+near another if its evidence and what is judged of it both are. What more than a quarter of the groups say nearly alike,
+or all of them exactly (a policy, a form), belongs to the task and gives nothing away, and so do the fields that the
+judge calls common.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from ..cases import Case
 from ..text.folding import strings
 from ..text.near import Sketches, clusters, folded, from_text, sketches, to_text
+from .passages import evidence_fields, sharing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,8 +46,7 @@ class NearCopies:
 
 def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
     """Return which groups hold near copies of each other's evidence (of what is judged, where that is all)."""
-    units = judge.answer.unit_fields
-    evidence = [name for name in judge.input_fields if name not in (*units, *judge.common)]
+    fields = evidence_fields(judge) or list(judge.answer.unit_fields)
     parent: dict[str, str] = {}
 
     def root(group: str) -> str:
@@ -54,7 +55,7 @@ def near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
         return group
 
     sources: dict[str, str] = {}
-    for members in _near_in(cases, evidence or list(units)):
+    for members in (*_near_in(cases, fields), *sharing(judge, cases)):
         names = {case.group: case.source for case in reversed(members)}
         for name in names:
             sources.setdefault(name, names[name])

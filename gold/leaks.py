@@ -1,35 +1,25 @@
 """Whether anything of the sealed test part shows elsewhere: in train and dev, or in a prompt.
 
-Texts are compared after NFKC, case folding and collapsing of white space, and
-only from 40 characters on: shorter ones repeat by chance. What every case of
-the set says alike (a policy, a rule) belongs to the task and gives nothing away.
+Texts are compared as :mod:`.passages` does. That no case of train or dev holds an evidence text of a test case is
+the split's work: such groups are one (:mod:`.copies`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ..cases import Case
 from ..errors import GoldError
 from ..text.folding import normalised, strings
+from .passages import Index, constants, texts_of
 from .splits import Split
 
 if TYPE_CHECKING:
     from ..programs.state import PromptState
 
-__all__ = [
-    "MIN_CHARACTERS",
-    "check_leaks",
-    "leaks_of",
-]
-
-MIN_CHARACTERS = 40
-"""The length from which a shared text counts as a leak, in characters after normalisation."""
-_BLOCK = MIN_CHARACTERS // 2
-
-P = TypeVar("P")
+__all__ = ["check_leaks", "leaks_of"]
 
 
 def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
@@ -39,17 +29,15 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
         split: the parts.
         states: the prompts of programs that are to be proved on the test part.
 
-    A leak is: a test case, or a test case's group, in train or dev; an evidence text of a test case
-    inside an input of a train or dev case; such a text, or a whole test case, in a demonstration; an
-    evidence or unit text of a test case inside an instruction, unless train or dev hold the same unit.
+    A leak is: a test case, or a test case's group, in train or dev; an evidence text of a test case, or the whole
+    case, in a demonstration; an evidence or unit text of a test case inside an instruction, unless train or dev hold
+    the same unit.
 
     Raises:
         GoldError: there is a leak; the message names both places.
     """
     seen = (*split.train, *split.dev)
     _check_identity(split, seen)
-    units = (*split.judge.answer.unit_fields, *split.judge.common)
-    _check_cases(split.test, seen, units, _constants((*seen, *split.test), units))
     for leak in leaks_of(split, states).values():
         raise leak
 
@@ -79,54 +67,10 @@ class _Hit:
     states: frozenset[str]
 
 
-class _Index(Generic[P]):
-    """Finds which of many texts hold a given text of at least ``MIN_CHARACTERS``.
-
-    Any occurrence of such a text covers one whole block of half that length that starts at a multiple
-    of it, so only those blocks are indexed, and the search does not grow with the number of texts.
-    """
-
-    def __init__(self, texts: Iterable[tuple[str, P]]) -> None:
-        self._texts = [(text, place) for text, place in texts if len(text) >= MIN_CHARACTERS]
-        self._blocks: dict[str, list[tuple[int, int]]] = {}
-        for number, (text, _) in enumerate(self._texts):
-            for start in range(0, len(text) - _BLOCK + 1, _BLOCK):
-                self._blocks.setdefault(text[start : start + _BLOCK], []).append((number, start))
-
-    def holding(self, wanted: str) -> Iterator[P]:
-        """Yield the place of every text that holds ``wanted``."""
-        if len(wanted) < MIN_CHARACTERS:
-            return
-        for offset in range(_BLOCK):
-            for number, start in self._blocks.get(wanted[offset : offset + _BLOCK], ()):
-                text, place = self._texts[number]
-                if start >= offset and text.startswith(wanted, start - offset):
-                    yield place
-
-
-def _texts(inputs: Mapping[str, Any], *, without: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Yield (normalised text, field) for the texts long enough to matter."""
-    for name, value in inputs.items():
-        if name not in without:
-            for text in strings(value):
-                if len(short := normalised(text)) >= MIN_CHARACTERS:
-                    yield short, name
-
-
 def _unit_texts(cases: Iterable[Case], fields: Collection[str]) -> set[str]:
     """Return the normalised texts of what is judged."""
     values = (case.inputs[name] for case in cases for name in fields)
     return {normalised(text) for value in values for text in strings(value)}
-
-
-def _constants(cases: Iterable[Case], units: Collection[str]) -> frozenset[str]:
-    common: frozenset[str] | None = None
-    for case in cases:
-        texts = frozenset(text for text, _ in _texts(case.inputs, without=units))
-        common = texts if common is None else common & texts
-        if not common:
-            break
-    return common or frozenset()
 
 
 def _check_identity(split: Split, seen: tuple[Case, ...]) -> None:
@@ -140,39 +84,21 @@ def _check_identity(split: Split, seen: tuple[Case, ...]) -> None:
             )
 
 
-def _check_cases(
-    test: Iterable[Case], seen: Iterable[Case], units: Collection[str], constant: frozenset[str]
-) -> None:
-    first = {(text, case.group): case for case in seen for text, _ in _texts(case.inputs)}
-    index = _Index((text, case) for (text, _), case in first.items())
-    done: set[tuple[str, str]] = set()
-    for case in test:
-        for text, name in _texts(case.inputs, without=units):
-            if text in constant or (text, case.group) in done:
-                continue
-            done.add((text, case.group))
-            for other in index.holding(text):
-                if other.group != case.group:
-                    places = f"the test case {case.source} and the train or dev case {other.source}"
-                    hint = "give both rows the same group, or remove one"
-                    raise _leak(f"{places} share {_shown(text)}", field=name, hint=hint)
-
-
 def _prompt_leaks(split: Split, states: Sequence[PromptState]) -> Iterator[tuple[frozenset[str], GoldError]]:
     """Yield the ids of the states that share a leak, and the leak."""
     judge, hint = split.judge, "compile again on this split: the prompt was made with test rows in sight"
     seen, fields = (*split.train, *split.dev), (*judge.answer.unit_fields, *judge.common)
-    constant = _constants((*seen, *split.test), fields)
+    constant = constants((*seen, *split.test), fields)
     known = _unit_texts(seen, fields) | constant
     prompts, demos = _prompt_texts(states)
-    index = _Index(prompts)
+    index = Index(prompts)
     for case in split.test:
         values = judge.values(case.inputs)
         for hit, demo in demos:
             if all(demo.get(name) == value for name, value in values.items()):
                 yield hit.states, _leak(f"{hit.where} is the test case {case.source}", hint=hint)
         evidence = {
-            text for inputs in (case.inputs, values) for text, _ in _texts(inputs, without=fields)
+            text for inputs in (case.inputs, values) for text, _ in texts_of(inputs, without=fields)
         } - constant
         units = _unit_texts([case], fields) - known
         for text in sorted(evidence | units):
@@ -202,7 +128,7 @@ def _prompt_texts(
                 where, key = f"demonstration {number} of {name!r}", repr(sorted(demo.items()))
                 before = demos[key][0] if key in demos else None
                 demos[key] = also(before, where, demo=True), demo
-                for text, _ in _texts(demo):
+                for text, _ in texts_of(demo):
                     texts[text, True] = also(texts.get((text, True)), where, demo=True)
     return [(text, hit) for (text, _), hit in texts.items()], list(demos.values())
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..cases import Case, text_hash
 from ..errors import GoldError, UsageError
+from .passages import evidence_fields
 from .rows import GoldData
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ Shares: TypeAlias = tuple[float, float, float]
 """The shares of train, dev and test: each positive, with the sum 1."""
 
 _TRIED_SEEDS = 200
+_APART = (
+    "give rows of more documents; or, if the column of the group names something else, leave it out; or, if {field!r} "
+    "is the same in many rows by design, say so in the judge: common=({field!r},)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,25 +92,33 @@ def split_gold(gold: GoldData, seed: int, shares: Sequence[float]) -> Split:
     ]
     groups = {case.group for case in cases}
     if len(groups) < len(PARTS):
-        raise GoldError(
-            f"the {len(cases)} labelled cases are in {len(groups)} group(s), too few for train, dev and test"
-            + (
-                f"; {len(one)} groups hold near copies of each other and count as {len(set(one.values()))}"
-                if one
-                else ""
-            ),
-            path=gold.source,
-            field="group",
-            hint="give rows of more documents"
-            if one
-            else "give each row the name of its conversation or document as group",
-        )
+        raise _too_few(gold, cases)
     split = _draw(gold, cases, seed, checked)
     if (problem := _problem(split)) is not None:
         raise GoldError(
-            f"with seed {seed}, {problem}", path=gold.source, hint=_advice(gold, cases, seed, checked)
+            f"with seed {seed}, {problem}{_united(gold)}",
+            path=gold.source,
+            hint=_advice(gold, cases, seed, checked),
         )
     return split
+
+
+def _too_few(gold: GoldData, cases: Sequence[Case]) -> GoldError:
+    count = len({case.group for case in cases})
+    return GoldError(
+        f"the {len(cases)} labelled cases are in {count} group(s), too few for train, dev and test{_united(gold)}",
+        path=gold.source,
+        field="group",
+        hint=_APART.format(field=(evidence_fields(gold.judge) or gold.judge.input_fields)[0])
+        if gold.near_copies
+        else "give each row the name of its conversation or document as group",
+    )
+
+
+def _united(gold: GoldData) -> str:
+    near = gold.near_copies
+    names = sum(len(one.groups) for one in near)
+    return f"; {names} groups hold the same or nearly the same texts and count as {len(near)}" if near else ""
 
 
 def _checked(shares: Sequence[float]) -> Shares:

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judges import CHECK
 from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
+from jurist.errors import GoldError
 from jurist.gold.copies import near_copies, near_rows, sketched_rows
 from jurist.gold.goldset import Gold
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
+from jurist.programs.judge import Judge
 
 
 def changed(row: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -46,6 +49,50 @@ def test_no_test_case_has_a_near_copy_in_train(grouped: bool) -> None:
         split = gold.split(seed, (0.4, 0.3, 0.3))
         assert not near_rows(FECT, split.test, sketched_rows(FECT, (*split.train, *split.dev)))
         assert len({case.group for case in (*split.train, *split.dev, *split.test)}) == 24
+
+
+SECRET = "Ünused tickets can be returned within nine days, at the window."
+REPLY = "You can return the ticket at the window within nine days."
+HELD = {
+    "equal": (SECRET, "Yes.", True),
+    "inside a longer text": (f"General. {SECRET} Ask us. " + "Dogs are welcome. " * 20, "Yes.", True),
+    "other case and spacing": (SECRET.upper().replace(" ", "  "), "Yes.", True),
+    "other form of the letter": (SECRET.replace("Ü", "U\u0308"), "Yes.", True),
+    "in another input": ("Short.", f"It says: {SECRET}", True),
+    "a part of it": (SECRET[:39], "Yes.", False),
+    "what is judged": ("Short.", REPLY, False),
+}
+
+
+def gold_of(judge: Judge, *rows: tuple[str, str]) -> Gold:
+    """Rows of a policy and a reply, each a group of its own: ``g0``, ``g1`` ..."""
+    labelled = [
+        {"policy": policy, "reply": reply, "group": f"g{n}", "verdict": ("send", "hold")[n % 2]}
+        for n, (policy, reply) in enumerate(rows)
+    ]
+    return Gold.of(labelled, judge)
+
+
+def groups_of(*rows: tuple[str, str]) -> list[tuple[str, ...]]:
+    """Which groups count as one."""
+    return [near.groups for near in gold_of(CHECK, *rows).near_copies]
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_groups_of_which_one_has_a_text_inside_the_other_are_one(kind: str) -> None:
+    policy, reply, one = HELD[kind]
+    others = [(f"The terrace {n} opens at noon.", f"Yes, {n}.") for n in range(8)]
+    assert groups_of((SECRET, REPLY), (policy, reply), *others) == [("g0", "g1")] * one
+
+
+def test_a_text_of_all_groups_is_the_task_and_one_of_most_makes_them_one() -> None:
+    rows = [(SECRET, f"Yes, {n}.") for n in range(8)]
+    assert groups_of(*rows) == []
+    rows.append(("Dogs are welcome.", "No."))
+    assert groups_of(*rows) == [tuple(f"g{n}" for n in range(8))]
+    with pytest.raises(GoldError, match=r"8 groups .* count as 1; .* common=\('policy',\)"):
+        gold_of(CHECK, *rows).split(0)
+    assert not gold_of(replace(CHECK, common=("policy",)), *rows).near_copies
 
 
 def test_what_most_say_alike_is_the_task_and_no_copy() -> None:

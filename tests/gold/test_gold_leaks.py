@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from jurist.cases import Case
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
-from jurist.gold.leaks import MIN_CHARACTERS, _Index, check_leaks
+from jurist.gold.leaks import check_leaks
+from jurist.gold.passages import MIN_CHARACTERS, Index
 from jurist.gold.splits import Split
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.judge import Judge
@@ -31,7 +32,6 @@ class Check(dspy.Signature):
 CHECK = Judge(name="check", signature=Check, positive=frozenset({"hold"}))
 SECRET = "Ünused tickets can be returned within nine days, at the window."
 REPLY = "You can return the ticket at the window within nine days."
-RULE = "A reply must not promise anything that the policy does not say."
 
 
 def case(
@@ -53,57 +53,6 @@ def split(train: Case, *, dev: Case | None = None, test: Case | None = None) -> 
 
 
 CLEAN = case("10", "Dogs are welcome on the terrace, and cats on the balcony.")
-
-SHARED = {
-    "equal": SECRET,
-    "inside a longer text": f"General. {SECRET} Ask us.",
-    "other case and spacing": "ÜNUSED  tickets can be\nreturned within nine days, at the WINDOW. ",
-    "other form of the letter": "U\u0308nused tickets can be returned within nine days, at the window.",
-}
-
-
-@pytest.mark.parametrize("kind", SHARED)
-@pytest.mark.parametrize("part", ["train", "dev"])
-def test_an_evidence_text_of_test_in_train_or_dev(kind: str, part: str) -> None:
-    leaky = case("11", SHARED[kind])
-    made = split(leaky) if part == "train" else split(CLEAN, dev=leaky)
-    with pytest.raises(GoldError) as caught:
-        check_leaks(made)
-    assert "gold.jsonl:30" in str(caught.value)
-    assert "gold.jsonl:11" in str(caught.value)
-    assert caught.value.field == "policy"
-
-
-def test_an_evidence_text_of_test_in_another_field_of_train() -> None:
-    with pytest.raises(GoldError, match="share"):
-        check_leaks(split(case("11", "Short.", reply=f"It says: {SECRET}")))
-
-
-NO_LEAKS = {
-    "nothing shared": split(CLEAN),
-    "a part of it only": split(case("11", SECRET[:-1])),
-    "a short text": split(case("11", "No dogs."), test=case("30", "No dogs.", "No.")),
-    "a repeated unit": split(case("11", "Dogs are welcome.", reply=REPLY)),
-    "a text of every case": Split(
-        train=(case("1", "One", rule=RULE),),
-        dev=(case("2", "Two", rule=RULE),),
-        test=(case("3", "Three", rule=RULE),),
-        seed=0,
-        shares=(0.5, 0.2, 0.3),
-        judge=CHECK,
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", NO_LEAKS)
-def test_what_is_no_leak(kind: str) -> None:
-    check_leaks(NO_LEAKS[kind])
-
-
-def test_a_text_of_most_cases_is_a_leak() -> None:
-    made = split(case("1", "One", rule=RULE), test=case("3", "Three", rule=RULE))
-    with pytest.raises(GoldError, match=r"gold\.jsonl:3 and the train or dev case gold\.jsonl:1"):
-        check_leaks(made)
 
 
 def test_a_test_case_in_train() -> None:
@@ -212,6 +161,6 @@ def test_the_index_finds_exactly_the_texts_that_hold_a_text(
 ) -> None:
     wanted = more[start : start + MIN_CHARACTERS + length]
     every = [*texts, more, f"x{more}", more[1:]]
-    index = _Index((text, number) for number, text in enumerate(every))
+    index = Index((text, number) for number, text in enumerate(every))
     expected = {n for n, text in enumerate(every) if wanted in text and len(wanted) >= MIN_CHARACTERS}
     assert set(index.holding(wanted)) == expected
