@@ -61,7 +61,7 @@ def check(options: CheckOptions) -> Result:
     problems, near = _problems(bad), gold.near_copies
     facts = {**describe(gold), "split": {name: len(getattr(parts, name)) for name in _PARTS}, **problems}
     body: list[Part] = [
-        f"{gold.name}: {_found(gold, bad)}",
+        f"{gold.name}: {_found(gold, bad)}" + (f"; {parts.near_words}" if parts.near else ""),
         table(
             "",
             ["what", "value"],
@@ -70,7 +70,9 @@ def check(options: CheckOptions) -> Result:
         *([_problem_table(bad)] if bad.count else []),
         *([_near_table(near)] if near else []),
     ]
-    return Result(data={**facts, "near_copies": [asdict(one) for one in near]}, body=body)
+    return Result(
+        data={**facts, "near_copies": [asdict(one) for one in near], "near_test": len(parts.near)}, body=body
+    )
 
 
 def _told(value: Any) -> Any:

@@ -70,7 +70,7 @@ class People:
     @classmethod
     def of(cls, experiment: Experiment, answers: Sequence[Answers]) -> "People":
         """Sort the rows of an experiment."""
-        only = {case.id for case in (*experiment.cases, *experiment.gold.ambiguous)}
+        only = {case.id for case in (*experiment.cases, *experiment.aside)}
         return cls(
             strata={
                 one.name: strata(experiment.gold, [*one.repeats[0], *one.ambiguous], only=only)

@@ -42,12 +42,19 @@ class Decision(Paired):
         right_means: what McNemar counts as right; empty where nothing is right or wrong.
         counts: units and cases compared.
         openings: how often this test has been opened, this time included.
+        remarks: what else limits it.
     """
 
     alpha: float
     right_means: str
     counts: Tally
     openings: int = 1
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What limits it, in words; empty if nothing is known to."""
+        return (*super().warnings, *self.remarks)
 
     @property
     def verdict(self) -> Verdict:
@@ -138,6 +145,7 @@ def prove(
     seed: int = 0,
     alpha: float = 0.05,
     openings: int = 1,
+    remarks: tuple[str, ...] = (),
 ) -> Proof:
     """Compare basic and compiled on the same held-out rows.
 
@@ -148,6 +156,7 @@ def prove(
         seed: of the permutation test's swaps.
         alpha: the level of all openings together; the intervals of scores are always of 95 %.
         openings: how often these rows have been opened for such a test, this time included: see :func:`level_of`.
+        remarks: what else limits the decision, in words.
 
     Raises:
         JuristError: ids, gold or groups differ, nothing is labelled, or a value is not of this kind.
@@ -170,5 +179,6 @@ def prove(
             right_means=comparison.right_means,
             counts=before.counts,
             openings=openings,
+            remarks=remarks,
         ),
     )

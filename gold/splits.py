@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..cases import Case, text_hash
 from ..errors import GoldError, UsageError
+from .copies import near_rows, sketched_rows
 from .passages import evidence_fields
 from .rows import GoldData
 
@@ -62,6 +63,21 @@ class Split:
     def test_hash(self) -> str:
         """The sha256 of the sorted test ids, one to a line: names the test set without showing it."""
         return text_hash("\n".join(sorted(case.id for case in self.test)))
+
+    @cached_property
+    def near(self) -> frozenset[str]:
+        """The ids of test cases that nearly repeat a case of train or dev, in evidence and in what is judged."""
+        return near_rows(self.judge, self.test, sketched_rows(self.judge, (*self.train, *self.dev)))
+
+    @property
+    def near_words(self) -> str:
+        """How many these are, in words; empty if there are none."""
+        return (
+            f"{len(self.near)} of the {len(self.test)} sealed cases nearly repeat a case that the optimizer sees: "
+            "scores on them say little about new cases, and evaluate, compare and gate leave them out"
+            if self.near
+            else ""
+        )
 
     def part(self, name: Part) -> tuple[Case, ...]:
         """Return one part by its name."""

@@ -225,8 +225,7 @@ def _draws(asker: Asker, cases: int) -> tuple[int, int]:
 
 def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _Pair, look: Look) -> Chosen:
     shown = proven(
-        work.judge,
-        work.split.test,
+        work.split,
         pair.basic,
         pair.chosen,
         same=pair.same,

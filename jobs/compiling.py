@@ -102,8 +102,10 @@ def compile_judge(
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
     _check_budget(plan)
     test = plan.split.test
-    for said in proof_of(test).limits(test, plan.judge.comparison):
-        sink(Event(kind="note", text=f"the sealed test: {said}"))
+    told = [f"the sealed test: {said}" for said in proof_of(test).limits(test, plan.judge.comparison)]
+    for said in (*told, plan.split.near_words):
+        if said:
+            sink(Event(kind="note", text=said))
     start = Start(root=store.checkpoints, resume=resume, fresh=fresh, on_open=on_open)
     with paying(plan, start) as work:
         return _compile(plan, work, store, force, sink)
@@ -237,7 +239,7 @@ def _prove(job: Job, split: Split, result: Result, sampling: Sampling, opened: i
     asker = job.asker(best.state.apply(basic), best.setting.asked)
     compiled = dataclasses.replace(asker, sampling=sampling)
     same = best.asked_id == result.board.basic.asked_id
-    return proven(job.judge, split.test, job.asker(basic), compiled, same=same, seed=job.seed, opened=opened)
+    return proven(split, job.asker(basic), compiled, same=same, seed=job.seed, opened=opened)
 
 
 def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict[str, Any]:

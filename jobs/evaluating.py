@@ -31,6 +31,11 @@ class Evaluating(Experiment):
     kind: ClassVar[str] = "evaluate"
     fewest: ClassVar[int] = 1
 
+    @property
+    def aside(self) -> tuple[Case, ...]:
+        """Nothing: what is said of cases whose raters do not agree would be paid for and not shown."""
+        return ()
+
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:

@@ -108,6 +108,13 @@ class Experiment:
         seen = {id_ for one in self.contenders for id_ in seen_by(one, self.gold.cases)}
         return tuple(case for case in self.gold.cases if case.id not in seen)
 
+    @property
+    def aside(self) -> tuple[Case, ...]:
+        """The cases whose raters do not agree, of groups of which no row is left out: asked once, and in no score."""
+        used = {case.id for case in self.cases}
+        out = {case.group for case in self.gold.cases if case.id not in used}
+        return tuple(case for case in self.gold.ambiguous if case.group not in out)
+
     @cached_property
     def look(self) -> Look:
         """Which of the rows are of a sealed test, and the number of this opening of it."""
@@ -133,7 +140,8 @@ class Experiment:
     def size(self) -> str:
         """What is asked about, in words."""
         sizes = {"contender": len(self.contenders), "case": len(self.cases), "repeat": self.repeats}
-        return " x ".join(f"{size} {name}{'s' if size != 1 else ''}" for name, size in sizes.items())
+        said = " x ".join(f"{size} {name}{'s' if size != 1 else ''}" for name, size in sizes.items())
+        return said + (f", and {len(self.aside)} on which raters differ" if self.aside else "")
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -142,12 +150,12 @@ class Experiment:
 
     def questions(self, one: LoadedJudge) -> int:
         """Return how often the program of one contender is called: samples x (cases x repeats + ambiguous cases)."""
-        return one.sampling.samples * (len(self.cases) * self.repeats + len(self.gold.ambiguous))
+        return one.sampling.samples * (len(self.cases) * self.repeats + len(self.aside))
 
     @property
     def rows(self) -> int:
         """How many rows are asked about, over all repeats and contenders."""
-        return (len(self.cases) * self.repeats + len(self.gold.ambiguous)) * len(self.contenders)
+        return (len(self.cases) * self.repeats + len(self.aside)) * len(self.contenders)
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
         """Ask every contender about every row, as often as there are repeats.
@@ -174,7 +182,7 @@ class Experiment:
         self, name: str, contender: LoadedJudge, context: CallContext, on_case: Callable[[], None]
     ) -> "Answers":
         judge = dataclasses.replace(contender, context=context)
-        cases, aside = self.cases, self.gold.ambiguous
+        cases, aside = self.cases, self.aside
         repeats = [_verdicts(judge, cases, number, on_case) for number in range(self.repeats)]
         ambiguous = _verdicts(judge, aside, 0, on_case)
         read = self.scored.answer.reading_of(judge.judge.answer) or (lambda value: value)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
+from ..cases import Case
 from ..errors import UsageError, choices
 from ..evaluation.comparisons import shown_metrics
 from ..evaluation.contrasts import Contrast
@@ -115,6 +116,11 @@ class Gating(Experiment):
 
     criteria: Criteria = field(default_factory=Criteria)
     itself: bool = False
+
+    @property
+    def aside(self) -> tuple[Case, ...]:
+        """Nothing: what is said of cases whose raters do not agree would be paid for and not shown."""
+        return ()
 
     @classmethod
     def of(cls, judges: Sequence[LoadedJudge], **told: Any) -> Self:

@@ -16,6 +16,7 @@ from ..engines.models import Model, held_by
 from ..evaluation.calibration import calibrate
 from ..evaluation.proof import Proof, prove
 from ..evaluation.rows import Row
+from ..gold.splits import Split
 from ..keeping.resolving import default_temperature
 from ..optimizers.objective import row_of
 from ..optimizers.setting import Setting
@@ -82,8 +83,7 @@ class _Asked:
 
 
 def proven(
-    judge: Judge,
-    test: Sequence[Case],
+    split: Split,
     basic: Asker,
     compiled: Asker,
     *,
@@ -95,8 +95,7 @@ def proven(
     """Ask both on the sealed test.
 
     Args:
-        judge: with the metric.
-        test: the sealed cases.
+        split: with the sealed cases, and the judge, whose metric is tested.
         basic: asks the prompt nobody tuned.
         compiled: asks the other one.
         same: whether both ask the same prompt in the same way, but for the vote threshold: asked once then, for
@@ -108,6 +107,7 @@ def proven(
     Raises:
         What :meth:`Asker.ask_all` raises.
     """
+    judge, test = split.judge, split.test
     # Both thresholds stand: samples that cannot change an outcome are not drawn, but where both vote on them.
     twice = same and basic.sampling.needed != compiled.sampling.needed
     basic, compiled = (
@@ -120,7 +120,15 @@ def proven(
     elif not same:
         others = compiled.ask_all(test, lambda index, verdict: tick())
     before, after = (_asked(judge, test, said) for said in (verdicts, others))
-    proof = prove(before.rows, after.rows, judge.metric, judge.comparison, seed=seed, openings=opened)
+    proof = prove(
+        before.rows,
+        after.rows,
+        judge.metric,
+        judge.comparison,
+        seed=seed,
+        openings=opened,
+        remarks=(split.near_words,) if split.near else (),
+    )
     counted: dict[str, dict[str, Any]] = {
         "inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}
     }

@@ -103,6 +103,16 @@ def test_what_most_say_alike_is_the_task_and_no_copy() -> None:
     assert near_copies(FECT, Gold.of(rows, FECT, labelled=False).cases) == ()
 
 
+def test_sealed_rows_that_nearly_repeat_what_is_seen_are_counted() -> None:
+    """Policies that most have in other numbers make no group one, so rows of both parts may be copies."""
+    days = [f"Refunds of this shop are paid within {n} working days." for n in range(10, 30)]
+    rows = gold_of(CHECK, *((f"{text} Shipping costs five euros.", text) for text in days))
+    assert not rows.near_copies
+    split = rows.split(0)
+    assert split.near == {case.id for case in split.test}
+    assert not gold_of(CHECK, *((text, f"Answer {n}.") for n, text in enumerate(days))).split(0).near
+
+
 def test_the_check_names_them() -> None:
     rows = claims()
     write_jsonl(Path("gold.jsonl"), [*rows, changed(rows[4], 1)])

@@ -6,6 +6,7 @@ import pytest
 from dspy.lm15 import Request
 from fakes import Scripted, context_with, lm_of, reply
 
+from jurist.gold.splits import Split
 from jurist.jobs.proving import proven
 from jurist.programs.asking import Asker, Sampling
 from jurist.programs.fect import FECT
@@ -18,6 +19,7 @@ CASES = [
     )
     for n in range(6)
 ]
+SPLIT = Split(train=(), dev=(), test=tuple(CASES), seed=0, shares=(0.5, 0.2, 0.3), judge=FECT)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def test_the_same_prompt_is_asked_once(threshold: int | None, same: bool, asked:
         judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=threshold))
-    proven(FECT, CASES, basic, compiled, same=same, seed=0)
+    proven(SPLIT, basic, compiled, same=same, seed=0)
     assert len(inner.requests) == asked
 
 
@@ -48,9 +50,18 @@ def test_two_thresholds_vote_on_the_same_samples() -> None:
         judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=1))
-    shown = proven(FECT, CASES, basic, compiled, same=True, seed=0)
+    shown = proven(SPLIT, basic, compiled, same=True, seed=0)
     assert shown.proof.decision.before != shown.proof.decision.after
     assert [row["case"] for row in shown.answers] == [case.id for case in CASES]
     assert {tuple(row["basic"]["values"]) for row in shown.answers} != {
         tuple(row["compiled"]["values"]) for row in shown.answers
     }
+
+
+def test_sealed_cases_that_nearly_repeat_what_was_seen_are_warned_of() -> None:
+    inner = Scripted(lambda request: reply("chat", factual=True))
+    asker = Asker(judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling())
+    for seen, said in ((), 0), (SPLIT.test[:2], 1):
+        shown = proven(dataclasses.replace(SPLIT, train=seen), asker, asker, same=True, seed=0)
+        warnings = shown.to_card()["decision"]["warnings"]
+        assert sum("2 of the 6 sealed cases nearly repeat" in one for one in warnings) == said
