@@ -23,7 +23,10 @@ class NewOptions(Form):
         "--prefer", metavar="A,B", help="it says which of these two inputs is better", exclusive="asked"
     )
     positive: str = option(
-        "--positive", "", metavar="B", help="what counts as found (default: the last label)"
+        "--positive",
+        "",
+        metavar="B",
+        help="what counts as found (default: the last of two labels; of more, all count alike)",
     )
     unit: str = option("--unit", "", metavar="INPUT", help="the input that is judged (default: the last one)")
     output: str | None = option("--output", metavar="F.py", help="the file to write (default: NAME.py)")

@@ -152,23 +152,25 @@ def test_names_that_fit_no_judge_are_refused(more: dict[str, Any], words: str) -
         )
 
 
-ASKED: dict[str, tuple[tuple[str, ...], str, list[Any]]] = {
-    "labels": (("--labels", "yes,no", "--positive", "yes"), "label", ["yes", "no"]),
-    "score": (("--score", "1-5"), "score", [1, 5]),
-    "part of a score": (("--score", "0.0-1.0"), "score", [0.25, 1.0]),
-    "preference": (("--prefer", "message,reply"), "better", ["first", "tie"]),
+ASKED: dict[str, tuple[tuple[str, ...], str, list[Any], str]] = {
+    "labels": (("--labels", "yes,no", "--positive", "yes"), "label", ["yes", "no"], "f1"),
+    "labels alike": (("--labels", "yes,no,not sure"), "label", ["yes", "not sure"], "macro_f1"),
+    "one of three": (("--labels", "a,b,c", "--positive", "a"), "label", ["a", "b"], "f1"),
+    "score": (("--score", "1-5"), "score", [1, 5], "mae"),
+    "part of a score": (("--score", "0.0-1.0"), "score", [0.25, 1.0], "mae"),
+    "preference": (("--prefer", "message,reply"), "better", ["first", "tie"], "accuracy"),
 }
 
 
 @pytest.mark.parametrize("kind", sorted(ASKED))
 def test_every_kind_of_answer_is_judged_from_its_file(kind: str) -> None:
-    asked, field, golds = ASKED[kind]
+    asked, field, golds, metric = ASKED[kind]
     Path("p.md").write_text(TEXT, "utf-8")
     ok("new", "polite-reply", "--from", "p.md", *asked)
     rows = [{"group": f"g{gold}", "message": f"m {gold}", "reply": "Hi.", field: gold} for gold in golds]
     write_jsonl(Path("gold.jsonl"), rows)
     done = ok("evaluate", "polite_reply.py:judge:basic", "--gold", "gold.jsonl", "--json")
-    assert done.json["counts"]["units"]["total"] == 2
+    assert (done.json["counts"]["units"]["total"], done.json["metric"]) == (2, metric)
 
 
 @pytest.mark.parametrize(
