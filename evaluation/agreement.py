@@ -39,8 +39,8 @@ from .chance import (
 )
 from .comparisons import Comparison
 from .intervals import Estimate, Sums, estimated, summed
-from .metrics import mean
 from .raters import Ratings, encode_ratings
+from .ratios import mean
 from .units import MISSING, Floats, Ints
 
 __all__ = ["Agreement", "FleissAgreement", "LabelAgreement", "PairAgreement", "rater_agreement"]

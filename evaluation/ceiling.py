@@ -18,6 +18,7 @@ from .intervals import Estimate, Jackknife, leaving_out
 from .measured import Measured, measure
 from .metrics import Metric
 from .raters import encode_ratings
+from .ratios import Counted
 from .rows import Row
 from .units import Floats, Ints, Units, encode
 
@@ -137,7 +138,7 @@ def _means(shared: Sequence[Units], metrics: Sequence[Metric]) -> dict[str, Esti
     result = {}
     for metric in metrics:
         value = float(np.mean([metric.of(units) for units in shared]))
-        counted = np.sum([metric.counted(units) for units in shared], axis=0)
+        counted = Counted.added([metric.counted(units) for units in shared])
         found = Jackknife.of(value, _mean_left(shared, metric, weights), counted)
         result[metric.name] = Estimate(value=value, interval=found.within(metric.low, metric.high))
     return result

@@ -17,7 +17,7 @@ the functions to be equal to that package, to scikit-learn and to statsmodels.
 import numpy as np
 
 from .closed_labels import cohen_kappa
-from .metrics import Ratio
+from .ratios import Ratio
 from .units import Floats, Ints
 
 __all__ = [

@@ -11,7 +11,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeAlias
 
-from .metrics import Metric, Ratio, pair_sums
+from .metrics import Metric, pair_sums
+from .ratios import Ratio
 from .units import Floats
 
 __all__ = ["CheckedItems", "HasVerdicts"]

@@ -34,7 +34,8 @@ from .completions import (
     worst_macro_f1,
     wrong_label,
 )
-from .metrics import Metric, Ratio, Ratios, case_means, mean_parts, pair_sums
+from .metrics import Metric, case_means, pair_sums
+from .ratios import Ratio, Ratios, mean_parts
 from .rows import majority
 from .scores import error_metrics
 from .units import Bools, Floats, Units

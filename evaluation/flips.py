@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import JuristError
 from .comparisons import Comparison
 from .intervals import Estimate, estimated, summed
-from .metrics import mean
+from .ratios import mean
 from .rows import Row
 
 __all__ = ["Flips", "flips"]

@@ -5,9 +5,12 @@ value moves when each group is left out in turn is its standard error (Efron and
 Student's t says how many of them an interval reaches, with one degree of freedom less than there are groups. Groups
 that count unequally count as fewer: (sum of weights)^2 / sum of squared weights (Kish 1965, section 11.7); the weight
 of a group is its share of what the value is over: for a recall what there is to find, not all units. A value of a
-bounded range is put on the logit scale of that range, so that its interval stays within. Where leaving out a group
-changes nothing, the interval is the exact one of Clopper and Pearson for so many groups: no error seen in few groups is
-not no error, and no difference seen not no difference. With one group that counts, which says nothing about others, it
+bounded range is put on the logit scale of that range, so that its interval stays within.
+
+No error seen in few groups is not no error. Where leaving out a group changes nothing, the interval is the exact one of
+Clopper and Pearson for so many groups. Of a mean of quotients, such as balanced accuracy, those that nothing moves have
+theirs, and the reaches are added as squares (Newcombe 1998). To a difference the error is added of two units that
+differ, once each way (Bonett and Price 2012). With one group that counts, which says nothing about others, an interval
 is the whole range.
 docs/measured.md has the coverage by simulation.
 
@@ -15,14 +18,17 @@ A metric that jumps when a little is left out, such as a median, has no trustwor
 """
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit, stdtrit
 
 from ..errors import UsageError
-from .metrics import Metric, Ratio, weighted_sums
+from .metrics import Metric, weighted_sums
+from .ratios import Counted, Ratio
 from .units import Floats, Ints, Units
 
 __all__ = [
@@ -103,59 +109,73 @@ class Jackknife:
         error: the standard error; infinite where fewer than two groups count.
         groups: how many there are.
         effective: groups of equal weight that say as much, up to ``groups``.
+        still: the same of each of the quotients that no group moves: they are not in ``error``.
+        quotients: how many the value is the mean of.
+        padding: of a difference: the standard error of two more units that differ, once each way.
     """
 
     value: float
     error: float
     groups: int
     effective: float
+    still: tuple[float, ...]
+    quotients: int
+    padding: float = 0.0
 
     @classmethod
-    def of(cls, value: float, left: Floats, weights: Floats) -> "Jackknife":
+    def of(cls, value: float, left: Floats, counted: Counted) -> "Jackknife":
         """Return that of a value.
 
         Args:
             value: over all groups.
             left: shape (B,), without each group or block of groups, as :func:`leaving_out` says.
-            weights: shape (G,), how much each group counts, on any scale.
+            counted: how much each group counts.
         """
-        blocks, squares = len(left), float((weights**2).sum())
+        blocks = len(left)
         error = math.sqrt((blocks - 1) / blocks * float(((left - left.mean()) ** 2).sum()))
         error = error if error > _ROUNDING else 0.0
+        still, quotients = tuple(counted.unmoved), np.count_nonzero(counted.each.any(axis=0))
+        if error == 0.0 and len(still) < quotients:
+            still, quotients = (counted.effective,), 1
         return cls(
             value=value,
-            error=error if np.count_nonzero(weights) > 1 else math.inf,
-            groups=len(weights),
-            effective=float(weights.sum()) ** 2 / squares if squares else 0.0,
+            error=error if np.count_nonzero(counted.each.any(axis=1)) > 1 else math.inf,
+            groups=len(counted.each),
+            effective=counted.effective,
+            still=still,
+            quotients=quotients,
         )
 
-    def reach(self, level: float = LEVEL) -> float:
-        """Return how far an interval of this level reaches, on the scale of the value."""
+    def reach(self, width: float, level: float = LEVEL) -> float:
+        """Return how far an interval of this level reaches, on the scale of the value.
+
+        Args:
+            width: of the range of the value; where it is infinite, what was not seen is left out.
+            level: of the interval.
+        """
         if math.isinf(self.error):
             return math.inf
         degrees = max(1.0, min(self.effective, BLOCKS) - 1.0)
-        return t_quantile(0.5 + level / 2.0, degrees) * self.error
+        seen = t_quantile(0.5 + level / 2.0, degrees) * math.hypot(self.error, self.padding)
+        most = width / self.quotients if math.isfinite(width) else 0.0
+        unseen = (1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in self.still)
+        return math.hypot(seen, *(most * share for share in unseen))
 
     def within(self, low: float, high: float, level: float = LEVEL) -> Interval:
         """Return the interval of a value that lies between ``low`` and ``high``; either may be infinite."""
+        reach = self.reach(high - low, level)
         inside = low < self.value < high and math.isfinite(high - low)
         if self.error == 0.0 or math.isinf(self.error) or not inside:
-            reach = self.reach(level) or self._unseen(high - low, level)
             return self._ends(max(low, self.value - reach), min(high, self.value + reach))
         share = (self.value - low) / (high - low)
-        reach = self.reach(level) / (high - low) / (share * (1.0 - share))
+        reach = reach / (high - low) / (share * (1.0 - share))
         ends = low + (high - low) * expit(logit(share) + np.array([-reach, reach]))
         return self._ends(min(float(ends[0]), self.value), max(float(ends[1]), self.value))
 
     def around(self, limit: float, level: float = LEVEL) -> Interval:
         """Return the interval of a difference that is at most ``limit`` either way."""
-        reach = self.reach(level) or self._unseen(abs(self.value) or limit, level)
+        reach = self.reach(limit, level)
         return self._ends(max(-limit, self.value - reach), min(limit, self.value + reach))
-
-    def _unseen(self, most: float, level: float) -> float:
-        """Return how far groups that were not seen could move the value, by ``most`` each: those seen are all alike."""
-        unseen = 1.0 - ((1.0 - level) / 2.0) ** (1.0 / self.effective)
-        return unseen * most if math.isfinite(most) else 0.0
 
     def _ends(self, low: float, high: float) -> Interval:
         return Interval(low=low, high=high, groups=self.groups)
@@ -186,8 +206,12 @@ def leaving_out(groups: int) -> Ints:
 
 def metric_interval(units: Units, metric: Metric) -> Interval:
     """The interval of a metric over answered units."""
+    return _jackknife(units, metric).within(metric.low, metric.high)
+
+
+def _jackknife(units: Units, metric: Metric) -> Jackknife:
     left = metric.resampled(units, leaving_out(units.groups))
-    return Jackknife.of(metric.of(units), left, metric.counted(units)).within(metric.low, metric.high)
+    return Jackknife.of(metric.of(units), left, metric.counted(units))
 
 
 def difference_of(units: Units, metric: Metric) -> Jackknife:
@@ -198,10 +222,40 @@ def difference_of(units: Units, metric: Metric) -> Jackknife:
         metric: what is compared.
     """
     filled, half = metric.worst(units), len(units.predicted) // 2
-    first, second = filled.sets(slice(half)), filled.sets(slice(half, None))
-    weights = leaving_out(units.groups)
-    left = metric.resampled(second, weights) - metric.resampled(first, weights)
-    return Jackknife.of(metric.of(second) - metric.of(first), left, metric.counted(filled))
+    sides = filled.sets(slice(half)), filled.sets(slice(half, None))
+    first, second = (metric.resampled(side, leaving_out(units.groups)) for side in sides)
+    value = metric.of(sides[1]) - metric.of(sides[0])
+    found = Jackknife.of(value, second - first, metric.counted(filled))
+    return replace(found, still=(), padding=_padding(sides, metric))
+
+
+def _padding(sides: Sequence[Units], metric: Metric) -> float:
+    """The standard error of two units on which two systems differ, once each way, beside those of the two.
+
+    A unit is one of the trials that the scores are worth, and weighs more by their design effect: how many trials they
+    are worth if units were independent, over how many they are. What no score shows is not told by few differences.
+    """
+    width = metric.high - metric.low
+    if math.isinf(width):
+        return 0.0
+    apart, whole = (
+        [_jackknife(side, metric) for side in some] for some in ([side.apart for side in sides], sides)
+    )
+    units = max(1.0, fmean(score.effective for score in apart))
+    trials = [_trials(scores, metric, units) + 2.0 for scores in (apart, whole)]
+    return width * math.sqrt(2.0 / math.prod(trials))
+
+
+def _trials(scores: Sequence[Jackknife], metric: Metric, units: float) -> float:
+    """How many trials, right or wrong, a score is worth by its standard error (Korn and Graubard 1998).
+
+    One error more is assumed, which a whole group shares: without any other it is worth as many as there are groups.
+    """
+    width = metric.high - metric.low
+    groups = max(1.0, fmean(score.effective for score in scores))
+    shares = [(score.value - metric.low) / width for score in scores if score.error]
+    likely = sum(share * (1.0 - share) for share in shares) + 1.0 / units
+    return likely / (sum((score.error / width) ** 2 for score in scores) + 1.0 / (units * groups))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -18,8 +18,9 @@ from typing import Any, TypeAlias
 from ..cases import Label
 from ..errors import UsageError
 from .graded import Graded
-from .metrics import Metric, Ratios, mean, mean_parts, pair_sums
+from .metrics import Metric, pair_sums
 from .object_sets import f1, precision, recall
+from .ratios import Ratios, mean, mean_parts
 from .units import Floats
 
 __all__ = ["LabelSets"]

@@ -8,37 +8,31 @@ vector are enough:
 - :func:`pair_counts`: how often each distinct pair of gold and answer occurs, for what is no function of a small
   sum: rank correlations, and a user's own function;
 - :func:`case_means`: one number per case.
-
-A quotient 0/0 is 0.0 unless a metric says otherwise.
 """
 
 import statistics
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from ..errors import JuristError
+from .ratios import Counted, Ratio, SumFunction, mean
 from .units import MISSING, Bools, Floats, Ints, Units
 
 __all__ = [
     "DRAWS",
     "CustomMetric",
     "Metric",
-    "Ratio",
-    "Ratios",
     "Statistics",
     "ValueFunction",
     "case_means",
     "fill_right",
     "fill_wrong",
-    "mean",
-    "mean_parts",
     "pair_counts",
     "pair_sums",
-    "quotient",
     "weighted_sums",
 ]
 
@@ -52,8 +46,6 @@ DENSE = 1_000_000  # cells of a table up to which an array is faster than a spar
 
 Sums: TypeAlias = Any
 """Shape (G, d): an array, or a sparse one for counts of many distinct pairs."""
-SumFunction: TypeAlias = Callable[[Floats], Floats]
-"""(..., d) sums -> (...) values; a :class:`Ratio` also knows how much each group counts."""
 ValueFunction: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], float]
 """(gold, predicted), one entry per unit -> a number."""
 
@@ -124,13 +116,13 @@ class Metric:
             return self.of(self.worst(units)), self.of(self.best(units))
         return (self.low, self.high) if self.higher_is_better else (self.high, self.low)
 
-    def counted(self, units: Units) -> Floats:
-        """How much each group counts, shape (G,): see :meth:`Ratio.counted`; else by its answered units."""
+    def counted(self, units: Units) -> Counted:
+        """How much each group counts: see :meth:`Ratio.counted`; else by its answered units."""
         found = self.statistics(units)
         if isinstance(found.of, Ratio):
-            return np.asarray(np.mean([found.of.counted(sums) for sums in found.sums], axis=0))
+            return Counted.added([found.of.counted(sums) for sums in found.sums])
         answered = units.answered.mean(axis=0)
-        return np.bincount(units.group, weights=answered, minlength=units.groups).astype(np.float64)
+        return Counted(each=np.bincount(units.group, weights=answered, minlength=units.groups)[:, np.newaxis])
 
     def resampled(self, units: Units, weights: Ints) -> Floats:
         """Values, shape (B,), when group g counts weights[b, g] times; means over the answer sets."""
@@ -173,66 +165,6 @@ def _slices(weights: Ints | Bools, sums: Sums) -> Iterator[Floats]:
 
 def _total(sums: Sums) -> Floats:
     return np.asarray(sums.sum(axis=0), dtype=np.float64)
-
-
-def quotient(above: Floats, below: Floats, empty: float = 0.0) -> Floats:
-    """Divide, with ``empty`` where the divisor is 0."""
-    above, below = np.broadcast_arrays(np.asarray(above, dtype=np.float64), below)
-    return np.asarray(np.divide(above, below, out=np.full(above.shape, empty), where=below != 0))
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A function of sums that is a quotient.
-
-    Args:
-        parts: sums (..., d), and whatever else -> what is counted, and over what: two of shape (...).
-        empty: 0/0.
-    """
-
-    parts: Callable[..., tuple[Floats, Floats]]
-    empty: float = 0.0
-
-    def __call__(self, sums: Floats, *more: Any) -> Floats:
-        """Its values (...)."""
-        return quotient(*self.parts(sums, *more), self.empty)
-
-    def given(self, *more: Any) -> Self:
-        """Return the same, where what else it takes is this."""
-        return replace(self, parts=lambda sums: self.parts(sums, *more))
-
-    def after(self, step: SumFunction) -> Self:
-        """Return the same of sums that are changed by ``step`` first."""
-        return replace(self, parts=lambda sums, *more: self.parts(step(sums), *more))
-
-    def counted(self, each: Floats) -> Floats:
-        """How much each group counts, from its sums (G, d) -> (G,): the share of the divisor that goes without it.
-
-        What is found among few units is no surer for units beside them that it is not about: a recall counts the
-        groups with something to find.
-        """
-        total = self.parts(each.sum(axis=0))[1]
-        gone = quotient(total - self.parts(each.sum(axis=0) - each)[1], total)
-        return np.asarray(np.maximum(gone, 0.0).reshape(len(each), -1).sum(axis=1))
-
-
-class Ratios(Ratio):
-    """The sum of M quotients: its parts are of shape (..., M)."""
-
-    def __call__(self, sums: Floats, *more: Any) -> Floats:
-        """Its values (...)."""
-        return np.asarray(super().__call__(sums, *more).sum(axis=-1))
-
-
-def mean_parts(above: Floats, below: Floats) -> tuple[Floats, Floats]:
-    """The parts (..., M) of the mean of M quotients, without those of 0/0."""
-    return quotient(above, (below > 0).sum(axis=-1, keepdims=True)), below
-
-
-@Ratio
-def mean(sums: Floats) -> tuple[Floats, Floats]:
-    """The first of two sums over the second, (..., 2) -> (...)."""
-    return sums[..., 0], sums[..., 1]
 
 
 def _counted(units: Units) -> tuple[list[Sums], list[tuple[Hashable, Hashable]]]:

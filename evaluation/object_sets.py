@@ -19,7 +19,8 @@ from scipy.optimize import linear_sum_assignment
 
 from ..errors import JuristError
 from .graded import Graded
-from .metrics import Metric, Ratio, pair_sums
+from .metrics import Metric, pair_sums
+from .ratios import Ratio
 from .units import Floats
 
 __all__ = ["ObjectSets", "Similarity", "equal", "f1", "precision", "recall"]

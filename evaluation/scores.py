@@ -29,7 +29,8 @@ from scipy.sparse import csr_array
 
 from ..errors import UsageError
 from .graded import Graded
-from .metrics import SLOW_DRAWS, Metric, Ratio, fill_wrong, mean, pair_counts, pair_sums, quotient
+from .metrics import SLOW_DRAWS, Metric, fill_wrong, pair_counts, pair_sums
+from .ratios import Ratio, mean, quotient
 from .units import Floats, Units
 
 __all__ = ["Scores", "error_metrics"]

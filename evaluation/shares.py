@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from .intervals import Jackknife, Ranged, leaving_out
+from .ratios import Counted as Weights
 
 __all__ = ["Counted", "Share", "shares"]
 
@@ -64,6 +65,6 @@ def _share(items: Sequence[tuple[str, float, float]], most: float) -> Share:
     low = high = None
     if value is not None and len(table) > 1:
         left = leaving_out(len(table)) @ table
-        ends = Jackknife.of(value, left[:, 0] / left[:, 1], table[:, 1]).within(0.0, most)
+        ends = Jackknife.of(value, left[:, 0] / left[:, 1], Weights(each=table[:, 1:])).within(0.0, most)
         low, high = ends.low, ends.high
     return Share(value=value, low=low, high=high, count=count, of=of, groups=len(table))

@@ -105,6 +105,11 @@ class Units:
         """Return the same units with some of the answer sets."""
         return self.answering(self.predicted[which])
 
+    @property
+    def apart(self) -> "Units":
+        """The same units, each a group of its own."""
+        return replace(self, group=np.arange(len(self.gold)), groups=len(self.gold))
+
     def answering(self, predicted: Ints) -> "Units":
         """Return the same units with other answers, shape (R, N)."""
         return replace(self, predicted=predicted)

@@ -29,7 +29,8 @@ import numpy as np
 
 from ...evaluation.closed_labels import ClosedLabels, confusion_metric, f1, precision, recall
 from ...evaluation.measured import Score, score
-from ...evaluation.metrics import Metric, Ratio, Ratios
+from ...evaluation.metrics import Metric
+from ...evaluation.ratios import Ratio, Ratios
 from ...evaluation.rows import Row, Tally, tally
 from ...evaluation.units import Bools, Floats, encode
 from ...text.json_lines import plain, plain_fields

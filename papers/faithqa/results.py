@@ -11,7 +11,8 @@ from itertools import combinations
 from typing import Any, Final, TypeAlias
 
 from ...evaluation.contrasts import Contrast, contrast, corrected
-from ...evaluation.metrics import Metric, mean, pair_sums
+from ...evaluation.metrics import Metric, pair_sums
+from ...evaluation.ratios import mean
 from ...evaluation.rows import Row
 from ...evaluation.scores import Scores
 from ...evaluation.shares import Share, shares

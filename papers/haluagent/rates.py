@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...evaluation.intervals import Jackknife, leaving_out
-from ...evaluation.metrics import quotient
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
+from ...evaluation.ratios import Counted, quotient
 from ...evaluation.shares import Share, shares
 from ...signatures.haluagent import TYPES
 from ...text.json_lines import plain_fields
@@ -137,7 +137,9 @@ def _overall(formats: Sequence[Sequence[Found]]) -> tuple[float, float, float] |
     left = np.einsum("bg,fgk->bfk", leaving_out(len(groups)), table)
     # a format that only one document has is kept as it is where that is left out
     rates_left = np.where(left[:, :, 1] > 0, quotient(left[:, :, 0], left[:, :, 1]), sums[:, 0] / sums[:, 1])
-    found = Jackknife.of(value, rates_left.mean(axis=1), table[:, :, 1].sum(axis=0)).within(0.0, 1.0)
+    found = Jackknife.of(
+        value, rates_left.mean(axis=1), Counted(each=table[:, :, 1].sum(axis=0)[:, np.newaxis])
+    ).within(0.0, 1.0)
     return value, found.low, found.high
 
 

@@ -77,12 +77,40 @@ def degrees_by_hand(sets: Sequence[Sequence[Row]], name: str) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum() - 1)
 
 
+def padding_by_hand(sets: Sequence[Sequence[Row]], name: str) -> float:
+    """What two units that differ would add: from the trials that both scores are worth, by units and by groups."""
+    apart = [
+        [
+            Row(id=f"{row.id}-{n}", group=f"{row.id}-{n}", gold=(one,), predicted=(two,))
+            for row in rows
+            for n, (one, two) in enumerate(zip(row.gold, row.predicted, strict=True))
+        ]
+        for rows in sets
+    ]
+    kind, trials = ClosedLabels(LABELS, {"a"}), []
+    width, units = 1 - kind.metrics[name].low, np.mean([degrees_by_hand([rows], name) + 1 for rows in apart])
+    for both in (apart, sets):
+        likely, unlikely = (
+            1 / units,
+            1 / units / np.mean([degrees_by_hand([rows], name) + 1 for rows in both]),
+        )
+        for rows in both:
+            share = (scores(rows, kind)[name].value + width - 1) / width
+            likely += share * (1 - share)
+            unlikely += error_of(left_by_hand([rows], name)) ** 2 / width**2
+        trials.append(likely / unlikely)
+    return float(width * np.sqrt(2 / (trials[0] + 2) / (trials[1] + 2)))
+
+
+def error_of(left: Sequence[float]) -> float:
+    return float(np.sqrt((len(left) - 1) / len(left) * ((np.array(left) - np.mean(left)) ** 2).sum()))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_intervals_are_those_computed_row_by_row(name: str) -> None:
     kind, rows = ClosedLabels(LABELS, {"a"}), simulated(1, groups=12, right=0.6, missing=0.1)
     degrees = degrees_by_hand([rows], name)
-    left, value = np.array(left_by_hand([rows], name)), scores(rows, kind)[name].value
-    error = np.sqrt(11 / 12 * ((left - left.mean()) ** 2).sum())
+    error, value = error_of(left_by_hand([rows], name)), scores(rows, kind)[name].value
     low = kind.metrics[name].low
     share = (value - low) / (1 - low)
     reach = stats.t.ppf(0.975, degrees) * error / (1 - low) / (share * (1 - share))
@@ -95,10 +123,10 @@ def test_intervals_are_those_computed_row_by_row(name: str) -> None:
         for row in rows
     ]
     two = simulated(2, groups=12, right=0.8)
-    left, degrees = np.array(left_by_hand([one, two], name)), degrees_by_hand([one, two], name)
+    error, degrees = error_of(left_by_hand([one, two], name)), degrees_by_hand([one, two], name)
     middle = scores(two, kind)[name].value - scores(one, kind)[name].value
     for level in (0.95, 0.99):
-        reach = stats.t.ppf(0.5 + level / 2, degrees) * np.sqrt(11 / 12 * ((left - left.mean()) ** 2).sum())
+        reach = stats.t.ppf(0.5 + level / 2, degrees) * np.hypot(error, padding_by_hand([one, two], name))
         found = difference(one, two, name, kind, level)
         assert (found.low, found.high) == pytest.approx((middle - reach, middle + reach), abs=1e-12)
 
@@ -124,15 +152,61 @@ def test_a_recall_is_no_surer_for_units_with_nothing_to_find(found: int, missed:
     assert ends_of(interval(rows[3:], "kappa", kind)) == (-1.0, 1.0)
 
 
-@pytest.mark.parametrize(("second", "ends"), [("x", (0.0, 0.0)), ("a", (1.0, 1.0))])
-def test_what_no_group_contradicts_is_not_certain(second: str, ends: tuple[float, float]) -> None:
+def judged(right: Sequence[bool], size: int = 1) -> list[Row]:
+    """Units that are all "a", ``size`` neighbours a group, and whether a judge has each right."""
+    return [
+        Row(id=f"{n:03d}", group=f"{n // size:03d}", gold=("a",), predicted=("xa"[one],))
+        for n, one in enumerate(right)
+    ]
+
+
+@pytest.mark.parametrize("first", [0.5, 0.8, 0.98])
+def test_the_more_two_judges_differ_the_wider_is_the_interval(first: float) -> None:
+    """Three units that differ once gave a narrower interval than none."""
+    right = [n / 180 < first for n in (np.arange(180) * 77 % 180).tolist()]
+    wrong = [[one and n % 20 >= broken for n, one in enumerate(right)] for broken in range(6)]
+    found = [difference(judged(right, 5), judged(some, 5), "accuracy", ClosedLabels("ax")) for some in wrong]
+    widths = [one.high - one.low for one in found]
+    assert widths == sorted(widths)
+    assert -0.05 < found[0].low < 0.0 < found[0].high < 0.05
+
+
+@pytest.mark.parametrize(("corrected", "broken"), [(0, 0), (3, 0), (5, 5), (30, 5), (40, 40)])
+def test_a_difference_of_single_units_is_that_of_bonett_and_price(corrected: int, broken: int) -> None:
+    units, middle = 200, 100
+    one = [n < middle for n in range(units)]
+    two = [broken <= n < middle + corrected for n in range(units)]
+    found = difference(judged(one), judged(two), "accuracy", ClosedLabels("ax"))
+    up, down = (corrected + 1) / (units + 2), (broken + 1) / (units + 2)
+    error = np.sqrt((up + down - (up - down) ** 2) / (units + 2))
+    assert (found.high - found.low) / 2 == pytest.approx(stats.norm.ppf(0.975) * error, rel=0.03)
+
+
+def test_a_class_without_an_error_is_not_certain() -> None:
+    """Few units of a class are often all right by luck, which says little about the class: it covered in 0.8."""
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(300):
+        gold = rng.random(80) < 0.1
+        said = gold ^ (rng.random(80) < 0.2)
+        rows = [
+            Row(id=str(n), group=str(n), gold=("xa"[one],), predicted=("xa"[two],))
+            for n, (one, two) in enumerate(zip(gold.tolist(), said.tolist(), strict=True))
+        ]
+        found = interval(rows, "balanced_accuracy", ClosedLabels("ax"))
+        held += found.low <= 0.8 <= found.high
+    assert held >= 282
+
+
+@pytest.mark.parametrize(("second", "value"), [("x", 0.0), ("a", 1.0)])
+def test_what_no_group_contradicts_is_not_certain(second: str, value: float) -> None:
+    """Nothing is known of how rows of a group go together: the two units are groups."""
     one, two = (
-        [Row(id=str(n), group=str(n), gold=("a",), predicted=(said,)) for n in range(12)]
+        [Row(id=str(n), group=str(n // 3), gold=("a",), predicted=(said,)) for n in range(36)]
         for said in "x" + second
     )
-    unseen = stats.binomtest(0, 12).proportion_ci(0.95, "exact").high
+    reach = stats.t.ppf(0.975, 11) * np.sqrt(2 / (36 + 2) / (12 + 2))
     found = difference(one, two, "accuracy", ClosedLabels("ax"))
-    assert ends_of(found) == pytest.approx((ends[0] - unseen, min(1.0, ends[1] + unseen)))
+    assert ends_of(found) == pytest.approx((value - reach, min(1.0, value + reach)))
 
 
 def ends_of(found: Interval) -> tuple[float, float]:
@@ -226,7 +300,7 @@ def test_differences_are_antisymmetric_and_zero_for_equals(name: str, seed: int)
 
     low, high = ends(one, two)
     assert ends(two, one) == pytest.approx((-high, -low), abs=1e-12)
-    # no difference in so many groups is not no difference: Clopper and Pearson's share of groups could have one
+    # no difference in so many groups is not no difference
     low_same, high_same = ends(one, one)
     assert low_same == pytest.approx(-high_same)
     assert high_same > 0.0
