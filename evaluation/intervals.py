@@ -134,7 +134,7 @@ class Jackknife:
         blocks = len(left)
         error = math.sqrt((blocks - 1) / blocks * float(((left - left.mean()) ** 2).sum()))
         error = error if error > _ROUNDING else 0.0
-        still, quotients = tuple(counted.unmoved), np.count_nonzero(counted.each.any(axis=0))
+        still, quotients = tuple(counted.unmoved), int(counted.each.any(axis=0).sum())
         if error == 0.0 and len(still) < quotients:
             still, quotients = (counted.effective,), 1
         return cls(

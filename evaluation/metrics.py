@@ -122,7 +122,8 @@ class Metric:
         if isinstance(found.of, Ratio):
             return Counted.added([found.of.counted(sums) for sums in found.sums])
         answered = units.answered.mean(axis=0)
-        return Counted(each=np.bincount(units.group, weights=answered, minlength=units.groups)[:, np.newaxis])
+        each = np.bincount(units.group, weights=answered, minlength=units.groups).astype(np.float64)
+        return Counted(each=each[:, np.newaxis])
 
     def resampled(self, units: Units, weights: Ints) -> Floats:
         """Values, shape (B,), when group g counts weights[b, g] times; means over the answer sets."""
