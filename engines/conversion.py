@@ -109,9 +109,13 @@ def _of_choice(response: Response, *names: str) -> Any:
 
 def without_key(response: Response, key: str) -> Response:
     """Return a response that does not show the key, as a server may that shows what it was sent: replies are kept."""
-    text = text_of(response)
-    hidden = hiding(text, key)
-    return response if hidden == text else replace(response, message=Message.assistant(hidden))
+    shown = text_of(response), response.model
+    text, model = (hiding(one, key) for one in shown)
+    return (
+        response
+        if (text, model) == shown
+        else replace(response, message=Message.assistant(text), model=model)
+    )
 
 
 def hiding(text: str, key: str) -> str:

@@ -9,41 +9,33 @@ DSPy reaches through LiteLLM, and requests that take several) takes DSPy's own p
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-import aiohttp
 import dspy
 import orjson
 from dspy.clients.backend_selection import select_backend
 from dspy.clients.errors import error_boundary
 from dspy.lm15 import (
     Config,
-    LM15Error,
     LMRouter,
     Message,
     Request,
     Response,
     RouterConfig,
     TextPart,
-    TransportError,
 )
-from dspy.utils.exceptions import LMError, LMProviderError, LMUnsupportedFeatureError
+from dspy.utils.exceptions import LMError, LMProviderError, LMUnexpectedError, LMUnsupportedFeatureError
 
+from .connections import Line, Reply, Transport, opened
 from .kept import Kept
 
-__all__ = ["Direct", "Reply"]
-
-_CONNECTING = 10.0
-"""Seconds to connect in, as of DSPy's client."""
+__all__ = ["Direct"]
 
 
 class Direct:
@@ -61,7 +53,7 @@ class Direct:
     def __init__(self, lm: dspy.LM) -> None:
         chosen = select_backend(lm)
         self.fits = chosen.native and not chosen.resolution.declared
-        self._model, self._lines = lm.model, dict[asyncio.AbstractEventLoop, _Line]()
+        self._model, self._lines = lm.model, dict[asyncio.AbstractEventLoop, Line]()
         self._wire, self._lock = _Wire(), threading.Lock()
         self._forms: Final[Kept[_Form | None]] = Kept(self._form)
         if self.fits:
@@ -112,7 +104,7 @@ class Direct:
             else:
                 reply = await line.answered(form.sent, form.body(text))
             if form and reply.status == 200:
-                with suppress(LM15Error, ValueError):  # read again below, which says what is wrong
+                with suppress(LMError), self._errors():  # read again below, which says what is wrong
                     response: Response = self._client.parse_response(form.request, reply)
                     return response
         return self.read(request, reply)
@@ -132,21 +124,25 @@ class Direct:
             raise LMUnsupportedFeatureError("more than one request", model=self._model)
         return sent
 
-    def read(self, request: Request, reply: Any) -> Response:
-        """Return the response to a request whose reply is here: ``status``, ``reason``, ``headers`` and ``body``.
+    def read(self, request: Request, reply: Reply | None) -> Response:
+        """Return the response to a request whose reply is here.
 
         Raises:
-            LMError: as DSPy's client.
+            LMError: as DSPy's client, with the words of a refusal that it does not find.
         """
         try:
             with self._errors(), self._lock:
-                self._wire.reply = reply
+                self._wire.reply = reply and reply.with_words()
                 response: Response = self._client.complete(self._named(request))
                 return response
         except LMUnsupportedFeatureError as error:
             if reply is None or error.status is not None:
                 raise
             raise LMProviderError(error.message, model=self._model, status=reply.status) from error
+        except LMUnexpectedError:
+            if reply is None or (plain := reply.without_numbers()) is None:
+                raise
+            return self.read(request, plain)
 
     def _form(self, config: Config, system: Any, *before: Message) -> _Form | None:
         """Let DSPy write a request with a mark for its last text; ``None`` where that text would change more."""
@@ -172,14 +168,14 @@ class Direct:
         )
         return boundary
 
-    async def _line(self) -> _Transport:
+    async def _line(self) -> Transport:
         """Return the connections of this event loop: they end with it."""
         loop = asyncio.get_running_loop()
         if loop not in self._lines:
             for other in [one for one in self._lines if one.is_closed()]:
                 del self._lines[other]
-            opened = _open()
-            self._lines[loop] = _Line(transport=await anext(opened), opened=opened)
+            opening = opened()
+            self._lines[loop] = Line(transport=await anext(opening), opened=opening)
         return self._lines[loop].transport
 
 
@@ -218,100 +214,11 @@ class _Wire:
         yield self.reply
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Line:
-    """Connections; they are closed with the generator that has opened them."""
-
-    transport: _Transport
-    opened: AsyncGenerator[_Transport, None]
-
-
-async def _open() -> AsyncGenerator[_Transport, None]:
-    """Yield what carries requests; an event loop that ends closes its generators, and so the connections."""
-    limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECTING)
-    connections = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(
-        connector=connections, timeout=limits, cookie_jar=aiohttp.DummyCookieJar()
-    ) as session:
-        yield _Transport(session)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reply:
-    """What came back for a request, as DSPy's providers read it."""
-
-    status: int
-    body: bytes = field(repr=False)
-    reason: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
-    http_version: str = "HTTP/1.1"
-
-    @property
-    def headers(self) -> list[tuple[str, str]]:
-        """The fields of its head."""
-        return list(self.fields.items())
-
-    def read(self) -> bytes:
-        """Return the body, as a connection would."""
-        return self.body
-
-    def json(self) -> Any:
-        """Return what the body holds. Raises ``ValueError`` where that is no JSON."""
-        try:
-            return orjson.loads(self.body)
-        except ValueError:  # what Python takes for JSON, as NaN
-            return json.loads(self.body)
-
-
-class _Transport:
-    """Connections of one event loop."""
-
-    def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session, self._proxies = session, dict[str, str | None]()
-
-    async def answered(self, sent: Any, body: bytes | None = None) -> Reply:
-        """Send what DSPy has written, or another body; return the reply when all of it is there."""
-        try:
-            async with self._session.request(
-                sent.method,
-                sent.url,
-                headers=sent.headers,
-                data=sent.body if body is None else body,
-                allow_redirects=False,
-                proxy=self._proxy(sent.url),
-            ) as answer:
-                return Reply(
-                    status=answer.status,
-                    body=await answer.read(),
-                    reason=answer.reason or "",
-                    fields=answer.headers,
-                )
-        except aiohttp.ConnectionTimeoutError:
-            said = f"timed out connecting to {_host(sent.url)}"
-        except aiohttp.ClientConnectorError as error:
-            said = f"failed to connect to {_host(sent.url)}: {error.os_error}"
-        except aiohttp.ClientError as error:
-            said = str(error) or "server closed connection before sending response"
-        raise TransportError(said)
-
-    def _proxy(self, url: str) -> str | None:
-        """Return the proxy of the environment for an address, looked up once."""
-        if url not in self._proxies:
-            parts = urlsplit(url)
-            proxy = getproxies().get(parts.scheme) or getproxies().get("all")
-            self._proxies[url] = None if proxy_bypass(parts.netloc) else proxy
-        return self._proxies[url]
-
-
 def _last_text(request: Request) -> str | None:
     """Return the text of the last message, where that is a user's and nothing else."""
     last, part = request.messages[-1], request.messages[-1].parts[0]
     alone = last.role == "user" and len(last.parts) == 1 and type(part) is TextPart and not request.tools
     return part.text if alone and not (part.continuation or last.continuation) else None
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def _of(provider: str, value: str | None) -> dict[str, str] | None:

@@ -279,7 +279,11 @@ def _say_slower(name: str) -> None:
 
 
 class Endpoint:
-    """A real endpoint behind the channel: over connections of our own, or by DSPy's client where these do not fit."""
+    """A real endpoint behind the channel: over connections of our own, or by DSPy's client where these do not fit.
+
+    Raises:
+        UsageError: its key cannot be sent.
+    """
 
     def __init__(self, model: Model) -> None:
         shipped_prices()
@@ -291,6 +295,11 @@ class Endpoint:
         self._direct = Direct(self._lm)
         if not self._direct.fits:
             _say_slower(model.name)
+        elif not self._direct.key.isprintable():
+            raise UsageError(
+                f"the key for {model.name} holds a line break, or something else that no key has",
+                hint="set its environment variable to the key alone",
+            )
         elif self._direct.key and "api_key" not in options:  # the variable's own may end with a line
             options["api_key"] = self._direct.key
             self._lm = client(**options)

@@ -132,8 +132,12 @@ def _said(tokens: Sequence[TokenLogprob], start: int, end: int) -> Iterator[_Ste
             if one.token != token.token:
                 text = one.token.removeprefix(lead)
                 text = text.lstrip(_BEFORE) if begin <= start else text
-                others[text] = others.get(text, 0.0) + math.exp(one.logprob)
-        yield _Step(text=token.token[len(lead) :], probability=math.exp(token.logprob), others=others)
+                others[text] = others.get(text, 0.0) + _probability(one)
+        yield _Step(text=token.token[len(lead) :], probability=_probability(token), others=others)
+
+
+def _probability(token: TokenLogprob | TopLogprob) -> float:
+    return math.exp(min(0.0, token.logprob))  # an endpoint may say anything
 
 
 def _shares(closed: _ClosedLabels, steps: Iterator[_Step]) -> dict[str, float]:

@@ -62,6 +62,7 @@ LEAD = {"chat": "[[ ## factual ## ]]\n", "json": '{"factual": ', "xml": "<factua
         ([token("true", 0.5, {"true_": 0.1, "false": 0.3, " True": 0.2})], 0.7),
         ([token("Tr", 0.6, {"Fal": 0.2, "None": 0.2}), token("ue", 0.9, {"uth": 0.1})], 0.75),
         ([token("False", 0.9, {"True_": 0.05, "true": 0.1})], 0.1),
+        ([token("True", 10**400, {"False": 10**400})], 0.5),  # more than certain
         ([token("True")], None),  # no alternatives: nothing is known
     ],
 )

@@ -68,6 +68,13 @@ def test_a_reply_that_shows_the_key_is_kept_without_it(
     assert "canary" not in kept
 
 
+def test_a_key_with_a_line_break_is_one_line(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-0123\n456789")
+    with pytest.raises(UsageError, match="holds a line break") as end:
+        asker(serve())
+    assert "canary" not in str(end.value)
+
+
 def test_empty_replies_are_counted_with_what_they_took(serve: Serve) -> None:
     server = serve(faults={0: "empty", 1: "null"})
     judge = asker(server)

@@ -1,0 +1,150 @@
+"""What comes back over connections of our own, from servers that say things in ways of their own."""
+
+import json
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asking import CASES, asker, right, spend, wait_briefly
+from fakes import context_with
+from loopback import answer
+
+from jurist.engines.connections import Reply
+from jurist.engines.journal import Journal
+from jurist.errors import ModelError
+
+Plan = Callable[[int, dict[str, Any]], bytes]
+WHOLE = {
+    "id": "1",
+    "model": "m",
+    "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+}
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    return wait_briefly(monkeypatch)
+
+
+class Raw(socketserver.ThreadingTCPServer):
+    """Sends whatever bytes a plan has for a request: its number and body -> what is sent."""
+
+    daemon_threads = allow_reuse_address = True
+    count = 0
+    plan: Plan
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class _Sends(socketserver.StreamRequestHandler):
+    server: Raw
+
+    def handle(self) -> None:
+        while head := self.rfile.readline():
+            length = 0
+            while (line := self.rfile.readline().lower()).strip():
+                length = int(line.split(b":")[1]) if line.startswith(b"content-length") else length
+            assert head.startswith(b"POST")
+            self.server.count += 1
+            self.wfile.write(self.server.plan(self.server.count - 1, json.loads(self.rfile.read(length))))
+
+
+@contextmanager
+def raw(plan: Plan) -> Iterator[Raw]:
+    with Raw(("127.0.0.1", 0), _Sends) as server:
+        server.plan = plan
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def http(body: Any, status: str = "200 OK") -> bytes:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n" % (status.encode(), len(data)) + data
+
+
+def said(body: dict[str, Any], choice: Any = (), **more: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": answer(body["messages"])}
+    return {
+        **WHOLE,
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop", **dict(choice)}],
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"usage": {"prompt_tokens": -5, "completion_tokens": 10}},
+        {"usage": {"prompt_tokens": 100.5, "completion_tokens": 10}},
+        {"usage": {"prompt_tokens": "100", "completion_tokens": None}},
+        {"usage": [1]},
+        {"choice": {"logprobs": {"content": [{"token": "True", "logprob": None}]}}},
+        {
+            "choice": {
+                "logprobs": {"content": [{"token": "True", "logprob": float("nan"), "top_logprobs": []}]}
+            }
+        },
+    ],
+)
+def test_a_paid_reply_is_read_whatever_it_says_of_its_tokens(wrong: dict[str, Any]) -> None:
+    with raw(lambda number, body: http(said(body, **wrong))) as server:
+        judge = asker(server.url)
+        assert right(judge.ask(CASES[0]), 0)
+        assert (server.count, spend(judge).calls) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"object": "error", "message": "it has no room", "code": 400},
+        {"detail": [{"loc": ["body"], "msg": "it has no room"}]},
+        [{"error": {"message": "it has no room"}}],
+    ],
+)
+def test_a_refusal_is_told_in_its_words_wherever_they_stand(body: Any) -> None:
+    with raw(lambda number, _: http(body, "400 Bad Request")) as server:
+        assert "it has no room" in asker(server.url).ask(CASES[0]).error
+
+
+def test_a_parameter_that_is_refused_in_other_words_is_left_out() -> None:
+    def strict(number: int, body: dict[str, Any]) -> bytes:
+        refusal = {
+            "detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "not permitted"}]
+        }
+        return http(refusal, "422 No") if "max_tokens" in body else http(said(body))
+
+    with raw(strict) as server:
+        assert right(asker(server.url).ask(CASES[0]), 0)
+        assert server.count == 2
+
+
+@pytest.mark.parametrize(
+    "sent", [b"HTTP/1.1 ABC Odd\r\n\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"]
+)
+def test_what_is_no_http_is_told_without_the_address(sent: bytes) -> None:
+    with raw(lambda number, body: sent) as server, pytest.raises(ModelError) as end:
+        asker(f"{server.url}/canary-0123456789/v1").ask_all(CASES[:12])
+    assert "canary" not in str(end.value)
+
+
+def test_a_server_that_calls_its_model_by_the_key_is_kept_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-0123456789")
+    context = context_with(journal=Journal(tmp_path / "journal.jsonl"))
+    with raw(lambda number, body: http(said(body, model="Bearer canary-0123456789"))) as server:
+        assert right(asker(server.url, context).ask(CASES[0]), 0)
+    assert "canary" not in (tmp_path / "journal.jsonl").read_text()
+
+
+@pytest.mark.parametrize("body", [b"", b"no JSON", b"[" * 100_000, b"3", b'{"choices": 3}', b"{}"])
+def test_what_holds_no_numbers_and_no_words_is_left_alone(body: bytes) -> None:
+    reply = Reply(status=200, body=body)
+    assert (reply.with_words(), reply.without_numbers()) == (reply, None)
