@@ -56,6 +56,8 @@ def make(options: HaluAgentOptions) -> Result:
         )
     data = {"output": options.output, **found.written.to_json(), **found.card, "forecast": begun.forecast}
     code, notes = ended(found.written, options.max_rejected, what="items")
+    if not found.card["statistics"]["items"]:
+        code, notes = 3, [*notes, f"{folder} holds no item: nothing that was written passed"]
     return Result(data=data, body=_body(found, job, folder), notes=notes, code=code)
 
 

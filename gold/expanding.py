@@ -44,7 +44,13 @@ def expand_row(judge: Judge, reading: Reading, number: int) -> list[Row]:
 
 
 def nothing_for(judge: Judge, rows: int, path: str) -> GoldError:
-    """Return the error of a source in which no row holds anything for the judge."""
+    """Return the error of a source in which no row holds anything for the judge, or for the generator."""
+    if judge.document:
+        return GoldError(
+            f"none of the {rows} documents has words to write from",
+            path=path,
+            hint="give documents with sentences",
+        )
     return GoldError(
         f"none of the {rows} rows holds anything that judge {judge.name} judges",
         path=path,

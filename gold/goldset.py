@@ -295,7 +295,7 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, way: _Way) ->
                     merged += 1
                     found[case.id] = both
     _settle(way, found)
-    if not found and not way.labelled:
+    if not found and (judge.document or not way.labelled):
         raise nothing_for(judge, skipped, source)
     ambiguous = tuple(case for case, _ in found.values() if way.labelled and not case.known)
     out = {case.id for case in ambiguous}

@@ -89,11 +89,15 @@ def write_items(
         for part in parts:
             with suppress(FileNotFoundError):
                 part.unlink()
+    silent = statuses["abstained"]
     return Generated(
         documents=len(job.cases),
         statuses=dict(statuses),
         totals=answer.totals(sums),
-        words=answer.total_words(sums),
+        words=(
+            *answer.total_words(sums),
+            *([f"{silent} of {len(job.cases)} texts gave no item"] if silent else []),
+        ),
     )
 
 

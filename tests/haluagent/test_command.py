@@ -44,6 +44,22 @@ def files(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*.*"))}
 
 
+@pytest.mark.parametrize(
+    ("texts", "code", "words"),
+    [
+        (("!!! ??? ... ---", "。。。！"), 1, "none of the 2 documents has words to write from"),
+        (("Привет.", "x" * 5000), 3, "bench holds no item: nothing that was written passed"),
+        ((TEXT, "Привет."), 0, "1 of 2 texts gave no item"),
+    ],
+)
+def test_documents_that_nothing_can_be_written_from_are_said(texts, code, words):
+    Path("docs.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    ended, out, err = make("bench", "--generator", "haluagent:basic")
+    assert ended == code, err
+    assert words in out + err
+    assert "label" not in err
+
+
 def test_a_run_that_is_stopped_goes_on_and_ends_in_the_same_files():
     documents()
     code, _, err = make("whole", "--sample", "2")
@@ -98,7 +114,7 @@ def test_a_document_that_is_there_twice_is_written_from_once():
     again = {**row, "id": "copy", "text": row["text"].replace("was invented", "was  invented").upper()}
     Path("docs.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(again) + "\n")
     code, out, err = make("bench", "--json")
-    assert code == 0, err
+    assert code == 3, err  # and nothing of the one passage passes
     assert "near-duplicates" in err
     found = json.loads(out)
     assert (found["passages"], found["duplicate_passages"]) == (1, 1)
