@@ -157,6 +157,12 @@ class AssessOptions(LabellerOptions, Endpoint):
         metavar="GOLD",
         help="gold to measure the judge on (default: cognibench-mini); rows its artifact has seen are left out",
     )
+    fact_judge: str | None = option(
+        "--fact-judge",
+        metavar="JUDGE[@VERSION]",
+        help="who checks the facts of hallucinated responses on a benchmark of jurist generate faithqa (default: the "
+        "latest compiled fact-check, else fact-check:basic)",
+    )
     limit: int | None = option("--limit", type=whole, metavar="N", help="the first N prompts only")
     words: str = option(
         "--words", "40-200", metavar="MIN-MAX", help="length the models are asked for (default: 40-200)"

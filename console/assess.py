@@ -34,11 +34,12 @@ def run(options: AssessOptions) -> Result:
     """Assess models; exit code 3 if too many prompts have no usable answer."""
     items = haluagent_assess.items_of_benchmark(options.benchmark)
     if items:
-        _unused(options, "words")
+        _unused(options, "words", "fact_judge")
         return haluagent_assess.run(options, items)
     if options.benchmark != DIALOGUES and is_benchmark(options.benchmark):
         _unused(options, "words", "calibration")
         return faithqa.assess_queries(options)
+    _unused(options, "fact_judge")
     work = _assessment(options)
     done = assess_models(options, work)
     found = done.found
@@ -49,7 +50,8 @@ def _unused(options: AssessOptions, *names: str) -> None:
     """Refuse options that change nothing on this benchmark."""
     for one in names:
         if getattr(options, one) != getattr(AssessOptions, one):
-            raise UsageError(f"--{one} says nothing about {options.benchmark}", hint=f"leave out --{one}")
+            flag = "--" + one.replace("_", "-")
+            raise UsageError(f"{flag} says nothing about {options.benchmark}", hint=f"leave out {flag}")
 
 
 def _assessment(options: AssessOptions) -> Assessment:

@@ -67,13 +67,14 @@ def assess_queries(options: AssessOptions) -> Result:
             {"model": one.model, **{name: part.to_json(one) for name, part in BREAKDOWNS.items()}}
             for one in found
         ],
+        "facts": work.facts.name,
         "pairs": [pair.to_json() for pair in pairs],
     }
     answers = ({"model": one.model, **row.to_json()} for one in found for row in one.responses)
     body: list[Part] = [
         *(shown for one in BREAKDOWNS.values() if (shown := one.table(found)).rows),
         *(pair.words for pair in pairs),
-        f"judge: {work.judge.name} with {work.judge.model.name}",
+        f"judge: {work.judge.name} with {work.judge.model.name}; facts: {work.facts.name}",
     ]
     return assessed(options, done, data, answers, body)
 
@@ -85,7 +86,10 @@ def _assessment(options: AssessOptions) -> Assessment:
             f"{judge.name} does not mark constraints", hint=f"name a version of {SATISFACTION.name}"
         )
     store = store_of(options)
-    facts = load_judge(latest_or_basic(FACT_CHECK.name, store), store=store, concurrency=options.concurrency)
+    checking = options.fact_judge or latest_or_basic(FACT_CHECK.name, store)
+    facts = load_judge(checking, store=store, concurrency=options.concurrency)
+    if facts.judge.answer.identity() != FACT_CHECK.answer.identity():
+        raise UsageError(f"{facts.name} does not check facts", hint=f"name a version of {FACT_CHECK.name}")
     return Assessment(
         questions=read_questions(options.benchmark)[: options.limit],
         targets=tuple(target_of(options, name) for name in options.models),

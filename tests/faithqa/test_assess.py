@@ -159,6 +159,25 @@ def test_the_command_from_building_to_assessing() -> None:
     assert "as Figure 4" in shown.out
 
 
+def test_facts_are_checked_by_the_judge_that_is_named(tmp_path: Path) -> None:
+    long = {"category": "quantity", "anchor": "two", "text": "the response has exactly 90 words"}
+    row = {"id": "a", "task": "fact", "query": "Name two rivers of Peru.", "constraints": [COMPLETE[0], long]}
+    (tmp_path / "b.jsonl").write_text(json.dumps(row) + "\n")
+    (tmp_path / "ref").mkdir()
+    (tmp_path / "ref" / "peru.txt").write_text("The Rimac and the Amazon are rivers of Peru.")
+    (tmp_path / "fc.py").write_text(
+        "from jurist.papers.faithqa.retrieval import fact_check\n\njudge = fact_check('ref')\n"
+    )
+    asked = ("assess", "offline", "--benchmark", "b.jsonl", "--samples", "1", "--json")
+    plain = ok(*asked).json
+    retrieved = ok(*asked, "--fact-judge", "fc.py:judge:basic").json
+    assert (plain["facts"], retrieved["facts"]) == ("fact-check:basic", "fact-check-retrieval:basic")
+    calls = [one["spend"]["total"]["calls"] for one in (plain, retrieved)]
+    assert calls[1] == calls[0] + 1  # what was found wrong is checked again, against a passage
+    wrong = cli(*asked, "--fact-judge", "fect:basic")
+    assert (wrong.code, "fect:basic does not check facts" in wrong.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     "option", [("--words", "10-20"), ("--calibration", "cognibench-mini"), ("--strictness", "rational")]
 )
