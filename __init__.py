@@ -19,7 +19,7 @@ imported by the first call that needs it.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .api import compare, compile, evaluate, gate, harden, judge, load, share
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from .programs.frozen import frozen, verifier
     from .programs.generator import Generator
     from .programs.judge import Judge
+
+    __version__: str
 
 _HOMES = {
     "compare": "api",
@@ -122,16 +124,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import what is asked for, and only that."""
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # whoever checks types would take any name for one of these
 
-        return version("jurist")
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'jurist' has no attribute {name!r}")
-    return getattr(import_module(f".{home}", __name__), name)
+    def __getattr__(name):
+        """Import what is asked for, and only that."""
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("jurist")
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'jurist' has no attribute {name!r}")
+        return getattr(import_module(f".{home}", __name__), name)
 
 
 def __dir__() -> list[str]:

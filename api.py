@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 from .engines.meter import Budget
 from .engines.models import Model
@@ -18,9 +18,11 @@ from .jobs.gating import Criteria, Gate, Gating, Limit, gate_of
 from .jobs.given import (
     GoldLike,
     JudgeLike,
+    Loading,
     checked,
     gold_of,
     judges_of,
+    loaded_of,
     model_of,
     settings_of,
     store_of,
@@ -30,7 +32,7 @@ from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import Plan
 from .jobs.share import share
 from .keeping.artifacts import Artifact, Store
-from .keeping.loading import LoadedJudge, load_judge
+from .keeping.loading import LoadedJudge
 from .keeping.locating import find_judge, locate
 from .keeping.paying import Start, paying
 from .keeping.resolving import resolve_sampling
@@ -107,17 +109,18 @@ def load(
     Raises:
         JudgeError, ArtifactError: no such judge, no such version, or a damaged one.
     """
-    loaded = load_judge(
+    loaded = loaded_of(
         reference,
-        version=str(version),
-        store=store_of(store, trust=trust),
-        model=model_of(model),
+        store_of(store, trust=trust),
+        version=version,
+        model=model,
         samples=samples,
         threshold=threshold,
         concurrency=concurrency,
         strictness=strictness,
-        verifier=None if verifier is None else model_of(verifier),
-    ).with_adapter(adapter)
+        verifier=verifier,
+        adapter=adapter,
+    )
     warn(loaded.note)
     return loaded
 
@@ -125,8 +128,8 @@ def load(
 @checked
 def compile(
     judge: str | Judge,
-    *,
     gold: GoldLike,
+    *,
     optimizer: str = DEFAULT,
     options: Mapping[str, Any] | None = None,
     model: str | Model = "offline",
@@ -202,26 +205,26 @@ def evaluate(
     judge: JudgeLike,
     gold: GoldLike,
     *,
-    model: str | Model = "offline",
+    model: str | Model | None = None,
     budget: Budget | None = None,
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     fresh: bool = False,
-    **options: Any,
+    **options: Unpack[Loading],
 ) -> Evaluation:
     """Score a judge on gold: every metric with its 95 % interval, scores by class, and what to read first.
 
     Args:
         judge: see :data:`JudgeLike`.
         gold: labelled rows; see :data:`GoldLike`. Rows that the judge was compiled on are left out, and counted.
-        model: who answers.
+        model: who answers; default: ``offline``, and of a judge that was loaded its own.
         budget, store, resume, fresh, options: as for :func:`compare`.
 
     Raises:
         What :func:`compare` raises.
     """
     place = store_of(store)
-    (loaded,) = judges_of(judge, [model], place, options)
+    (loaded,) = judges_of([judge], model, place, options)
     warn(loaded.note)
     work = Evaluating(
         contenders=(loaded,), gold=gold_of(gold, loaded.judge), budget=settings_of(budget, Budget)
@@ -241,12 +244,12 @@ def harden(
     attacks: Sequence[Attack] | None = None,
     cases: int = 100,
     field: str = "",
-    model: str | Model = "offline",
+    model: str | Model | None = None,
     budget: Budget | None = None,
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     fresh: bool = False,
-    **options: Any,
+    **options: Unpack[Loading],
 ) -> Robustness:
     """Attack a judge: how often its answer changes where it must not; kept beside the card of an artifact of the store.
 
@@ -256,14 +259,14 @@ def harden(
         attacks: what is done to the text; default: the suite of :func:`jurist.text.attacks.suite`.
         cases: attacked at most.
         field: the input that is attacked; default: that whose text is judged.
-        model: who answers.
+        model: who answers; default: ``offline``, and of a judge that was loaded its own.
         budget, store, resume, fresh, options: as for :func:`compare`.
 
     Raises:
         What :func:`evaluate` raises; UsageError: the field cannot be attacked.
     """
     place = store_of(store)
-    (loaded,) = judges_of(judge, [model], place, options)
+    (loaded,) = judges_of([judge], model, place, options)
     warn(loaded.note)
     work = Hardening(
         contenders=(loaded,),
@@ -284,9 +287,9 @@ def harden(
 @checked
 def compare(
     judges: Sequence[JudgeLike],
-    *,
     gold: GoldLike,
-    models: Sequence[str | Model] = ("offline",),
+    *,
+    models: Sequence[str | Model] | None = None,
     repeats: int = 1,
     pairs: Pairs = "first",
     budget: Budget | None = None,
@@ -294,7 +297,7 @@ def compare(
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     fresh: bool = False,
-    **options: Any,
+    **options: Unpack[Loading],
 ) -> Comparison:
     """Score judges on the same gold, judges x models x repeats, with paired tests corrected together (Holm).
 
@@ -302,7 +305,7 @@ def compare(
         judges: see :data:`JudgeLike`; they find the same in the same rows.
         gold: labelled rows; see :data:`GoldLike`. Rows that one of the artifacts
             was compiled on are left out, and counted.
-        models: every judge is asked with each.
+        models: every judge that is given by name is asked with each; default: ``offline``.
         repeats: times everything is asked, with other draws each (FECT section 3.1: 10).
         pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
         budget: hard limits for everything together.
@@ -310,7 +313,8 @@ def compare(
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume: continue an interrupted run of the same comparison; nothing is paid twice.
         fresh: forget an interrupted run of the same comparison.
-        options: ``samples``, ``threshold``, ``concurrency`` and ``strictness``, as for :func:`load`.
+        options: of judges given by name, as for :func:`load`: ``samples``, ``threshold``, ``concurrency``,
+            ``strictness``, ``verifier``, ``adapter``.
 
     Raises:
         UsageError: they cannot be compared. JudgeError, ArtifactError: as :func:`load`. GoldError: the gold cannot
@@ -320,11 +324,8 @@ def compare(
     if pairs not in get_args(Pairs):
         raise UsageError(f"pairs={pairs!r} cannot be used", hint=f"give {' or '.join(get_args(Pairs))}")
     place = store_of(store)
-    contenders = tuple(
-        one for judge in judges for one in judges_of(judge, models, place, options, draws=repeats)
-    )
-    for note in dict.fromkeys(one.note for one in contenders):
-        warn(note)
+    contenders = judges_of(judges, models, place, options, draws=repeats)
+    warn(*(one.note for one in contenders))
     given = gold_of(gold, scoring_judge(contenders))
     experiment = Experiment(
         contenders=contenders, gold=given, repeats=repeats, budget=settings_of(budget, Budget)
@@ -350,13 +351,13 @@ def gate(
     max_unusable: float = 0.05,
     max_flip: float | None = None,
     field: str = "",
-    model: str | Model = "offline",
+    model: str | Model | None = None,
     budget: Budget | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     fresh: bool = False,
-    **options: Any,
+    **options: Unpack[Loading],
 ) -> Gate:
     """Say whether a judge is good enough on gold, and not worse than another version.
 
@@ -371,7 +372,7 @@ def gate(
         max_unusable: the largest share of labelled units without an answer.
         max_flip: the largest flip rate of any attack or probe of :func:`harden`; by default it is not attacked.
         field: the input that is attacked; default: that whose text is judged.
-        model: who answers.
+        model: who answers; default: ``offline``, and of a judge that was loaded its own.
         budget, seed, store, resume, fresh, options: as for :func:`compare`.
 
     Raises:
@@ -388,10 +389,11 @@ def gate(
         attacked=field,
     )
     place = store_of(store)
-    judges = [judge, *([] if not_worse_than is None else [not_worse_than])]
-    loaded = [one for each in judges for one in judges_of(each, [model], place, options)]
-    given = gold_of(gold, loaded[0].judge)
-    work = Gating.of(loaded, gold=given, budget=settings_of(budget, Budget), criteria=criteria)
+    judges = [judge] if not_worse_than is None else [judge, not_worse_than]
+    contenders = judges_of(judges, model, place, options)
+    warn(*(one.note for one in contenders))
+    given = gold_of(gold, contenders[0].judge)
+    work = Gating.of(contenders, gold=given, budget=settings_of(budget, Budget), criteria=criteria)
     with paying(work, Start(root=place.checkpoints, resume=resume, fresh=fresh)) as job:
         answers = work.ask(job)
         robustness = work.attack(answers)

@@ -204,6 +204,7 @@ _ARGUMENTS = {
     "max-tokens": "Model(max_tokens=",
     "timeout": "Model(timeout=",
     "judge-model": "verifier=",
+    "metric": "judge.with_metric(",
     "set": "options=",
     "split": "shares=",
 }

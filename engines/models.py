@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import dspy
@@ -59,7 +59,7 @@ _LOCAL_MODEL = "jurist/local"
 _log = logging.getLogger("jurist")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Model:
     """Which model answers, and how it is reached.
 
@@ -78,6 +78,7 @@ class Model:
     """
 
     name: str = OFFLINE
+    _: KW_ONLY
     api_base: str | None = None
     temperature: float | None = None
     max_tokens: int | None = None

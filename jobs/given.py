@@ -6,11 +6,11 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar
 
 from ..engines.meter import Budget
-from ..engines.models import Model
-from ..errors import UsageError, in_python
+from ..engines.models import OFFLINE, Model
+from ..errors import UsageError, choices, in_python
 from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
@@ -22,9 +22,11 @@ from .compiling import Compiled
 __all__ = [
     "GoldLike",
     "JudgeLike",
+    "Loading",
     "checked",
     "gold_of",
     "judges_of",
+    "loaded_of",
     "model_of",
     "settings_of",
     "store_of",
@@ -39,18 +41,39 @@ GoldLike: TypeAlias = str | os.PathLike[str] | Gold | Any
 """A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
 Polars, PyArrow or ``datasets``."""
 
+
+class Loading(TypedDict, total=False):
+    """How a judge that is given by name is asked: see :func:`jurist.load`."""
+
+    samples: int | None
+    threshold: float | None
+    concurrency: int
+    strictness: str | None
+    verifier: str | Model | None
+    adapter: str | None
+
+
 _Settings = TypeVar("_Settings", Budget, Model, Sampling)
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _JUDGE = (str, Judge, LoadedJudge, Compiled)
 _KINDS: Mapping[str, tuple[Any, str]] = {
-    **dict.fromkeys(("judge", "reference", "not_worse_than"), (_JUDGE, "judge, or the name of one")),
+    **dict.fromkeys(
+        ("judge", "reference", "not_worse_than"), (_JUDGE, "judge (jurist.Judge), or the name of one")
+    ),
     **dict.fromkeys(("judges", "models"), ((list, tuple), "list, though there be one")),
     **dict.fromkeys(("seed", "concurrency", "repeats", "cases"), (int, "whole number, without quotes")),
     **dict.fromkeys(("options", "minimum", "maximum"), (Mapping, "dictionary of names and values")),
     "optimizer": (str, "name of an optimizer, or several joined by +"),
     "shares": ((list, tuple), "list of three shares, of train, dev and test"),
     "store": ((str, os.PathLike), "path of a folder"),
+    **dict.fromkeys(
+        ("model", "prompt_model", "verifier"),
+        (
+            (str, Model),
+            "model: 'openai/gpt-4.1-mini', or jurist.Model('openai/gpt-4.1-mini', temperature=0.7)",
+        ),
+    ),
     "sink": (Callable, "function of an event"),
 }
 """Argument of a public function -> what it must be, and how people call that."""
@@ -59,25 +82,78 @@ _KINDS: Mapping[str, tuple[Any, str]] = {
 def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let a public function refuse arguments of another kind in one line, before it does anything."""
     signature = inspect.signature(function)
+    named = {name for name, one in signature.parameters.items() if one.kind is not one.VAR_KEYWORD}
+    known = named if named == signature.parameters.keys() else named | Loading.__annotations__.keys()
+    optional = {name for name in named if signature.parameters[name].default is None} | (known - named)
 
     @functools.wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        for name, value in {**signature.bind(*args, **kwargs).arguments, **kwargs}.items():
+        for name in kwargs.keys() - known:
+            as_option = f"--{name.replace('_', '-')}"
+            said = in_python(as_option)
+            meant = choices(name, sorted(known)) if said == f"{name}=..." else f"write {said}"
+            raise TypeError(f"{function.__name__}() has no argument {name!r}; {meant}")
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:
+            return function(*args, **kwargs)  # Python says what is missing, and of which function
+        for name, value in {**given, **kwargs}.items():
             kind, words = _KINDS.get(name, (object, ""))
-            if not (value is None or isinstance(value, kind)):
-                raise UsageError(f"{name}={value!r} cannot be used", hint=f"give a {words}")
+            if not (isinstance(value, kind) or (value is None and name in optional)):
+                raise UsageError(f"{name}={value!r:.80} cannot be used", hint=f"give a {words}")
         return function(*args, **kwargs)
 
     return called
 
 
+def loaded_of(
+    reference: str | Judge,
+    store: Store,
+    *,
+    version: int | str = "",
+    model: str | Model = OFFLINE,
+    verifier: str | Model | None = None,
+    adapter: str | None = None,
+    **options: Any,
+) -> LoadedJudge:
+    """Return a judge as :func:`jurist.load` does."""
+    return load_judge(
+        reference,
+        version=str(version),
+        store=store,
+        model=model_of(model),
+        verifier=None if verifier is None else model_of(verifier),
+        **options,
+    ).with_adapter(adapter)
+
+
 def judges_of(
-    judge: JudgeLike, models: Sequence[str | Model], store: Store, options: Mapping[str, Any], draws: int = 1
-) -> Sequence[LoadedJudge]:
-    """Return a judge with each of the models; one that was loaded has its own already."""
-    if isinstance(judge, Compiled | LoadedJudge):
-        return [judge.judge if isinstance(judge, Compiled) else judge]
-    return load_judge(judge, store=store, **options).on([model_of(one) for one in models], draws=draws)
+    judges: Sequence[JudgeLike],
+    models: str | Model | Sequence[str | Model] | None,
+    store: Store,
+    options: Mapping[str, Any],
+    draws: int = 1,
+) -> tuple[LoadedJudge, ...]:
+    """Return each judge with each of the models (default: ``offline``); one that was loaded keeps its own.
+
+    Raises:
+        UsageError: one that was loaded is to be asked in another way.
+    """
+    loaded = [one.judge if isinstance(one, Compiled) else one for one in judges]
+    ready = [one for one in loaded if isinstance(one, LoadedJudge)]
+    changed = [*options, *["model"] * (models is not None and len(ready) == len(loaded))]
+    if ready and changed:
+        said = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
+        raise UsageError(said, hint="give that to jurist.load, or name the judge here")
+    named = [OFFLINE] if models is None else [models] if isinstance(models, str | Model) else models
+    asked = [model_of(one) for one in named]
+    return tuple(
+        each
+        for one in loaded
+        for each in (
+            [one] if isinstance(one, LoadedJudge) else loaded_of(one, store, **options).on(asked, draws=draws)
+        )
+    )
 
 
 def gold_of(gold: GoldLike, judge: Judge) -> Gold:
@@ -111,6 +187,6 @@ def settings_of(value: _Settings | None, kind: type[_Settings]) -> _Settings:
 
 
 def warn(*notes: str) -> None:
-    """Warn of what is not empty, where a :func:`checked` function was called."""
-    if said := "; ".join(note for note in notes if note):
+    """Warn of what is not empty, each once, where a :func:`checked` function was called."""
+    if said := "; ".join(note for note in dict.fromkeys(notes) if note):
         warnings.warn(in_python(said), stacklevel=4)

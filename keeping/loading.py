@@ -24,6 +24,7 @@ from ..programs.strictness import with_strictness
 from ..programs.votes import Probabilities, Stopping
 from .artifacts import Artifact, Store
 from .locating import find_judge, locate, parted
+from .metric import DSPyMetric, metric_of
 from .resolving import default_temperature, resolve_sampling, verifier_of
 
 __all__ = ["LoadedJudge", "load_judge", "unique_names"]
@@ -75,6 +76,14 @@ class LoadedJudge:
     wanted: Sampling | None = None
     named: str = ""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the ledger."""
+        return {**vars(self), "context": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Begin a ledger: a copy, as in another process, has its own."""
+        vars(self).update(state, context=CallContext.fresh())
+
     def __repr__(self) -> str:
         """Name the judge, the model and what it takes."""
         return f"<LoadedJudge {self.name} with {self.model.name}: {', '.join(self.judge.input_fields)}>"
@@ -125,6 +134,21 @@ class LoadedJudge:
         """Do the same inside a running event loop."""
         return await self.asker().ask_async(self._cases(rows))
 
+    def as_metric(self, **names: str) -> DSPyMetric:
+        """Return this judge as a metric of DSPy, for ``dspy.Evaluate`` and any optimizer of another program.
+
+        Inputs are taken from the prediction, else from the example, by their names. 1 is a label that does not
+        count as found, or the upper end of the scale; units are averaged. Equal outputs are judged once. Where
+        there is no verdict, the metric raises JuristError, which DSPy counts as a failure.
+
+        Args:
+            names: input of the judge -> what the example or the prediction calls it, where that differs.
+
+        Raises:
+            UsageError: the answers are no number (several labels, objects, preferences), or there is no such input.
+        """
+        return metric_of(self, names)
+
     def _cases(self, rows: Any) -> list[Case]:
         return [self.judge.case(row, path="rows", line=line) for line, row in enumerate(records(rows), 1)]
 
@@ -134,12 +158,12 @@ class LoadedJudge:
 
     def asker(self) -> Asker:
         """Return what asks this judge."""
-        verifier = verifier_of(self.judge, self.model, self.verifier)
+        frozen = self.frozen_model
         return Asker(
             judge=self.judge,
             program=self.artifact.program(self.judge) if self.artifact else self.judge.basic(),
             lm=connect(self.model, self._context(self.judge.role), self.judge.role, self.reach),
-            frozen_lm=connect(verifier, self._context("judge"), reach=self.reach) if verifier else None,
+            frozen_lm=connect(frozen, self._context("judge"), reach=self.reach) if frozen else None,
             sampling=self.sampling,
             adapter=self.adapter,
             concurrency=self.concurrency,
@@ -151,10 +175,14 @@ class LoadedJudge:
         return self.contexts.get(role, self.context)
 
     @property
+    def frozen_model(self) -> Model | None:
+        """Who answers the program's frozen steps; ``None`` without any."""
+        return verifier_of(self.judge, self.model, self.verifier)
+
+    @property
     def models(self) -> tuple[Model, ...]:
         """All models that are asked: who answers, and who answers the frozen steps."""
-        verifier = verifier_of(self.judge, self.model, self.verifier)
-        return (self.model,) if verifier is None else (self.model, verifier)
+        return (self.model,) if self.frozen_model is None else (self.model, self.frozen_model)
 
     def with_model(self, model: Model, *, draws: int | None = None) -> "LoadedJudge":
         """Return the same judge for another model, with as many samples as can differ there.
@@ -202,6 +230,13 @@ class LoadedJudge:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes its answers those of this judge, as JSON values."""
+        frozen = self.frozen_model
+        told = frozen and {
+            "frozen": self.judge.frozen,
+            "frozen_api_base": frozen.public_base,
+            "frozen_temperature": frozen.temperature,
+            "frozen_max_tokens": frozen.max_tokens,
+        }
         return {
             **self.stamp(),
             "prompt": self.state.id,
@@ -209,18 +244,7 @@ class LoadedJudge:
             "api_base": self.model.public_base,
             "max_tokens": self.model.max_tokens,
             "seed": self.model.seed,
-            **self._frozen_print(),
-        }
-
-    def _frozen_print(self) -> dict[str, Any]:
-        verifier = verifier_of(self.judge, self.model, self.verifier)
-        if verifier is None:
-            return {}
-        return {
-            "frozen": self.judge.frozen,
-            "frozen_api_base": verifier.public_base,
-            "frozen_temperature": verifier.temperature,
-            "frozen_max_tokens": verifier.max_tokens,
+            **(told or {}),
         }
 
     def stamp(self) -> dict[str, Any]:
@@ -259,8 +283,6 @@ def load_judge(
     unless given here. A number of samples given here without a threshold goes
     with a majority, because a fitted threshold belongs to its number of samples. The strictness
     of a judge with tiers is the one it was proven for, too; under another one a fitted threshold is not used.
-
-    Where versions exist and none was shown to be better, ``JUDGE`` is the basic prompt, and the note says so.
 
     Args:
         reference: the name, or the judge itself.

@@ -9,7 +9,7 @@ optimizers or files.
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ import pydantic
 from ..cases import Case, Label
 from ..engines.ledger import Purpose
 from ..errors import GoldError, JudgeError
-from ..evaluation.comparisons import Comparison
+from ..evaluation.comparisons import Comparison, resolve
 from ..text.escaping import defuse
 from .answers.base import Answer
 from .answers.infer import answer_for
@@ -29,8 +29,8 @@ from .state import Demo
 
 __all__ = ["Judge", "Metric"]
 
-Metric = str | Callable[[Sequence[Any], Sequence[Any]], float]
-"""The name of a metric, or a function of (gold values, predicted values) with a value in [0, 1]."""
+Metric = str | Callable[[Any, Any], float]
+"""The name of a metric, or a function of (gold values, predicted values), two lists, with a value in [0, 1]."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -44,7 +44,7 @@ class Judge:
             ``ge=`` and ``le=`` (a score), a list of ``Literal`` (several labels).
         answer: the kind of answer; default: read from the signature.
         metric: what compiling maximises: a name, or a function; default: the answer's own (F1 for closed labels).
-        program: makes the basic program; default ``dspy.Predict(signature)``.
+        program: the basic program, or what makes it (a class of modules); default ``dspy.Predict(signature)``.
         variant: which prompt of several.
         description: one line for the catalogue.
         rows: the pydantic model of a gold row; default: the signature's inputs and the answer.
@@ -59,7 +59,8 @@ class Judge:
             already its own. See :meth:`expanded`.
         demonstrations: what gold says as a demonstration of each predictor, by its path; a predictor that gold says
             nothing about is absent. Needed where predictors do not all give the answer. See :meth:`demos`.
-        positive: for a closed label: those that count as found (hallucinated, non-factual, ...); kept in ``answer``.
+        positive: for a closed label: that, or those, that count as found (hallucinated, non-factual, ...); kept in
+            ``answer``.
         shares: of groups (conversations, documents) in train, dev and test, where a compilation names no others.
         most_groups: how many groups of train and of dev a compilation uses at most; default: all.
         common: input fields that say the same in many rows by design (a definition, a rubric): near copies are not
@@ -75,7 +76,7 @@ class Judge:
     signature: type[dspy.Signature]
     answer: Answer = None  # type: ignore[assignment]  # filled in below
     metric: Metric = ""
-    program: Callable[[], dspy.Module] | None = None
+    program: Callable[[], dspy.Module] | dspy.Module | None = None
     variant: str = "basic"
     description: str = ""
     rows: type[pydantic.BaseModel] | None = None
@@ -92,22 +93,31 @@ class Judge:
     common: tuple[str, ...] = ()
     verifiers: tuple[VerifierPrompt, ...] = ()
     temperature: float | None = None
-    positive: InitVar[Collection[Label]] = ()
+    positive: InitVar[Label | Collection[Label]] = ()
     labels: InitVar[Sequence[Label]] = ()
     unit: InitVar[str] = ""
 
-    def __post_init__(self, positive: Collection[Label], labels: Sequence[Label], unit: str) -> None:
+    def __post_init__(self, positive: Label | Collection[Label], labels: Sequence[Label], unit: str) -> None:
         """Fill in what the signature says, and refuse what cannot work."""
         if not self.name or not all(c.islower() or c.isdigit() or c == "-" for c in self.name):
             raise JudgeError(
                 f"the judge's name {self.name!r} is not usable",
                 hint="use lower-case letters, digits and hyphens",
             )
-        answer = answer_for(
-            self.name, self.signature, self.answer, labels=labels, positive=positive, unit=unit
-        )
+        if not hasattr(self.signature, "input_fields"):
+            raise JudgeError(
+                f"judge {self.name}: {self.signature!r:.80} is no signature",
+                hint='give a class of dspy.Signature, or dspy.Signature("claim -> true: bool")',
+            )
+        found = (positive,) if isinstance(positive, str) else positive
+        answer = answer_for(self.name, self.signature, self.answer, labels=labels, positive=found, unit=unit)
         object.__setattr__(self, "answer", answer)
         object.__setattr__(self, "metric", self.metric or answer.metric)
+        resolve(self.metric, answer.comparison)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is worked out again: the model of its rows is a class that pickle would not find."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def __repr__(self) -> str:
         """Name the judge, what it takes and what it says."""
@@ -129,8 +139,8 @@ class Judge:
 
     def basic(self) -> dspy.Module:
         """Return a fresh basic program."""
-        if self.program:
-            program = self.program()
+        if self.program is not None:
+            program = self.program.deepcopy() if isinstance(self.program, dspy.Module) else self.program()
             for one in self.verifiers:
                 one.put_into(program)
             return program

@@ -1,4 +1,4 @@
-"""Rows that are in memory: mappings, or the tables of pandas, Polars, PyArrow and Hugging Face ``datasets``."""
+"""Rows in memory: mappings, DSPy's examples, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,15 +14,17 @@ _CONVERTERS = ("to_dicts", "to_pylist", "to_list")
 def records(rows: Any, name: str = "rows") -> list[dict[str, Any]]:
     """Return rows as dictionaries; what is missing in a table is ``None``.
 
+    Args:
+        rows: mappings or examples of DSPy, or a table.
+        name: what messages call them.
+
     Raises:
-        GoldError: there are none, or one is no mapping, with its number from 1.
+        GoldError: they are none, or one is no mapping, with its number from 1.
     """
     if isinstance(rows, str | bytes | Mapping) or not (is_table(rows) or isinstance(rows, Iterable)):
         hint = "give a list of dictionaries, a DataFrame, or the path of a file"
         raise GoldError(f"rows cannot be read from a {type(rows).__name__}", path=name, hint=hint)
-    found = _of_table(rows) if is_table(rows) else list(rows)
-    if not found:
-        raise GoldError("there are no rows", path=name, hint="give at least one row")
+    found = _of_table(rows) if is_table(rows) else [_plain(row) for row in rows]
     for number, row in enumerate(found, 1):
         if not isinstance(row, Mapping):
             what = f"a row must be a mapping of fields, got {type(row).__name__}"
@@ -33,6 +35,11 @@ def records(rows: Any, name: str = "rows") -> list[dict[str, Any]]:
 def is_table(rows: Any) -> bool:
     """Say whether rows are a table, of columns with one type each."""
     return any(hasattr(rows, name) for name in ("to_dict", *_CONVERTERS))
+
+
+def _plain(row: Any) -> Any:
+    """Return an example of DSPy as a dictionary, and anything else as it is."""
+    return row.toDict() if hasattr(row, "toDict") else row
 
 
 def _of_table(table: Any) -> list[Any]:

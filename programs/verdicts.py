@@ -20,7 +20,7 @@ __all__ = ["SampleLog", "Sampling", "Status", "Verdict"]
 Status = Literal["verdict", "abstained", "failed"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Verdict:
     """A judge's answer to one case.
 
@@ -68,6 +68,13 @@ class Verdict:
     duplicated: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     usage: Spend = field(default_factory=Spend, compare=False)
+
+    def __repr__(self) -> str:
+        """Say what was decided and how many votes were cast, or why nothing was."""
+        if self.status != "verdict":
+            return f"<Verdict {self.status}: {self.error[:120]}>"
+        said = ", ".join(map(str, self.values))
+        return f"<Verdict {said[:120]}: {self.drawn} sample{'s'[: self.drawn != 1]}>"
 
     @property
     def value(self) -> Value | None:

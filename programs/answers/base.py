@@ -8,7 +8,7 @@ as it is, asked once, and combined as a whole.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 from ...cases import Case, Value, Values
@@ -56,6 +56,7 @@ class Answer(ABC):
         per_unit: whether a row holds a list with a value for each unit.
         uses_threshold: whether a vote threshold changes what samples combine to.
         has_probabilities: whether a unit has a probability of each answer, and of being what is looked for.
+        has_quality: whether a value says how good a unit is.
     """
 
     field: str = ""
@@ -70,7 +71,12 @@ class Answer(ABC):
     per_unit: ClassVar[bool] = False
     uses_threshold: ClassVar[bool] = False
     has_probabilities: ClassVar[bool] = False
+    has_quality: ClassVar[bool] = False
     _combining: ClassVar[str] = "the answer that most of them give counts"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is worked out again."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     # How a case is asked, and what a reply says.
 
@@ -248,6 +254,10 @@ class Answer(ABC):
     def credit(self, gold: Value, value: Value | None) -> float:
         """Return how right a value is, 0 to 1; an unusable one is 0."""
         return 0.0 if value is None else self.comparison.similarity(gold, value)
+
+    def quality(self, value: Value) -> float:
+        """Return how good a unit is by its value, from 0 to 1; exports say it as :data:`.portable.SCORES`."""
+        raise TypeError(f"{type(self).__name__} is no number")
 
     def feedback(self, text: str, gold: Value, value: Value | None) -> str:
         """Return in words what is wrong with the value of a unit."""

@@ -44,6 +44,7 @@ class ClosedLabel(Answer):
     part: ClassVar[str] = "label"
     uses_threshold: ClassVar[bool] = True
     has_probabilities: ClassVar[bool] = True
+    has_quality: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Let labels be given in any collection."""
@@ -107,6 +108,10 @@ class ClosedLabel(Answer):
         total = math.fsum(shares.values())  # exact: a set has another order in every process
         found = math.fsum(shares.get(label, 0.0) for label in self.positive)
         return found / total if total > 0 else None
+
+    def quality(self, value: Value) -> float:
+        """Return 1 for a label that is not positive: nothing was found."""
+        return float(value not in self.positive)
 
     def combine(self, votes: Mapping[Any, Any], sampling: Sampling) -> Value | None:
         """Return the label that the vote gives; see :func:`~jurist.programs.votes.decide`."""

@@ -35,6 +35,7 @@ class Preference(OneLabel):
     first: str = FIRST
     second: str = SECOND
 
+    has_quality: ClassVar[bool] = False
     noun: ClassVar[str] = "preference"
     presentations: ClassVar[int] = 2
     uses_threshold: ClassVar[bool] = False

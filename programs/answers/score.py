@@ -40,6 +40,7 @@ class Score(Answer):
     whole: bool = True
     top: str = ""
 
+    has_quality: ClassVar[bool] = True
     noun: ClassVar[str] = "score"
     _combining: ClassVar[str] = "their median counts, if more than half of them are usable (the lower of two)"
 
@@ -101,6 +102,10 @@ class Score(Answer):
             for more in range(1, left + 1)
             for end in (self.low, self.high)
         )
+
+    def quality(self, value: Value) -> float:
+        """Return the place on the scale."""
+        return float((value - self.low) / (self.high - self.low))
 
     def truth(self, text: str, gold: Value) -> str:
         """Return ``"TEXT" has the score 4 according to people``."""

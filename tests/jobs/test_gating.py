@@ -166,7 +166,7 @@ def test_the_helper_fails_a_test_with_the_numbers() -> None:
 
 @pytest.mark.parametrize("given", [{"budget": 300}, {"model": 3}])
 def test_settings_of_another_type_are_one_line(given: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=r"is no jurist\.\w+; write jurist\."):
+    with pytest.raises(UsageError, match=r"(write|or) jurist\.\w+\("):
         jurist.gate("fect:basic", "gold.jsonl", **given)
 
 

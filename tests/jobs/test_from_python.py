@@ -1,0 +1,147 @@
+"""What somebody who knows DSPy gives to the public functions: taken as it is, or refused with the way to say it."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import dspy
+import pytest
+from dspy.utils.dummies import DummyLM
+from judges import CHECK
+
+import jurist
+
+ROWS = [
+    {"policy": f"p{n}", "reply": f"the reply of {n} is {'fine' if n % 2 else 'bad'}", "group": str(n // 2)}
+    | {"verdict": "send" if n % 2 else "hold"}
+    for n in range(12)
+]
+NEW = [{"policy": row["policy"], "reply": row["reply"]} for row in ROWS[:5]]
+SEND = dspy.Example(**ROWS[1]).with_inputs("policy", "reply")
+
+
+def own(**settings: Any) -> jurist.Judge:
+    return jurist.Judge(**{"name": "own", "signature": CHECK.signature, "positive": "hold", **settings})
+
+
+def basic() -> jurist.LoadedJudge:
+    return jurist.load(CHECK, version="basic")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda: jurist.load(None), jurist.JuristError, "reference=None cannot be used; give a judge"),
+        (lambda: jurist.load(CHECK, sample=3), TypeError, r"^load\(\) has no argument 'sample'; did you mean samples"),
+        (lambda: jurist.load(), TypeError, r"load\(\) missing 1 required positional argument: 'reference'"),
+        (lambda: jurist.evaluate(CHECK, ROWS, sample=3), TypeError, "did you mean samples"),
+        (lambda: jurist.compile(CHECK, ROWS, max_calls=3), TypeError, r"write Budget\(calls=\.\.\.\)"),
+        (lambda: jurist.compile(CHECK, ROWS, metric="f1"), TypeError, r"write judge\.with_metric\(\.\.\.\)"),
+        (lambda: jurist.compare([CHECK], ROWS, model="openai/x"), TypeError, "did you mean models"),
+        (lambda: jurist.compile(CHECK, ROWS, model=None), jurist.JuristError, "model=None cannot be used"),
+        (lambda: jurist.load(CHECK, model=dspy.LM("openai/x")), jurist.JuristError, r"or jurist\.Model\('openai"),
+        (lambda: jurist.evaluate(basic(), ROWS, samples=3), jurist.JuristError, "keeps its own samples; give that to"),
+        (lambda: jurist.gate(basic(), ROWS, model="openai/x"), jurist.JuristError, "keeps its own model"),
+        (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
+        (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_refused_with_the_way_to_say_it(
+    call: Callable[[], Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        call()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [dspy.ChainOfThought(CHECK.signature), lambda: dspy.ChainOfThought(CHECK.signature)],
+    ids=["module", "maker"],
+)
+def test_a_program_is_a_module_or_what_makes_one(program: Any) -> None:
+    judge = own(program=program)
+    one, other = judge.basic(), judge.basic()
+    assert one is not other
+    assert [name for name, _ in one.named_predictors()] == ["predict"]
+    assert jurist.load(judge, version="basic")(**NEW[0]).reasoning
+
+
+def test_examples_of_dspy_are_rows_and_no_row_is_no_verdict() -> None:
+    examples = [dspy.Example(**row).with_inputs("policy", "reply") for row in ROWS]
+    assert jurist.evaluate(basic(), examples)["accuracy"] == jurist.evaluate(basic(), ROWS)["accuracy"]
+    assert basic().batch(examples[:5]) == basic().batch(NEW)
+    assert basic().batch([]) == []
+
+
+def _travelled(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))  # noqa: S301  (as between the processes of one program)
+
+
+def test_what_is_asked_goes_into_another_process_and_counts_there() -> None:
+    judge = basic()
+    said = judge(**NEW[0])
+    for again in (_travelled(judge), copy.deepcopy(judge)):
+        assert again(**NEW[0]) == said
+        assert again.context.ledger.spend().calls == judge.context.ledger.spend().calls == 1
+    gold = jurist.Gold.of(ROWS, CHECK)
+    assert _travelled(gold).cases == gold.cases
+    assert repr(said) in ("<Verdict hold: 1 sample>", "<Verdict send: 1 sample>")
+
+
+def _outputs(*replies: str) -> dspy.Module:
+    program = dspy.Predict("policy -> answer")
+    program.set_lm(DummyLM([{"answer": reply} for reply in replies]))
+    return program
+
+
+def test_a_judge_is_the_metric_of_another_program() -> None:
+    judge = basic()
+    metric = judge.as_metric(reply="answer")
+    verdicts = judge.batch([{"policy": row["policy"], "reply": row["reply"]} for row in NEW])
+    examples = [dspy.Example(policy=row["policy"]).with_inputs("policy") for row in NEW]
+    found = dspy.Evaluate(devset=examples, metric=metric, num_threads=1, display_progress=False)(
+        _outputs(*[row["reply"] for row in NEW])
+    )
+    assert [score for *_, score in found.results] == [float(one.label == "send") for one in verdicts]
+    calls = judge.context.ledger.spend().calls
+    score = metric(examples[0], dspy.Prediction(answer=NEW[0]["reply"]), None, "predict", None)
+    assert (score.score, judge.context.ledger.spend().calls) == (found.results[0][2], calls)  # judged before
+    assert score.feedback == f"The check judge says: {verdicts[0].label}."
+
+
+def test_a_score_is_its_place_on_the_scale_and_units_are_averaged() -> None:
+    rating = jurist.Judge(name="rating", signature=dspy.Signature("reply -> rating: Literal[1, 2, 3, 4, 5]"))
+    assert [rating.answer.quality(value) for value in (1, 2, 5)] == [0.0, 0.25, 1.0]
+    judge = jurist.load("cognibench:basic")
+    sentences = ["The train was late.", "It was late because of unicorns on Mars."]
+    row = {"reference": "The train was late.", "dialogue": "", "sentences": sentences}
+    labels = judge(**row).values
+    good = [label not in judge.judge.answer.positive for label in labels]  # type: ignore[attr-defined]
+    assert judge.as_metric()(row, {}) == sum(good) / 2
+
+
+@pytest.mark.parametrize(
+    ("judge", "names", "prediction", "said"),
+    [
+        ("check", {"replyy": "answer"}, {}, "has no input 'replyy'; did you mean reply"),
+        ("check", {}, {"answer": "x"}, r"say what it is called there: as_metric\(reply='...'\)"),
+        ("pair", {}, {}, "no one number"),
+        ("mute", {}, {"reply": "x"}, "mute:basic decides nothing here: no usable label"),
+    ],
+)
+def test_a_metric_that_has_no_number_says_why(
+    judge: str, names: dict[str, str], prediction: dict[str, str], said: str
+) -> None:
+    class Mute(dspy.Module):
+        def forward(self, policy: str, reply: str) -> dspy.Prediction:
+            return dspy.Prediction(verdict="perhaps")
+
+    pair = dspy.Signature("question, first, second -> better: Literal['first', 'second', 'tie']")
+    judges = {
+        "check": CHECK,
+        "pair": jurist.Judge(name="pair", signature=pair),
+        "mute": own(name="mute", program=Mute),
+    }
+    with pytest.raises(jurist.JuristError, match=said):
+        jurist.load(judges[judge], version="basic").as_metric(**names)(SEND.without("reply"), prediction)
