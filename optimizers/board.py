@@ -30,6 +30,9 @@ from .standing import CAUTION, ON_ALL, ON_DEV, Credit, Scored, Standing, outdoes
 
 __all__ = ["Board", "Candidate"]
 
+_SEEN = 0.5
+"""Of the cases of dev that another prompt which is better too has met, the share that a choice must have met."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
@@ -267,6 +270,8 @@ class Board:
         :mod:`jurist.optimizers.standing`. The basic prompt stays unless another's gain over it is above its error, and
         the sign test over groups agrees, on ``cases`` alone and on all. Where the basic prompt under another
         threshold passes, all other prompts must do the same over that: it changes least, and is not the best of many.
+        One that has met less than half of the cases that another of those which pass has is left out: the best of
+        many hasty estimates is mostly luck, and shows that with the next block.
 
         Args:
             cases: of dev.
@@ -281,7 +286,10 @@ class Board:
     def _best_over(
         self, other: Candidate, among: Sequence[Candidate], dev: Sequence[Case]
     ) -> Candidate | None:
-        able = [one for one in among if one.id == other.id or self._outdoes(one, other, dev)]
+        better = [one for one in among if one.id != other.id and self._outdoes(one, other, dev)]
+        least = _SEEN * max((self.met(one, dev) for one in better), default=0)
+        able = [one for one in among if one.id == other.id]
+        able += [one for one in better if self.met(one, dev) >= least]
         best = able[0] if able else None
         for _ in range(2):  # credits are to first order: the second time around what was chosen
             if best is None:
