@@ -60,6 +60,10 @@ class Track:
         return self.race.leader(self.reach)
 
     @cached_property
+    def _dev(self) -> frozenset[str]:
+        return frozenset(case.id for case in self.job.dev)
+
+    @cached_property
     def _guard(self) -> CopyGuard:
         basic = self.board.basic_state().predictors.values()
         return CopyGuard(self.job.train, [prompt.instructions for prompt in basic])
@@ -70,9 +74,12 @@ class Track:
 
     def known(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
         """Return the cases of train that a prompt of the race has met, with the outcomes; dev is shown to nobody."""
-        hidden = {case.id for case in self.job.dev}
-        met = [case for case in self.race.seen(candidate) if case.id not in hidden]
+        met = [case for case in self.race.seen(candidate) if case.id not in self._dev]
         return list(zip(met, self.board.score(candidate, met), strict=True))
+
+    def on_dev(self, candidate: Candidate) -> list[Case]:
+        """Return the cases of dev that a prompt of the race has met: on them the choice compares it."""
+        return [case for case in self.race.seen(candidate) if case.id in self._dev]
 
     def errors(self, candidate: Candidate) -> list[tuple[Case, Outcome]]:
         """Return those of them that it got wrong."""
@@ -227,9 +234,11 @@ class Raced(ABC):
             self._step(track, bandit)
             finalists.keep()
             race.advance(round(self.extra + self.growth * step), self.reach)
-            leader, best = track.leader, board.best(job.dev) or start
+            leader = track.leader
             race.keep_up(board.basic, leader)
+            board.score(board.basic, track.on_dev(leader))  # in the end it is scored on all of dev anyway
             race.around(leader)
+            best = board.best(job.dev) or start
             waited = waited + 1 if (best.id, leader.id) == last else 0
             last = best.id, leader.id
             job.note(f"step {step}: best {board.name(best)}", board.value(best, job.dev), kind="step")

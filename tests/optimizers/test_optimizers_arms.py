@@ -11,6 +11,7 @@ from jurist.optimizers.base import optimize
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.fewshot import FewShot
 from jurist.optimizers.raced import Bandit, Track
+from jurist.optimizers.racing import Race
 from jurist.optimizers.registry import make
 from jurist.optimizers.standing import Standing
 from jurist.programs.asking import Sampling
@@ -111,6 +112,22 @@ def test_merges_see_two_instructions() -> None:
     )
     assert any(seen)
     assert not all(seen)
+
+
+def test_the_basic_prompt_meets_of_dev_what_the_leader_has_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The choice compares them on dev: a leader cannot stand out on cases that only it has met."""
+    job = job_of(World(seed=4))
+    on_dev, met = [], []
+
+    def around(race: Race, leader: Candidate) -> None:
+        cases = [case for case in race.seen(leader) if case in job.dev]
+        on_dev.append(len(cases))
+        met.append(race.board.met(race.board.basic, cases))
+
+    monkeypatch.setattr(Race, "around", around)
+    optimize(make("opro", {"opening": 8, "extra": 8, "steps": 5}), job)
+    assert met == on_dev
+    assert max(on_dev) > 8
 
 
 def test_a_world_without_requests_gives_the_search_that_one_with_requests_gives() -> None:
