@@ -37,10 +37,12 @@ class Shared:
         proof: as the judge said, and corrected by what it took for what on its sealed test.
         powered: corrected by labelled rows; ``None`` where there are none.
         alone: by the labelled rows alone.
+        wide: why the interval of ``proof`` is all from 0 to 1, in words; empty if it is not.
     """
 
     name: str
     proof: Prevalence
+    wide: str = ""
     powered: Powered | None = None
     alone: Powered | None = None
 
@@ -119,6 +121,7 @@ class RunShares:
             notes.append(
                 f"{self.elsewhere} labelled rows are not used: not answered by the run, or compiled on"
             )
+        notes += [f"{one.name}: {one.wide}" for one in self.shares if one.wide]
         return notes + [one.unlike for one in self.shares if one.unlike]
 
     def _repr_html_(self) -> str:
@@ -207,10 +210,24 @@ def _shares(judge: LoadedJudge, found: Found, problem: str) -> tuple[Shared, ...
         Shared(
             name=name,
             proof=Prevalence(raw=one.raw, units=one.units, problem=problem) if problem else one,
+            wide="" if problem else _wide(one, found, known),
             **_powered(values, found),
         )
         for (name, values), one in zip(asked.items(), proofs, strict=True)
     )
+
+
+def _wide(share: Prevalence, found: Found, known: Sequence[tuple[str, Value, Value]]) -> str:
+    """Return why a corrected share may be anything; empty if it may not."""
+    if (share.low, share.high) != (0.0, 1.0):
+        return ""
+    proven = len({group for group, _, _ in known})
+    why = (
+        f"the {len(known)} units of the proof, in {proven} groups, do not tell the judge's errors well enough"
+    )
+    if min(len(found.said), proven) < 2:
+        why = f"all units of the {'run' if proven > 1 else 'proof'} are of one group"
+    return f"any share is possible: {why}"
 
 
 def _known(judge: LoadedJudge) -> Iterator[tuple[str, Value, Value]]:

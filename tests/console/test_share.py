@@ -20,10 +20,16 @@ FOUND = "non_factual"
 @pytest.fixture
 def lines() -> list[dict[str, Any]]:
     """A run of an artifact that was proven to be wrong about every seventh claim."""
+    return run({0}, 20)
+
+
+def run(wrong_of_seven: set[int], groups: int) -> list[dict[str, Any]]:
+    """Run an artifact that was proven to be wrong about some of every seven claims, on the first groups."""
     rows = claims(20)
     write_jsonl(Path("gold.jsonl"), rows)
-    write_jsonl(Path("rows.jsonl"), [{k: row[k] for k in ("group", "conversation", "claim")} for row in rows])
-    wrong = {row["claim"] for row in rows[::7]}
+    asked = [{k: row[k] for k in ("group", "conversation", "claim")} for row in claims(groups)]
+    write_jsonl(Path("rows.jsonl"), asked)
+    wrong = {row["claim"] for place, row in enumerate(rows) if place % 7 in wrong_of_seven}
     gold = {row["claim"]: FOUND if row["factual"] is False else "factual" for row in rows}
     other = {FOUND: "factual", "factual": FOUND}
     proven_fect(
@@ -67,6 +73,25 @@ def test_shares_are_corrected_by_the_proof_and_by_labelled_rows(lines: list[dict
     assert jurist.share("o.jsonl", judge=FECT).judge == "fect@1"
     with pytest.raises(jurist.JuristError, match="gold"):
         jurist.share("gold.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("wrong_of_seven", "groups", "why"),
+    [
+        ({0}, 20, ""),
+        ({0}, 1, "all units of the run are of one group"),
+        (
+            {0, 2, 4},
+            20,
+            "the 60 units of the proof, in 20 groups, do not tell the judge's errors well enough",
+        ),
+    ],
+)
+def test_why_any_share_is_possible_is_said(wrong_of_seven: set[int], groups: int, why: str) -> None:
+    run(wrong_of_seven, groups)
+    told = json.loads(Path("run.json").read_text())["shares"][0]["wide"]
+    assert (bool(told), why in told) == (bool(why), True)
+    assert told in cli("share", "o.jsonl").people
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
