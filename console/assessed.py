@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..arguments.generate import AssessOptions
-from ..gold.writing import write_jsonl
+from ..gold.writing import check_files, write_jsonl
 from ..jobs.assessing import AssessedModels, assess, foresee_assessment
 from ..report.scores import total_line
 from .common import write_json
@@ -46,6 +46,7 @@ class Assessments(Generic[Found]):
 
 def assess_models(options: AssessOptions, work: AssessedModels[Found]) -> Assessments[Found]:
     """Assess every model, after the estimate and with a bar."""
+    check_files(options.answers, options.output)
     if work.judge.note:
         remark(work.judge.note)
     steps = len(work.held_out) + (len(work.asked) + work.to_judge) * len(work.targets)

@@ -41,6 +41,7 @@ from ..errors import UsageError
 from ..gold.columns import Rejects
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
+from ..gold.writing import check_files
 from ..keeping.artifacts import Artifact, Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.paying import Start
@@ -98,7 +99,12 @@ def store_of(options: StoreOptions) -> Store:
 
 
 def start_of(options: Checkpoints, store: Store) -> Start:
-    """Return how work is started that keeps its checkpoint where it is told to, else in the store."""
+    """Return how work is started that keeps its checkpoint where it is told to, else in the store.
+
+    Raises:
+        UsageError: the file for its result cannot be written.
+    """
+    check_files(options.output)
     root = Path(options.checkpoint) if options.checkpoint else store.checkpoints
     return Start(root=root, resume=options.resume, fresh=options.fresh)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ..arguments.compare import CompareOptions
 from ..errors import UsageError
+from ..gold.writing import check_files
 from ..jobs.comparing import Comparison, compare
 from ..jobs.estimate import Estimate
 from ..jobs.experiment import Answers, Experiment, scoring_judge
@@ -107,8 +108,7 @@ def _check_plot(experiment: Experiment, path: str) -> None:
     """Find out before anything is paid.
 
     Raises:
-        UsageError: answers of this kind have no distance from gold, or the file is no plot's.
-        JuristError: matplotlib is not installed.
+        UsageError: answers of this kind have no distance from gold, or the file is no plot's or cannot be written.
     """
     judge = experiment.contenders[0].judge
     if _DEVIATION not in judge.comparison.metrics:
@@ -117,6 +117,7 @@ def _check_plot(experiment: Experiment, path: str) -> None:
             hint="leave it out, or compare judges of scores",
         )
     check_drawable(path)
+    check_files(path)
 
 
 def _plot(answers: Sequence[Answers], path: str) -> None:

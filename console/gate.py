@@ -2,6 +2,7 @@
 
 from ..arguments.gate import GateOptions
 from ..errors import UsageError
+from ..gold.writing import check_files
 from ..jobs.foresee import foresee
 from ..jobs.gating import Criteria, Gate, Gating, Limit, gate_of
 from ..keeping.paying import paying
@@ -17,6 +18,7 @@ __all__ = ["run"]
 
 def run(options: GateOptions) -> Result:
     """Hold a judge against limits and another version; exit code 3 if it does not pass."""
+    check_files(options.junit)
     criteria = _criteria(options)
     store = store_of(options)
     names = [options.judge, *([_other(options)] if options.not_worse_than else [])]

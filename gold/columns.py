@@ -10,6 +10,7 @@ from typing import Any, TextIO, TypeAlias
 from ..errors import GoldError, UsageError
 from ..text.json_lines import json_line
 from .rowtypes import Row
+from .writing import check_files
 
 __all__ = ["OnBad", "Problem", "Rejects", "refuse", "renamed"]
 
@@ -59,6 +60,9 @@ class Rejects:
     Args:
         path: the file, which is written anew; ``None`` counts only.
 
+    Raises:
+        UsageError: the file cannot be written.
+
     Attributes:
         count: how many there are.
         first: what is wrong with the first of them.
@@ -68,6 +72,7 @@ class Rejects:
         self.path, self.count = None if path is None else Path(path), 0
         self.first: GoldError | None = None
         self._file: TextIO | None = None
+        check_files(self.path)
         self._problems: dict[tuple[str, str], Problem] = {}
 
     def add(self, error: GoldError, row: Mapping[str, Any] | None) -> None:
@@ -97,13 +102,17 @@ class Rejects:
             raise GoldError(f"cannot write: {bad.strerror}", path=str(self.path), hint=hint) from bad
 
     def check_apart(self, *files: str | Path) -> None:
-        """Refuse to overwrite a file that rows are read from or written to.
+        """Refuse to write over a file that rows are read from or written to, or into a folder of them.
 
         Raises:
-            UsageError: the file of rejects is one of these.
+            UsageError: the file of rejects is one of these, or in one.
         """
-        if self.path is not None and self.path.resolve() in [Path(file).resolve() for file in files]:
-            raise UsageError(f"--rejects {self.path} would overwrite that file", hint="name another file")
+        if self.path is None:
+            return
+        place = self.path.resolve()
+        for file in files:
+            if Path(file).resolve() in (place, *place.parents):
+                raise UsageError(f"--rejects {self.path} would write into {file}", hint="name another file")
 
     def problems(self) -> Sequence[Problem]:
         """Return everything that is wrong, what most rows have first."""

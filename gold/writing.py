@@ -3,12 +3,36 @@
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from errno import EACCES, EISDIR
+from os import W_OK, access, strerror
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
-from ..errors import GoldError, why
+from ..errors import GoldError, UsageError, why
 
-__all__ = ["json_text", "write_jsonl", "write_whole"]
+__all__ = ["check_files", "json_text", "write_jsonl", "write_whole"]
+
+
+def check_files(*paths: str | Path | None) -> None:
+    """Find out whether files can be written, before what goes into them is paid for. Nothing is made.
+
+    Args:
+        paths: of the files; ``None`` and ``-`` are none.
+
+    Raises:
+        UsageError: one cannot be written.
+    """
+    for path in (Path(one) for one in paths if one not in (None, "-")):
+        try:
+            if path.is_dir():
+                raise IsADirectoryError(EISDIR, strerror(EISDIR))
+            if not path.exists():
+                TemporaryFile(dir=next(one for one in path.absolute().parents if one.exists())).close()
+            elif not access(path, W_OK):
+                raise PermissionError(EACCES, strerror(EACCES))
+        except OSError as error:
+            raise UsageError(f"{path}: {why(error)}", hint="name a file that can be written") from error
 
 
 def write_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) -> int:

@@ -20,6 +20,7 @@ from ..evaluation.proof import Proof
 from ..gold.copies import sketched_rows
 from ..gold.leaks import leaks_of
 from ..gold.splits import Split
+from ..gold.writing import check_files
 from ..keeping.artifacts import Artifact, Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.paying import PaidJob, Start, paying
@@ -101,6 +102,7 @@ def compile_judge(
     """
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
     _check_budget(plan)
+    check_files(store.root / plan.judge.name / "card.json")
     test = plan.split.test
     told = [f"the sealed test: {said}" for said in proof_of(test).limits(test, plan.judge.comparison)]
     for said in (*told, plan.split.near_words):

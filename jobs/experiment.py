@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ..cases import Case, Value, Values
-from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..errors import GoldError, UsageError
@@ -169,21 +168,27 @@ class Experiment:
             BudgetExhausted: a limit was reached; :func:`~jurist.keeping.paying.paying` says what is kept.
         """
         look = self.look
-        for one in self.contenders:
-            one.asker()  # what cannot be asked at all is said before another one is paid
-        answers = [
-            self._answers(name, one, job.contexts[name], on_case)
+        judges = [
+            dataclasses.replace(one, context=job.contexts[name])
             for name, one in zip(self.names, self.contenders, strict=True)
+        ]
+        for one in judges:
+            one.asker()
+        # What cannot be asked at all is said before all the rows of another one are paid.
+        first = [_verdicts(one, self.cases[:1], 0, on_case) for one in judges]
+        answers = [
+            self._answers(name, one, known, on_case)
+            for name, one, known in zip(self.names, judges, first, strict=True)
         ]
         look.done(f"{self.kind} {' '.join(self.names)}")
         return answers
 
     def _answers(
-        self, name: str, contender: LoadedJudge, context: CallContext, on_case: Callable[[], None]
+        self, name: str, judge: LoadedJudge, first: tuple[Verdict, ...], on_case: Callable[[], None]
     ) -> "Answers":
-        judge = dataclasses.replace(contender, context=context)
         cases, aside = self.cases, self.aside
-        repeats = [_verdicts(judge, cases, number, on_case) for number in range(self.repeats)]
+        again = [_verdicts(judge, cases, number, on_case) for number in range(1, self.repeats)]
+        repeats = [(*first, *_verdicts(judge, cases[1:], 0, on_case)), *again]
         ambiguous = _verdicts(judge, aside, 0, on_case)
         read = self.scored.answer.reading_of(judge.judge.answer) or (lambda value: value)
         return Answers(
@@ -193,7 +198,7 @@ class Experiment:
             repeats=tuple(_rows(cases, verdicts, read) for verdicts in repeats),
             verdicts=repeats[0],
             ambiguous=_rows(aside, ambiguous, read),
-            spend=context.ledger.spend(),
+            spend=judge.context.ledger.spend(),
         )
 
     def fingerprint(self) -> dict[str, Any]:

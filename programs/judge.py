@@ -139,11 +139,16 @@ class Judge:
 
     def basic(self) -> dspy.Module:
         """Return a fresh basic program."""
+        program = self._program()
+        for one in self.verifiers:
+            one.put_into(program)
+        return program
+
+    def _program(self) -> dspy.Module:
+        if isinstance(self.program, dspy.Module):
+            return self.program.deepcopy()
         if self.program is not None:
-            program = self.program.deepcopy() if isinstance(self.program, dspy.Module) else self.program()
-            for one in self.verifiers:
-                one.put_into(program)
-            return program
+            return self.program()
         signature = self.signature
         for name in self.answer.unit_fields if self.answer.per_unit else ():  # a list is shown as one text
             signature = signature.with_updated_fields(name, type_=str)

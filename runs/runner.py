@@ -185,13 +185,14 @@ class _Running:
 
     def done(self) -> Summary:
         """Do it, from the first reading of the rows to the last line. Raises what :func:`run_judge` raises."""
-        settings = self.settings
+        settings, rejects = self.settings, Rejects(self.rejected)
+        rejects.check_apart(self.source.name, *([self.file] if self.file else []))
         with ExitStack() as stack:
             stack.enter_context(seldom_collected())
             job = stack.enter_context(paying(self, self.start))
             kept = job.checkpoint.folder / "rows.sqlite" if job.checkpoint else None
             state = stack.enter_context(RunState(kept))
-            rejects = stack.enter_context(Rejects(self.rejected))
+            stack.enter_context(rejects)
             for known in (self.file, settings.before):
                 if known is not None and known.is_file():
                     state.load(_lines_of_before(known, self.stamp, settings.shard))

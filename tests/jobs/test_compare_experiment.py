@@ -129,9 +129,14 @@ def test_fresh_forgets_and_a_checkpoint_goes_where_it_is_told(serve: Callable[..
     assert not Path("elsewhere").exists()
 
 
-def test_a_result_that_cannot_be_written_is_not_paid_again(serve: Callable[..., Any]) -> None:
+def test_a_result_that_cannot_be_written_any_more_is_not_paid_again(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = serve()
     Path("file").write_text("")
+    monkeypatch.setattr(
+        "jurist.console.common.check_files", lambda *paths: None
+    )  # it still could at the start
     failed = cli(*argv(server, "--output", "file/result.json"))
     assert (failed.code, server.count) == (2, WHOLE)
     done = ok(*argv(server, "--resume", "--output", "results/result.json", "--json"))
