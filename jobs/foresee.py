@@ -69,7 +69,7 @@ def foresee_compilation(plan: Plan) -> Estimate:
     """
     split, optimizer = plan.split, make(plan.optimizer, plan.options)
     job, held, limit = _dry(plan, split), plan.proof_calls, plan.budget.calls
-    asker, cases = job.asker(plan.judge.basic()), some(split.train)
+    asker, cases = job.asker(plan.judge.basic()), (*split.train, *split.dev, *split.test)
     basic = rate_of(asker, cases)
     # Votes end when they are settled: by more than half of the samples at the earliest.
     quickest = min(round(len(split.test) * (plan.sampling.samples // 2 + 1) * basic.calls), held // 2)

@@ -11,6 +11,8 @@ from ..engines.tracing import untraced
 from ..errors import JuristError
 from ..programs.asking import Asker, Sampling, Verdict, room_for
 from ..programs.state import PromptState
+from ..text.folding import strings
+from ..text.terms import count_tokens
 from .estimate import Part, Rate, Span
 
 __all__ = ["part_of", "rate_of", "shared_out", "some", "tried", "with_examples"]
@@ -48,7 +50,7 @@ def part_of(
     """
     if all(model.classifier for model in models):
         return Part(role=role, models=tuple(models), calls=Span(least=number[0], most=number[1]), who=who)
-    basic = rate or (rate_of(asker, some(cases)) if cases else Rate())
+    basic = rate or (rate_of(asker, cases) if cases else Rate())
     return Part(
         role=role,
         models=tuple(models),
@@ -56,7 +58,7 @@ def part_of(
             least=number[0] * asker.judge.answer.presentations, most=room_for(asker.judge, number[1], 1)
         ),
         rate=basic,
-        longest=with_examples(asker, some(cases), basic, examples, shown),
+        longest=with_examples(asker, cases, basic, examples, shown),
         who=who,
     )
 
@@ -114,9 +116,20 @@ def with_examples(
 
 
 def rate_of(asker: Asker, cases: Sequence[Case]) -> Rate:
-    """Return what one question takes, measured on a few cases (at least one) with the offline engine."""
-    context = CallContext.fresh()
-    return Rate.of(context.ledger.spend(), len(cases)) if tried(asker, cases, context) else Rate()
+    """Return what one question takes on the mean of all cases (at least one): a few are asked of the offline engine.
+
+    What the others' inputs are longer or shorter than those of the few is added, as one long case outweighs many.
+    """
+    context, few = CallContext.fresh(), some(cases)
+    if not tried(asker, few, context):
+        return Rate()
+    rate = Rate.of(context.ledger.spend(), len(few))
+    longer = _length(cases) - _length(few)
+    return dataclasses.replace(rate, input_tokens=max(0.0, rate.input_tokens + longer))
+
+
+def _length(cases: Sequence[Case]) -> float:
+    return sum(count_tokens(text) for case in cases for text in strings(case.inputs)) / len(cases)
 
 
 def tried(

@@ -1,8 +1,10 @@
 """What the input holds: counted before anything is asked where it can be read twice, else while it is judged."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import attrgetter
 from typing import Literal
 
 from ..cases import Case
@@ -18,8 +20,8 @@ __all__ = ["OnBadRow", "Survey"]
 OnBadRow = Literal["reject", "stop"]
 _AT_ONCE = 1000
 """Rows that are noted together."""
-_SHOWN = 64
-"""Cases from the beginning of the input by which a prompt is measured."""
+_SHOWN = 256
+"""Different cases by which a prompt is measured: those whose ids, which are hashes, come first."""
 _SMALL = 2**25
 """Characters, with a thousand a row, up to which an input is kept in memory, and not read again."""
 _HOPELESS = 10
@@ -39,7 +41,7 @@ class Survey:
         elsewhere: cases that other shards judge.
         beside: rows in which nothing concerns the judge.
         whole: whether that is all there is.
-        shown: a few cases.
+        shown: a few cases, of all that was read.
         columns: names of the rows' other columns, in the order in which they came.
     """
 
@@ -120,8 +122,11 @@ class Survey:
 
     def _count(self, row: NewRow) -> None:
         self.rows += 1
-        if len(self.shown) < _SHOWN:
-            self.shown.append(row.case)
+        place = bisect_left(self.shown, row.case.id, key=attrgetter("id"))
+        known = place < len(self.shown) and self.shown[place].id == row.case.id
+        if place < _SHOWN and not known:
+            self.shown.insert(place, row.case)
+            del self.shown[_SHOWN:]
 
     def _keep(self, row: NewRow) -> None:
         values = (*row.case.inputs.values(), *row.columns.values())

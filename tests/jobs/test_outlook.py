@@ -49,6 +49,38 @@ def test_what_is_spent_lies_within_the_estimate(more: tuple[str, ...]) -> None:
     assert f"a limit has to allow {seen['needed']})" in done.err
 
 
+def test_a_few_long_cases_among_short_ones_are_in_the_estimate() -> None:
+    rows = claims()
+    for row in rows[1:3]:
+        row["conversation"] = row["conversation"] * 200
+    write_jsonl(Path("gold.jsonl"), rows)
+    done = ok("evaluate", "fect:basic", "--gold", "gold.jsonl", "--json")
+    assert done.json["forecast"]["tokens"][0] == pytest.approx(
+        done.json["spend"]["input_tokens"] + done.json["spend"]["output_tokens"], rel=0.05
+    )
+
+
+def test_a_run_is_estimated_by_rows_from_all_of_its_input(serve: Callable[..., Any]) -> None:
+    """Rows that become longer and longer, and the same ones that become shorter and shorter."""
+    rows = [{"conversation": f"Hello {n}. " * n, "claim": "Hello."} for n in range(1, 301)]
+    told = []
+    for name, some in (("longer", rows), ("shorter", rows[::-1])):
+        write_jsonl(Path(f"{name}.jsonl"), some)
+        argv = (
+            "run",
+            "fect:basic",
+            "--input",
+            f"{name}.jsonl",
+            "--output",
+            f"out-{name}.jsonl",
+            "--max-calls",
+            1,
+        )
+        done = cli(*argv, "--model", "openai/x", "--api-base", serve().url, "--yes")
+        told += [line for line in done.err.splitlines() if line.startswith("before: 300 rows")]
+    assert told[0] == told[1]
+
+
 def spans(seen: Estimate) -> list[Span]:
     return [part.calls for part in seen.parts]
 
