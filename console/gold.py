@@ -99,7 +99,8 @@ def _found(gold: Gold, bad: Rejects) -> str:
 def _refused(bad: Rejects, error: GoldError) -> Result:
     """Return all that is wrong, with the one error that ends the command."""
     several = f"{bad.count} rows cannot be used; correct them, or set them aside with --rejects F.jsonl"
-    said = several if error.line is not None and bad.count > 1 else str(error)
+    of_rows = bad.count > 1 and bad.first is not None and error.reason == bad.first.reason
+    said = several if of_rows else str(error)
     return Result(data=_problems(bad), body=[_problem_table(bad)], notes=[f"error: {said}"], code=1)
 
 

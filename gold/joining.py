@@ -51,29 +51,30 @@ def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]
 
     The label is that of the row that has one; the ratings are those of both. A rater who labelled some units in
     the one row and some in the other has all of them. Where the two name different reasons for an ambiguity, the
-    reason is ``unknown``.
+    reason is ``unknown``. Of two groups it is in the one whose name comes first, or that alone is named: the case
+    stands once, so no part of a split shows it to another.
 
     Raises:
-        GoldError: the labels, the groups, or what one rater said of one unit differ, with both places.
+        GoldError: the labels, or what one rater said of one unit, differ, with both places.
     """
     one, two = first[0], again[0]
     places = f"{one.source} and {two.source}"
     if one.known and two.known and one.gold != two.gold:
         raise GoldError(
-            f"{places} have equal inputs and different labels ({_shown(one)} and {_shown(two)})",
+            f"equal inputs and different labels ({_shown(one)} and {_shown(two)})",
+            path=places,
             hint="decide on one label, and keep the other rater's under ratings",
         )
-    if one.group != two.group:
-        raise GoldError(
-            f"{places} have equal inputs and different groups ({one.group!r} and {two.group!r})",
-            hint="give both the same group",
-        )
+    named = [case.group for case, row in (first, again) if row.get("group")]
+    first, again = (
+        (replace(case, group=min(named or (one.group, two.group))), row) for case, row in (first, again)
+    )
     (case, row), (other, other_row) = (again, first) if two.known and not one.known else (first, again)
     if not other.ratings and not other_row.get("ambiguity"):
         return case, row
     ratings: dict[str, Values] = {**one.ratings, **two.ratings}
     raw: dict[str, Any] = {**(first[1].get("ratings") or {}), **(again[1].get("ratings") or {})}
-    for rater in case.ratings.keys() & other.ratings.keys():
+    for rater in sorted(case.ratings.keys() & other.ratings.keys()):
         ratings[rater] = _both(rater, case.ratings[rater], other.ratings[rater], places)
         raw[rater] = _raw(row["ratings"][rater], other_row["ratings"][rater])
     row = {**row, **({"ratings": raw} if raw else {})}
@@ -87,7 +88,8 @@ def _both(rater: str, one: Values, two: Values, places: str) -> Values:
     for unit, (label, other) in enumerate(zip(one, two, strict=True), 1):
         if None not in (label, other) and label != other:
             raise GoldError(
-                f"{places} have equal inputs, and rater {rater!r} calls unit {unit} both {label!r} and {other!r}",
+                f"equal inputs, and rater {rater!r} calls unit {unit} both {label!r} and {other!r}",
+                path=places,
                 hint="keep one of the two labels, or name the raters apart",
             )
     return tuple(other if label is None else label for label, other in zip(one, two, strict=True))

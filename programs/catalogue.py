@@ -81,7 +81,10 @@ def find(name: str, allow: Callable[[Path, str], None] = lambda path, sha256: No
 def _meant(name: str) -> str:
     """Return the hint for an unknown name: a judge that is called nearly so, or a file here."""
     known, here = (*CATALOGUE, *GENERATORS), {path.stem: path.name for path in Path().glob("*.py")}
-    near = [] if difflib.get_close_matches(name, known, n=1) else difflib.get_close_matches(name, here, n=1)
+    own = name.replace("-", "_")
+    near = [own] if own in here else []
+    if not near and not difflib.get_close_matches(name, known, n=1):
+        near = difflib.get_close_matches(name, here, n=1)
     return (
         f"did you mean {here[near[0]]}:judge?" if near else choices(name, known, "or path/to/file.py:judge")
     )
@@ -137,8 +140,8 @@ def first_steps(name: str, named: str, compiled: Iterable[str]) -> str:
         named: as the user named it, if that is known to be one.
         compiled: the judges of which something is.
     """
-    if near := difflib.get_close_matches(name, list(compiled), n=1):
-        return f"did you mean {near[0]}? else compile it first"
     if named or name in CATALOGUE or name in GENERATORS:
         return f"compile it first, use {named or name}:basic, or name another folder with --store"
+    if near := difflib.get_close_matches(name, list(compiled), n=1):
+        return f"did you mean {near[0]}? else compile it first"
     return "no judge is called so: compile it first from its file, or name another folder with --store"

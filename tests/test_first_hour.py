@@ -35,7 +35,7 @@ HOUR: list[tuple[str, int, str]] = [
     # what cannot be done says what can
     ("jurist compile may_send.py --gold gold.jsonl --set foo=1", 1, "has no setting foo; use one of arm"),
     ("jurist compile may_send.py --gold gold.jsonl --optimizer opr", 1, "did you mean opro?"),
-    ("jurist run may-send --input gold.jsonl --output o.jsonl", 1, "no judge is called 'may-send'"),
+    ("jurist run may-send --input gold.jsonl --output o.jsonl", 1, "did you mean may_send.py:judge?"),
     ("jurist evaluate may_send.py --gold gold.jsonl", 1, "use may_send.py:basic"),
     ("jurist evaluate may_send.py:basic --gold gold.jsonl", 0, "may-send:basic on gold"),
     # compiled, and not shown to be better: the name works all the same, and says for what it stands

@@ -139,7 +139,6 @@ def test_an_error_names_file_line_and_field_in_one_line(kind: str, tmp_path: Pat
             [fect("c", "d"), fect("e", "f", False), fect("c", "d", False)],
             "different labels (factual and non_factual)",
         ),
-        ([fect("c", "d", group="g"), fect("c", "d", group="h")], "different groups ('g' and 'h')"),
     ],
 )
 @pytest.mark.parametrize("labelled", [True, False])
@@ -151,6 +150,17 @@ def test_duplicates_that_disagree_name_both_lines(
         Gold.load(file, FECT, labelled=labelled)
     assert said in str(caught.value)
     assert f"{file}:1 and {file}:{len(rows)}" in str(caught.value)
+
+
+def test_equal_rows_of_two_groups_are_one_case_of_the_first_by_name() -> None:
+    rows = [
+        fect("c", "d", group="h", ratings={"ann": True}),
+        fect("c", "d", group="g", ratings={"bob": True}),
+        fect("c", "d"),
+    ]
+    for given in (rows, rows[::-1]):
+        (case,) = Gold.of(given, FECT, labelled=False).cases
+        assert (case.group, sorted(case.ratings)) == ("g", ["ann", "bob"])
 
 
 def test_duplicates_that_agree_are_merged_and_counted() -> None:

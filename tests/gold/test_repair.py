@@ -47,6 +47,16 @@ def test_everything_that_is_wrong_is_listed_at_once_with_counts_and_places(tmp_p
     assert problems["", "the row has 5 cells, the header has 4"]["places"] == [f"{file}:6"]
 
 
+def test_equal_rows_that_disagree_are_counted_by_what_they_say_with_their_places(tmp_path: Path) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_text("policy,reply,verdict\n" + "p,r,send\np,r,hold\nq,r,send\nq,r,hold\n", encoding="utf-8")
+    done = cli("gold", "check", OWN, "--gold", file, "--json")
+    (problem,) = done.json["problems"]
+    assert problem["places"] == [f"{file}:2 and {file}:3", f"{file}:4 and {file}:5"]
+    assert problem["reason"] == "equal inputs and different labels (send and hold)"
+    assert done.err.startswith("error: 2 rows cannot be used")
+
+
 def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reasons(tmp_path: Path) -> None:
     file, aside, mended = tmp_path / "bad.csv", tmp_path / "aside.jsonl", tmp_path / "mended.jsonl"
     file.write_text(CSV, encoding="utf-8")
