@@ -66,8 +66,10 @@ def joined(first: tuple[Case, Row], again: tuple[Case, Row]) -> tuple[Case, Row]
             hint="decide on one label, and keep the other rater's under ratings",
         )
     named = [case.group for case, row in (first, again) if row.get("group")]
+    group = min(named or (one.group, two.group))
     first, again = (
-        (replace(case, group=min(named or (one.group, two.group))), row) for case, row in (first, again)
+        (replace(case, group=group), {**row, "group": group} if named else row)
+        for case, row in (first, again)
     )
     (case, row), (other, other_row) = (again, first) if two.known and not one.known else (first, again)
     if not other.ratings and not other_row.get("ambiguity"):

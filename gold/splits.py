@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..cases import Case, text_hash
 from ..errors import GoldError, UsageError
-from .copies import near_rows, sketched_rows
 from .passages import evidence_fields
 from .rows import GoldData
 
@@ -67,6 +66,8 @@ class Split:
     @cached_property
     def near(self) -> frozenset[str]:
         """The ids of test cases that nearly repeat a case of train or dev, in evidence and in what is judged."""
+        from .copies import near_rows, sketched_rows  # numpy is not loaded to read gold
+
         return near_rows(self.judge, self.test, sketched_rows(self.judge, (*self.train, *self.dev)))
 
     @property

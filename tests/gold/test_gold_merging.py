@@ -204,7 +204,7 @@ def test_two_halves_of_one_raters_work_are_one() -> None:
 def test_a_rater_with_two_labels_for_a_unit_is_an_error() -> None:
     rows = halves(["faithful", "invented"], [None, "misleading"])
     with pytest.raises(
-        GoldError, match=r"rows:1 and rows:2 .*'ann' calls unit 2 both 'invented' and 'misleading'"
+        GoldError, match=r"rows:1 and rows:2: .*'ann' calls unit 2 both 'invented' and 'misleading'"
     ):
         Gold.of(rows, COGNIBENCH, labelled=False)
 
