@@ -1,5 +1,6 @@
 """Web applications on a port, until Ctrl-C or SIGTERM."""
 
+import asyncio
 import signal
 import socket
 from typing import Any
@@ -32,7 +33,9 @@ def listen(app: Any, host: str, port: int, what: str) -> None:
             f"port {port} of {host} cannot be used: {error.strerror}", hint="name another with --port"
         ) from error
     remark(f"{what} http://{host}:{port}/ (Ctrl-C ends it)")
-    settings = uvicorn.Config(app, lifespan="off", log_level="warning", timeout_graceful_shutdown=_DRAIN)
+    settings = uvicorn.Config(
+        _ending(app), lifespan="off", log_level="warning", timeout_graceful_shutdown=_DRAIN
+    )
     server = uvicorn.Server(settings)
     # When all is drained uvicorn raises the signal again, and SIGTERM would then end us before the summing up.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -43,3 +46,17 @@ def listen(app: Any, host: str, port: int, what: str) -> None:
             return
         finally:
             signal.signal(signal.SIGTERM, before)
+
+
+def _ending(app: Any) -> Any:
+    """Return an application that says so to whoever is still waiting when the time after a signal is over."""
+
+    async def answered(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await app(scope, receive, send)
+        except asyncio.CancelledError:
+            head = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": 503, "headers": head})
+            await send({"type": "http.response.body", "body": b'{"detail": "the server was stopped"}'})
+
+    return answered

@@ -1,6 +1,7 @@
 """``jurist serve``: what it takes and gives, whom it answers, and how it ends."""
 
 import asyncio
+import contextlib
 import json
 import signal
 import socket
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,15 @@ def ask(app: Any, path: str, body: Any = None, **headers: str) -> httpx.Response
             )
 
     return asyncio.run(asked())
+
+
+def waits(port: int) -> None:
+    """Wait until somebody listens."""
+    for _ in range(600):
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        time.sleep(0.1)
 
 
 def test_a_case_gets_what_a_run_says_of_it() -> None:
@@ -176,15 +187,30 @@ def test_a_signal_ends_it_in_order(number: int, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "jurist", "serve", "fect:basic", "--port", str(port)]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
-        for _ in range(600):
-            try:
-                said = httpx.post(f"http://127.0.0.1:{port}/judge", json=ROW)
-                break
-            except httpx.TransportError:
-                time.sleep(0.1)
+        waits(port)
+        said = httpx.post(f"http://127.0.0.1:{port}/judge", json=ROW, timeout=60)
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert said.json()["status"] == "verdict"
     assert out.startswith("spent: 1 calls")
     assert err.count("\n") == 1
     assert process.returncode == 0
+
+
+def test_who_waits_when_the_time_is_over_is_told(tmp_path: Path, serve: Callable[..., Any]) -> None:
+    model, code = serve(delay=5), "from jurist.console import listening as l; from jurist.cli import main; "
+    code += "l._DRAIN = 1; import sys; sys.exit(main(sys.argv[1:]))"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    told = ["--port", str(port), "--model", "openai/m", "--api-base", model.url]
+    command = [sys.executable, "-c", code, "serve", "fect:basic", *told]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process, ThreadPoolExecutor() as pool:
+        waits(port)
+        asked = pool.submit(httpx.post, f"http://127.0.0.1:{port}/judge", json=ROW, timeout=60)
+        while not model.count:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert (asked.result().status_code, asked.result().json()) == (503, {"detail": "the server was stopped"})
+    assert (out.startswith("spent: 1 calls"), "Traceback" in err, process.returncode) == (True, False, 0)
