@@ -122,7 +122,7 @@ def _smallest(comparison: Comparison) -> Table:
     small = comparison.tests[0].smallest
     return records(
         f"the smallest true difference that {small.units} units can show "
-        f"({small.power:.0%} power at level {small.alpha:.2g}, normal approximation)",
+        f"({small.power:.0%} power at level {small.alpha:.2g}, Student's t)",
         [_smallest_row(one, comparison.metric) for one in comparison.tests],
     )
 

@@ -5,6 +5,7 @@ exchanged between the two at once, and the mean of the metric over the repeats i
 the deciding p of all of them, and each interval is of the level of its step. Missing answers count as wrong throughout.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from typing import Any, Literal
 from ..errors import UsageError
 from .comparisons import Comparison, MetricLike, resolve
 from .paired import Paired, compare_pair, holm
-from .power import Smallest, detectable, one_way, smallest_net, smallest_of
+from .power import Smallest, noncentrality, one_way, smallest_net, smallest_of
 from .rows import Row
 from .units import encode
 
@@ -111,7 +112,7 @@ def contrast(
         **vars(paired),
         first=first[0],
         second=second[0],
-        smallest=smallest_of(units, found, paired.gap.error, alpha),
+        smallest=smallest_of(units, found, paired.gap, alpha),
         p_holm=paired.p,
         alpha=alpha,
     )
@@ -138,12 +139,15 @@ def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
 def _at(one: Contrast, tests: int) -> Smallest:
     """The smallest effects at the level of Holm's first step; standard errors do not depend on the level."""
     kept, alpha = one.smallest, one.alpha / tests
-    per_error = (detectable(1.0, alpha) or 0.0) / (detectable(1.0, kept.alpha) or 1.0)
+    more = noncentrality(one.gap, alpha) / noncentrality(one.gap, kept.alpha)
+    scaled = [
+        None if size is None or math.isinf(more) else size * more for size in (kept.correct, kept.metric)
+    ]
     return replace(
         kept,
         alpha=alpha,
         one_way=one_way(alpha),
         net=smallest_net(kept.discordant, alpha) if one.mcnemar else None,
-        correct=None if kept.correct is None else kept.correct * per_error,
-        metric=None if kept.metric is None else kept.metric * per_error,
+        correct=scaled[0],
+        metric=scaled[1],
     )

@@ -146,6 +146,11 @@ class Jackknife:
             quotients=quotients,
         )
 
+    @property
+    def degrees(self) -> float:
+        """Of freedom of the standard error, at least 1."""
+        return max(1.0, min(self.effective, BLOCKS) - 1.0)
+
     def reach(self, width: float, level: float = LEVEL) -> float:
         """Return how far an interval of this level reaches, on the scale of the value.
 
@@ -155,8 +160,7 @@ class Jackknife:
         """
         if math.isinf(self.error):
             return math.inf
-        degrees = max(1.0, min(self.effective, BLOCKS) - 1.0)
-        seen = t_quantile(0.5 + level / 2.0, degrees) * math.hypot(self.error, self.padding)
+        seen = t_quantile(0.5 + level / 2.0, self.degrees) * math.hypot(self.error, self.padding)
         most = width / self.quotients if math.isfinite(width) else 0.0
         unseen = (1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in self.still)
         return math.hypot(seen, *(most * share for share in unseen))
@@ -199,8 +203,13 @@ def t_quantile(p: float, degrees: float) -> float:
 def leaving_out(groups: int) -> Ints:
     """How often each group counts when one of them, or one block of them, is left out: shape (B, groups)."""
     blocks, places = min(groups, BLOCKS), np.arange(groups)
+    block = places % blocks
+    if (
+        groups > blocks
+    ):  # by lot: groups come sorted by name, and what was written in turn would be spread evenly
+        block = np.random.default_rng(groups).permutation(block)
     weights = np.ones((blocks, groups), dtype=np.int64)
-    weights[places % blocks, places] = 0
+    weights[block, places] = 0
     return weights
 
 

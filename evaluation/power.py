@@ -1,19 +1,17 @@
 """The smallest effect that this many rows can show: exact for McNemar's test, approximate for the rest.
 
-Not a verdict on a judge but on the experiment: a difference below these sizes would not have been seen even if it
-were there, so "not shown" then says nothing. :func:`gains` says it before anything is asked.
+Not a verdict on a judge but on the experiment: a difference below these sizes would often not have been seen even if it
+were there, so "not shown" then says little. :func:`gains` says it before anything is asked.
 """
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..errors import UsageError
-from .intervals import t_quantile
+from .intervals import Jackknife, t_quantile
 from .metrics import Metric
 from .paired import mcnemar
 from .units import Floats, Ints, Units
@@ -23,7 +21,6 @@ __all__ = [
     "Gains",
     "Smallest",
     "clustered_error",
-    "detectable",
     "gains",
     "noncentrality",
     "one_way",
@@ -48,9 +45,9 @@ class Smallest:
         one_way: the least number of discordant units that is significant when all go one way.
         net: with ``discordant`` units, the least difference in correct units that exact McNemar calls significant;
             ``None`` if no split of them is, or with several repeats.
-        correct: the true difference in the share of correct units that is found with ``power``, by the normal
-            approximation with the clustered standard error seen here; ``None`` without any discordant unit, and where
-            nothing is right or wrong.
+        correct: the true difference in the share of correct units that is found with ``power``, by Student's t with
+            the clustered standard error seen here; ``None`` without any discordant unit, where nothing is right or
+            wrong, and where no test of so few groups is significant.
         metric: the same in the metric, with the standard error of its difference.
     """
 
@@ -68,13 +65,13 @@ class Smallest:
         return dict(self.__dict__)
 
 
-def smallest_of(units: Units, metric: Metric, error: float, alpha: float) -> Smallest:
+def smallest_of(units: Units, metric: Metric, gap: Jackknife, alpha: float) -> Smallest:
     """Return what a comparison can show.
 
     Args:
         units: 2R answer sets, those of the first system before those of the second.
         metric: what is compared.
-        error: the standard error of its difference, infinite for one group.
+        gap: its difference.
         alpha: the level.
     """
     half, filled, right = len(units.predicted) // 2, metric.worst(units), units.right
@@ -83,7 +80,7 @@ def smallest_of(units: Units, metric: Metric, error: float, alpha: float) -> Sma
     apart = (
         (filled.predicted[:half] != filled.predicted[half:]).any(axis=0) if shares is None else shares != 0.0
     )
-    differing = int(apart.sum())
+    differing, errors = int(apart.sum()), noncentrality(gap, alpha)
     return Smallest(
         alpha=alpha,
         power=POWER,
@@ -91,8 +88,8 @@ def smallest_of(units: Units, metric: Metric, error: float, alpha: float) -> Sma
         discordant=differing,
         one_way=one_way(alpha),
         net=smallest_net(differing, alpha) if half == 1 and right is not None else None,
-        correct=None if shares is None else detectable(clustered_error(shares, units.group), alpha),
-        metric=detectable(error, alpha),
+        correct=None if shares is None else _finite(clustered_error(shares, units.group) * errors),
+        metric=_finite(gap.error * errors),
     )
 
 
@@ -180,35 +177,18 @@ def smallest_net(discordant: int, alpha: float) -> int | None:
     return discordant - 2 * low
 
 
-def noncentrality(alpha: float, power: float = POWER) -> float:
-    """Return how many standard errors a true difference must be for a two-sided normal test to have ``power``.
+def noncentrality(gap: Jackknife, alpha: float) -> float:
+    """Return how many standard errors a true difference must be for a two-sided t-test of groups to have ``POWER``.
 
-    Both tails count, as in statsmodels' ``NormalIndPower``.
+    Infinite where so few groups have no p below ``alpha`` in the permutation test.
 
     Raises:
-        UsageError: not 0 < alpha < power < 1.
+        UsageError: ``alpha`` is not in (0, 1).
     """
     _check(alpha)
-    if not alpha < power < 1.0:
-        raise UsageError(f"a power of {power!r} at level {alpha!r}", hint="give a power between alpha and 1")
-    normal = NormalDist()
-    critical = -normal.inv_cdf(alpha / 2)
-
-    def lacking(errors: float) -> float:
-        return power - normal.cdf(errors - critical) - normal.cdf(-errors - critical)
-
-    return float(brentq(lacking, 0.0, critical + 40.0, xtol=1e-14))
-
-
-def detectable(error: float, alpha: float, power: float = POWER) -> float | None:
-    """Return the true difference that is found with ``power``, given the standard error of the difference.
-
-    ``None`` for an error of 0, as two judges that never differ say nothing about differences, and for an infinite one.
-
-    Raises:
-        UsageError: as :func:`noncentrality`.
-    """
-    return noncentrality(alpha, power) * error if 0.0 < error < math.inf else None
+    if 2.0 ** (1 - gap.groups) >= alpha:
+        return math.inf
+    return t_quantile(1.0 - alpha / 2.0, gap.degrees) + t_quantile(POWER, gap.degrees)
 
 
 def clustered_error(values: Floats, group: Ints) -> float:
@@ -222,6 +202,11 @@ def clustered_error(values: Floats, group: Ints) -> float:
         return 0.0
     sums = np.bincount(np.searchsorted(groups, group), weights=values - values.mean())
     return math.sqrt(len(groups) / (len(groups) - 1) * float((sums**2).sum())) / len(values)
+
+
+def _finite(size: float) -> float | None:
+    """A size that says something: two judges that never differ say nothing about differences."""
+    return size if 0.0 < size < math.inf else None
 
 
 def _check(alpha: float) -> None:

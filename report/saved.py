@@ -79,7 +79,7 @@ def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:
         headline=f"{metric} {value['value']:.3f}",
         tone="open",
         lead=(
-            f"With other cases of the same kind it would mostly lie between {value['low']:.3f} and {value['high']:.3f} "
+            f"Over all cases of the same kind it is likely to be between {value['low']:.3f} and {value['high']:.3f} "
             f"(95 % interval). {wrong} of {data['cases']} cases are not judged as people judged them."
             + (left if data["left_out"] else ""),
         ),
