@@ -168,8 +168,8 @@ class ArtifactReport:
         return Section(
             name="scores",
             title="Scores",
-            intro="On the sealed test, each with the interval in which it is likely to be over all cases of the same kind. "
-            "The star marks the metric that was compiled for.",
+            intro="On the sealed test, each with the interval in which it is likely to be over all cases "
+            "of the same kind. The star marks the metric that was compiled for.",
             parts=(*score_parts(self._card["scores"], metric, "the sealed test"), counted, *older),
         )
 
