@@ -19,6 +19,9 @@ BY_CODE: Final = "counted by a program: "
 """How the evidence of a mark begins that no model gave."""
 
 
+_NOTHING: Final = BY_CODE + "the response is empty"
+
+
 def checked(constraint: Constraint, response: str) -> tuple[Mark, str] | None:
     """Return the mark that code gives and its evidence, or ``None`` where it cannot see it.
 
@@ -44,11 +47,18 @@ class Satisfaction(Stepwise):
 
     def steps(self, **inputs: Any) -> Steps:
         """Check by code, then ask for the rest under their own numbers."""
-        lines = str(inputs["constraints"])
+        lines, response = str(inputs["constraints"]), str(inputs["response"])
+        if not response.strip():  # what must not occur is no exception: nothing was addressed (section 3.2)
+            return dspy.Prediction(
+                marks=[
+                    Judgement(n=_number(line), evidence=_NOTHING, label="omitted")
+                    for line in lines.splitlines()
+                ]
+            )
         marks = {
             number: Judgement(n=number, evidence=found[1], label=found[0])
             for number, one in parse_lines(lines).items()
-            if (found := checked(one, str(inputs["response"])))
+            if (found := checked(one, response))
         }
         rest = "\n".join(line for line in lines.splitlines() if _number(line) not in marks)
         if not rest:

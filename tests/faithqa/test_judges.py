@@ -132,6 +132,15 @@ def test_nothing_is_asked_where_code_sees_all() -> None:
     assert [one.label for one in said.marks] == ["misinterpreted"]
 
 
+def test_an_empty_response_omits_all_and_nothing_is_asked() -> None:
+    program = Satisfaction()
+    program.judge = Scripted()
+    without = {"category": "other", "anchor": "no snow", "text": "it does not mention snow"}
+    lines = lines_of([Constraint(**one) for one in (THREE, PERU, without)])
+    said = program(query=QUERY, constraints=lines, response=" \n")
+    assert [(one.n, one.label) for one in said.marks] == [(n, "omitted") for n in (1, 2, 3)]
+
+
 def scored(
     mapped: dict[str, Any], marks: list[Any], response: str, call: Callable[..., Any] = blocking
 ) -> Any:
