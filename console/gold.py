@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..gold.copies import NearCopies
 from ..gold.goldset import Gold, describe, empty_inputs, import_gold, write_split
 from ..gold.leaks import check_leaks
 from ..gold.merging import RULES, Merged, merge_gold
-from ..gold.strata import rating_columns, strata
+from ..gold.strata import clear_units, rating_columns, strata
 from ..keeping.locating import find_judge
 from ..report.raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table
 from ..report.table import Table, table
@@ -175,6 +176,13 @@ def agreement(options: AgreementOptions) -> Result:
     gold = gold_of(gold_name(options), judge, options, labelled=False)
     ratings, groups = _ratings(gold)
     found = rater_agreement(ratings, judge.comparison, groups=groups, ordered=options.ordinal)
+    clear = clear_units(gold)
+    rest = {rater: list(compress(labels, clear)) for rater, labels in ratings.items()}
+    agreed = None
+    if not all(clear) and any(
+        len(given) - given.count(None) > 1 for given in zip(*rest.values(), strict=True)
+    ):
+        agreed = rater_agreement(rest, judge.comparison, groups=list(compress(groups, clear)))
     ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
     merged = {rule: merge_gold(gold, rule)[1] for rule in RULES}
     chosen = None if options.merge is None else merged[options.merge]
@@ -182,6 +190,7 @@ def agreement(options: AgreementOptions) -> Result:
         "gold": gold.name,
         "judge": judge.name,
         **asdict(found),
+        "without_ambiguous": agreed and asdict(agreed),
         "ceiling": ceiling and ceiling_card(ceiling),
         "rules": {rule: _rule_card(one) for rule, one in merged.items()},
         **({"ambiguous": [asdict(one) for one in chosen.ambiguous]} if chosen else {}),
@@ -190,6 +199,13 @@ def agreement(options: AgreementOptions) -> Result:
     body: list[Part] = [
         f"{gold.name}: {len(found.raters)} raters, {units}; {found.skipped} units with fewer ratings",
         *agreement_tables(found),
+        *(
+            agreement_tables(agreed, f", without {clear.count(False)} units that somebody calls ambiguous")[
+                :2
+            ]
+            if agreed
+            else []
+        ),
         ceiling_table(ceiling)
         if ceiling
         else "No human ceiling: no rater has a unit on which the others have a majority",

@@ -18,7 +18,7 @@ from .goldset import Gold
 from .merging import CATEGORIES, Ambiguous, Category, Rule, ambiguity, by_category, merge, unit_ratings
 from .splits import Shares, part_of
 
-__all__ = ["Contested", "Strata", "ceiling_of", "rated_in_test", "rating_columns", "strata"]
+__all__ = ["Contested", "Strata", "ceiling_of", "clear_units", "rated_in_test", "rating_columns", "strata"]
 
 _Kind: TypeAlias = Literal["agreed", "single", "contested", "ambiguous", "unlabelled"]
 
@@ -203,6 +203,15 @@ def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]]
     raters = sorted({name for case in rated for name in case.ratings})
     units = [(case.group, labels) for case in rated for labels in unit_ratings(case)]
     return {name: [labels.get(name) for _, labels in units] for name in raters}, [group for group, _ in units]
+
+
+def clear_units(gold: Gold) -> list[bool]:
+    """Return of every unit of :func:`rating_columns` whether nobody names an ambiguity of it.
+
+    FECT's last agreement is over those (section 2.4).
+    """
+    rated = [case for case in gold.cases if case.ratings]
+    return [why == "unknown" for case in rated for why in ambiguity(gold.rows.get(case.id, {}), case)]
 
 
 def rated_in_test(gold: Gold, test: Iterable[str], seed: int, shares: Shares) -> frozenset[str]:

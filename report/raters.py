@@ -20,16 +20,16 @@ __all__ = [
 _SHOWN = 20  # ambiguous units that a terminal shows; --json has all
 
 
-def agreement_tables(found: Agreement) -> list[Table]:
-    """Return one table of all raters, one of the pairs and one of the labels."""
+def agreement_tables(found: Agreement, over: str = "") -> list[Table]:
+    """Return one table of all raters, one of the pairs and one of the labels; ``over`` says of which units."""
     fleiss = found.fleiss
     rows = [
         ["raw agreement", found.raw, f"{found.units} units with two ratings or more"],
         ["Krippendorff's alpha", found.alpha, f"{found.units} units"],
     ]
     if fleiss is not None:
-        over = f"{fleiss.units} units with {fleiss.ratings} ratings; {fleiss.left_out} with another number left out"
-        rows.insert(1, ["Fleiss' kappa", fleiss.kappa, over])
+        of = f"{fleiss.units} units with {fleiss.ratings} ratings; {fleiss.left_out} with another number left out"
+        rows.insert(1, ["Fleiss' kappa", fleiss.kappa, of])
     if found.ordinal is not None:
         rows.append(["alpha, ordinal", found.ordinal, f"{found.units} units, labels as ordered"])
     pairs = [
@@ -37,8 +37,8 @@ def agreement_tables(found: Agreement) -> list[Table]:
         for pair in found.pairs
     ]
     return [
-        table("All raters", ["measure", "value [95 % interval]", "over"], rows),
-        table("Pairs", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
+        table(f"All raters{over}", ["measure", "value [95 % interval]", "over"], rows),
+        table(f"Pairs{over}", ["raters", "units", "raw agreement", "Cohen's kappa"], pairs),
         *([_label_table(found)] if found.table else []),
     ]
 

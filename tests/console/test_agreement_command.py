@@ -62,6 +62,14 @@ def test_json_holds_every_coefficient_the_ceiling_and_the_rules(
         "other": 0,
         "unknown": 1,
     }
+    clear = found["without_ambiguous"]  # as in FECT's section 2.4: the second and fourth row are set apart
+    assert (clear["units"], [pair["units"] for pair in clear["pairs"]]) == (4, [4, 3, 3])
+    assert clear["pairs"][0]["kappa"]["value"] == 1.0 > found["pairs"][0]["kappa"]["value"]
+    unnamed = [(*row[:-1], "") for row in ROWS]
+    assert report(capsys, sheet(tmp_path, unnamed))["without_ambiguous"] is None
+    assert (
+        report(capsys, sheet(tmp_path, [(*row[:-1], "other") for row in ROWS]))["without_ambiguous"] is None
+    )
     assert [one["category"] for one in found["ambiguous"]] == ["sentiment", "relation", "unknown"]
     assert found["ambiguous"][1]["labels"] == {"ann": "factual", "bob": "non_factual"}
 
