@@ -75,14 +75,14 @@ class Reply:
         words = said if isinstance(said, str) else json.dumps(said)
         return replace(self, body=orjson.dumps({"error": {"message": words}}))
 
-    def without_numbers(self) -> Reply | None:
-        """Return a paid reply without what it says of its tokens, in whatever way; ``None`` if it says nothing."""
+    def without_numbers(self) -> Reply:
+        """Return a paid reply without what it says of its tokens, in whatever way; itself if it says nothing."""
         try:
             said = self.json()
             found = [said.pop("usage", None), *(choice.pop("logprobs", None) for choice in said["choices"])]
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
-            return None
-        return replace(self, body=json.dumps(said).encode()) if any(found) else None
+            return self
+        return replace(self, body=json.dumps(said).encode()) if any(found) else self
 
 
 class Transport:

@@ -140,9 +140,15 @@ class Direct:
                 raise
             raise LMProviderError(error.message, model=self._model, status=reply.status) from error
         except LMUnexpectedError:
-            if reply is None or (plain := reply.without_numbers()) is None:
+            if reply is None:
                 raise
-            return self.read(request, plain)
+            if request.config.response_format:  # what was held to a schema and cannot be its data is text
+                config = replace(request.config, response_format=None)
+                return self.read(replace(request, config=config), reply)
+            bare = reply.without_numbers()
+            if bare == reply:
+                raise
+            return self.read(request, bare)
 
     def _form(self, config: Config, system: Any, *before: Message) -> _Form | None:
         """Let DSPy write a request with a mark for its last text; ``None`` where that text would change more."""

@@ -100,6 +100,15 @@ def test_a_paid_reply_is_read_whatever_it_says_of_its_tokens(wrong: dict[str, An
         assert (server.count, spend(judge).calls) == (1, 1)
 
 
+@pytest.mark.parametrize("value", ["[" * 3000 + "]" * 3000, "NaN", "1e999"])
+def test_what_a_schema_did_not_hold_is_an_abstention_and_counted(value: str) -> None:
+    choice = {"message": {"role": "assistant", "content": f'{{"factual": {value}}}'}}
+    with raw(lambda number, body: http(said(body, choice))) as server:
+        judge = asker(server.url, adapter="json")
+        verdict = judge.ask(CASES[0])
+        assert (verdict.status, verdict.usage.input_tokens, server.count) == ("abstained", 100, 1)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -147,4 +156,4 @@ def test_a_server_that_calls_its_model_by_the_key_is_kept_without_it(
 @pytest.mark.parametrize("body", [b"", b"no JSON", b"[" * 100_000, b"3", b'{"choices": 3}', b"{}"])
 def test_what_holds_no_numbers_and_no_words_is_left_alone(body: bytes) -> None:
     reply = Reply(status=200, body=body)
-    assert (reply.with_words(), reply.without_numbers()) == (reply, None)
+    assert (reply.with_words(), reply.without_numbers()) == (reply, reply)
