@@ -132,6 +132,11 @@ class Model:
                 "--api-base holds a user name or password",
                 hint="put the key into the provider's environment variable, for example OPENAI_API_KEY",
             )
+        if "?" in address:
+            raise UsageError(
+                "--api-base holds a query, after which no path can follow",
+                hint="leave it out; a key goes into the provider's environment variable, for example OPENAI_API_KEY",
+            )
         if self.name == OFFLINE:
             raise UsageError(
                 "--api-base needs a model", hint="add --model openai/NAME, with the name the server knows"
@@ -164,11 +169,6 @@ class Model:
         """The model of ``nli:MODEL`` and the like, a classifier that answers one judge only; empty for others."""
         found = named(self.name)
         return found.model if found and found.local else ""
-
-    @property
-    def public_base(self) -> str | None:
-        """The address without credentials or query: fit for a card."""
-        return re.sub(r"//[^/@]*@", "//", self.api_base).split("?")[0] if self.api_base else None
 
 
 def reached(model: Model) -> Inner:

@@ -204,7 +204,7 @@ def described(model: Model) -> dict[str, Any]:
     """Return a model as a card shows it, without credentials."""
     return {
         "name": model.name,
-        "api_base": model.public_base,
+        "api_base": model.api_base,
         "temperature": model.temperature,
         "max_tokens": model.max_tokens,
         "seed": model.seed,

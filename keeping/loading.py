@@ -233,7 +233,7 @@ class LoadedJudge:
         frozen = self.frozen_model
         told = frozen and {
             "frozen": self.judge.frozen,
-            "frozen_api_base": frozen.public_base,
+            "frozen_api_base": frozen.api_base,
             "frozen_temperature": frozen.temperature,
             "frozen_max_tokens": frozen.max_tokens,
         }
@@ -241,7 +241,7 @@ class LoadedJudge:
             **self.stamp(),
             "prompt": self.state.id,
             "adapter": self.adapter,
-            "api_base": self.model.public_base,
+            "api_base": self.model.api_base,
             "max_tokens": self.model.max_tokens,
             "seed": self.model.seed,
             **(told or {}),

@@ -141,6 +141,7 @@ def test_time_outs_are_told_from_absence(causes: list[str], expected: bool) -> N
         {"api_base": "file:///etc/passwd"},
         {"api_base": "http://me:hunter22@host/v1"},
         {"api_base": "http://sk-me@host/v1"},
+        {"api_base": "http://host/v1?api-key=hunter22"},
         {"api_base": ""},
         {"temperature": -0.1},
         {"temperature": 2.1},
@@ -156,12 +157,6 @@ def test_settings_that_cannot_work(settings: dict[str, Any]) -> None:
         Model(**{"name": "openai/x", **settings})
     assert "hunter22" not in str(stop.value)
     assert stop.value.hint
-
-
-def test_a_public_address_has_no_query() -> None:
-    model = Model(name="openai/x", api_base="https://host:8000/v1?api-key=abc")
-    assert model.public_base == "https://host:8000/v1"
-    assert Model().public_base is None
 
 
 def test_a_reasoning_models_refusal_is_one_line() -> None:
