@@ -1,16 +1,16 @@
 """How far probabilities can be trusted: whether they are right (calibration), and whether they rank (AUC)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import binom, rankdata
 
 from ..errors import UsageError
 from .units import Bools, Floats
 
-__all__ = ["BINS", "Bin", "Calibration", "calibrate"]
+__all__ = ["BINS", "Bin", "Calibration", "calibrate", "ece_by_luck"]
 
 BINS = 10
 """Ranges of probability of equal width, as in Guo et al. 2017."""
@@ -86,6 +86,20 @@ def calibrate(probabilities: Sequence[float], positive: Sequence[bool]) -> Calib
         average_precision=_average_precision(said, gold) if both else None,
         bins=bins,
     )
+
+
+def ece_by_luck(bins: Iterable[Mapping[str, float]]) -> float:
+    """Return the expected calibration error that exact probabilities would have on average, with so many units a bin.
+
+    By the mean absolute deviation of a binomial count (De Moivre), each unit as probable as the mean of its bin.
+
+    Args:
+        bins: those of a card, at least one.
+    """
+    sizes, said = np.array([(int(one["units"]), one["said"]) for one in bins], dtype=np.float64).T
+    above = np.floor(sizes * said) + 1
+    deviations = 2 * above * (1 - said) * binom.pmf(above, sizes, said)
+    return float(deviations.sum() / sizes.sum())
 
 
 def _bins(said: Floats, gold: Bools) -> tuple[Bin, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..evaluation.calibration import ece_by_luck
 from .document import Part, Plot
 from .plotting import Series, element
 from .scores import number_cell
@@ -30,11 +31,13 @@ def reliability_parts(found: Mapping[str, Mapping[str, Any]]) -> Iterator[Part]:
         [
             system,
             about["units"],
-            *(number_cell(about[name]) for name in ("ece", "brier", "auc", "average_precision")),
+            number_cell(about["ece"]),
+            number_cell(ece_by_luck(about["bins"])),
+            *(number_cell(about[name]) for name in ("brier", "auc", "average_precision")),
         ]
         for system, about in found.items()
     ]
-    yield table("", ["program", "units", "ECE", "Brier", "AUC", "average precision"], rows)
+    yield table("", ["program", "units", "ECE", "ECE by luck", "Brier", "AUC", "average precision"], rows)
     bins = [
         [
             *(system, f"{one['low']:.1f} to {one['high']:.1f}", one["units"]),
