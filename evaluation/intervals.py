@@ -9,7 +9,7 @@ bounded range is put on the logit scale of that range, so that its interval stay
 
 No error seen in few groups is not no error. Where leaving out a group changes nothing, the interval is the exact one of
 Clopper and Pearson for so many groups. Of a mean of quotients, such as balanced accuracy, those that nothing moves have
-theirs, and the reaches are added as squares (Newcombe 1998). To a difference the error is added of two units that
+theirs, and its square is added (Newcombe 1998). To a difference the error is added of two units that
 differ, once each way (Bonett and Price 2012). With one group that counts, which says nothing about others, an interval
 is the whole range.
 docs/measured.md has the coverage by simulation.
@@ -163,7 +163,9 @@ class Jackknife:
         seen = t_quantile(0.5 + level / 2.0, self.degrees) * math.hypot(self.error, self.padding)
         most = width / self.quotients if math.isfinite(width) else 0.0
         unseen = (1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in self.still)
-        return math.hypot(seen, *(most * share for share in unseen))
+        return math.hypot(
+            seen, most * sum(unseen)
+        )  # classes without an error may get theirs in the same groups
 
     def within(self, low: float, high: float, level: float = LEVEL) -> Interval:
         """Return the interval of a value that lies between ``low`` and ``high``; either may be infinite."""

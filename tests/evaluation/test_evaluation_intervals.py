@@ -204,6 +204,13 @@ def test_a_class_without_an_error_is_not_certain() -> None:
     assert held >= 282
 
 
+def test_classes_without_an_error_may_get_theirs_in_the_same_groups() -> None:
+    rows = [Row(id=str(n), group=str(n), gold=("a", "x"), predicted=("a", "x")) for n in range(12)]
+    exact = stats.binomtest(12, 12).proportion_ci(0.95, "exact")
+    for name in ("balanced_accuracy", "macro_f1"):
+        assert ends_of(interval(rows, name, ClosedLabels("ax"))) == pytest.approx((exact.low, 1.0), abs=1e-9)
+
+
 @pytest.mark.parametrize(("second", "value"), [("x", 0.0), ("a", 1.0)])
 def test_what_no_group_contradicts_is_not_certain(second: str, value: float) -> None:
     """Nothing is known of how rows of a group go together: the two units are groups."""
