@@ -136,7 +136,7 @@ examples:
   jurist gold import fect fect_benchmark.csv --output gold.jsonl
   jurist gold import fect labels.csv --column answer=claim --map yes=factual --rejects bad.jsonl --output gold.jsonl
   jurist gold import fect ann.csv bob.csv --merge unanimous --output gold.jsonl
-  jurist gold import fect gold.jsonl review.csv --merge adjudicated --output gold2.jsonl
+  jurist gold import fect gold.jsonl review.csv --merge reviewed --output gold2.jsonl
 """,
     ),
     Command(
@@ -184,7 +184,7 @@ examples:
 examples:
   jurist run fect --input claims.jsonl --samples 5 --stopping all --output verdicts.jsonl
   jurist gold review fect --verdicts verdicts.jsonl --output review.csv --rater ann --top 50
-  jurist gold import fect gold.jsonl review.csv --merge adjudicated --output gold2.jsonl
+  jurist gold import fect gold.jsonl review.csv --merge reviewed --output gold2.jsonl
 """,
     ),
 )

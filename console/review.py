@@ -35,7 +35,7 @@ def run(options: ReviewOptions) -> Result:
     rows = _rows(options, judged, judge, gold)
     lines = review_lines(found[: options.top], {case.id: case for case in rows.cases})
     written = write_sheet(lines, rows, path, rater=options.rater, format_=format_)
-    wrote = _wrote(written, options.judge, gold=options.gold or "", merge="adjudicated")
+    wrote = _wrote(written, options.judge, options.gold or "")
     return replace(wrote, data={"candidates": len(found), **wrote.data}, body=[summary, *wrote.body])
 
 
@@ -72,11 +72,14 @@ def sheet(options: SheetOptions) -> Result:
     format_ = format_of(path, options.format)
     gold = gold_of(gold_name(options), find_judge(options.judge, store_of(options)), options, labelled=False)
     lines = open_lines(gold, rater=options.rater, every=options.every)
-    return _wrote(write_sheet(lines, gold, path, rater=options.rater, format_=format_), options.judge)
+    said = any(case.known or case.ratings for case in (*gold.cases, *gold.ambiguous))
+    written = write_sheet(lines, gold, path, rater=options.rater, format_=format_)
+    return _wrote(written, options.judge, gold_name(options) if said else "")
 
 
-def _wrote(written: Written, judge: str, *, gold: str = "", merge: Rule = "unanimous") -> Result:
-    """Return what was written; say how it becomes gold: together with the set ``gold``, by the rule ``merge``."""
+def _wrote(written: Written, judge: str, gold: str) -> Result:
+    """Return what was written; say how it becomes gold: together with the set ``gold``, if that has labels already."""
+    merge: Rule = "reviewed" if gold else "unanimous"
     files = [str(path) for path in written.files]
     sources = " ".join(part for part in (gold, files[0] if len(files) == 1 else "export.json") if part)
     long = (
