@@ -14,7 +14,7 @@ from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment, scoring_judge
-from .jobs.gating import Criteria, Gate, Gating, Limit, gate_of
+from .jobs.gating import Criteria, Gate, Gating, gate_of, limits_of
 from .jobs.given import (
     GoldLike,
     JudgeLike,
@@ -30,6 +30,7 @@ from .jobs.given import (
 )
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import Plan
+from .jobs.running import run
 from .jobs.share import share
 from .keeping.artifacts import Artifact, Store
 from .keeping.loading import LoadedJudge
@@ -55,6 +56,7 @@ __all__ = [
     "harden",
     "judge",
     "load",
+    "run",
     "share",
 ]
 
@@ -225,11 +227,10 @@ def evaluate(
     """
     place = store_of(store)
     (loaded,) = judges_of([judge], model, place, options)
-    warn(loaded.note)
     work = Evaluating(
         contenders=(loaded,), gold=gold_of(gold, loaded.judge), budget=settings_of(budget, Budget)
     )
-    warn(work.left_out_words, work.look.words)
+    warn(loaded.note, work.left_out_words, work.look.words)
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(work, start) as job, counted(loaded.name, work.rows) as step:
         (answers,) = work.ask(job, step)
@@ -325,12 +326,11 @@ def compare(
         raise UsageError(f"pairs={pairs!r} cannot be used", hint=f"give {' or '.join(get_args(Pairs))}")
     place = store_of(store)
     contenders = judges_of(judges, models, place, options, draws=repeats)
-    warn(*(one.note for one in contenders))
     given = gold_of(gold, scoring_judge(contenders))
     experiment = Experiment(
         contenders=contenders, gold=given, repeats=repeats, budget=settings_of(budget, Budget)
     )
-    warn(experiment.left_out_words, experiment.look.words)
+    warn(*(one.note for one in contenders), experiment.left_out_words, experiment.look.words)
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(experiment, start) as job, counted("comparing", experiment.rows) as step:
         answers = experiment.ask(job, step)
@@ -378,10 +378,8 @@ def gate(
     Raises:
         What :func:`compare` raises; UsageError: a limit is of a metric that there is not.
     """
-    limits = [Limit(metric=name, value=value, lowest=True) for name, value in minimum.items()]
-    limits += [Limit(metric=name, value=value, lowest=False) for name, value in maximum.items()]
     criteria = Criteria(
-        limits=tuple(limits),
+        limits=limits_of(minimum.items(), maximum.items()),
         sure=sure,
         max_unusable=max_unusable,
         margin=margin,

@@ -211,6 +211,7 @@ _ARGUMENTS = {
 """What options are called in Python, where that is not their own name; what is open is closed behind its value."""
 _PHRASES = {
     "jurist gold check lists all that is wrong": "rejects=jurist.Rejects() collects all that is wrong",
+    "--min METRIC=VALUE, --max METRIC=VALUE": "minimum={METRIC: VALUE}, maximum={METRIC: VALUE}",
     "jurist gold import --merge": "jurist.gold.goldset.import_gold(merge=...)",
 }
 

@@ -1,10 +1,9 @@
 """``jurist gate``."""
 
 from ..arguments.gate import GateOptions
-from ..errors import UsageError
 from ..gold.writing import check_files
 from ..jobs.foresee import foresee
-from ..jobs.gating import Criteria, Gate, Gating, Limit, gate_of
+from ..jobs.gating import Criteria, Gate, Gating, gate_of, limits_of
 from ..keeping.paying import paying
 from ..report.junit import junit
 from ..report.scores import OFFLINE
@@ -44,20 +43,8 @@ def _result(found: Gate, *, offline: bool) -> Result:
 
 
 def _criteria(options: GateOptions) -> Criteria:
-    limits = [
-        Limit(metric=metric, value=value, lowest=lowest)
-        for given, lowest in ((options.minimum, True), (options.maximum, False))
-        for metric, value in given
-    ]
-    if not limits and not options.not_worse_than and options.max_flip is None:
-        raise UsageError(
-            "there is nothing to pass",
-            hint="give --min METRIC=VALUE, --max METRIC=VALUE, --not-worse-than or --max-flip",
-        )
-    if options.margin is not None and not options.not_worse_than:
-        raise UsageError("--margin says how much worse than what", hint="give --not-worse-than too")
     return Criteria(
-        limits=tuple(limits),
+        limits=limits_of(options.minimum, options.maximum),
         sure=options.sure,
         max_unusable=options.max_unusable,
         margin=options.margin,

@@ -4,7 +4,7 @@ They come as a stream, so that memory stays flat, with all that travels into the
 that cannot be used comes as that, with the reason: whether it ends the work is for others to say.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 from ..cases import Case
 from ..errors import GoldError
 from ..programs.judge import Judge
+from ..programs.records import each_record, is_table
 from .documents import read_for
 from .expanding import expand_row, nothing_for
 from .goldrows import input_columns, make_case
 from .mapping import RowMapping
 from .readers import Reading
-from .rowtypes import Place, Row
+from .rowtypes import Kind, Place, Row
 from .streams import Placed, can_be_read_again, stream
 
 __all__ = ["BadRow", "NewRow", "OtherRow", "Source", "StreamedRow", "no_rows", "read_rows"]
@@ -69,16 +70,21 @@ class Source:
         name: what :func:`jurist.gold.streams.stream` takes; documents for a judge of documents.
         judge: whose rows they are.
         mapping: how its columns and labels are called by the judge.
+        given: the rows themselves, as :func:`jurist.programs.records.each_record` takes them; ``name`` is then what
+            messages call them.
     """
 
     name: str
     judge: Judge
     mapping: RowMapping = field(default_factory=RowMapping)
+    given: Any = None
 
     @property
     def can_be_read_again(self) -> bool:
-        """Whether :meth:`rows` gives the rows as often as it is called: a pipe is read once."""
-        return can_be_read_again(self.name)
+        """Whether :meth:`rows` gives the rows as often as it is called: a pipe or a generator is read once."""
+        if self.given is None:
+            return can_be_read_again(self.name)
+        return isinstance(self.given, Sequence) or is_table(self.given)
 
     def rows(self) -> Iterator[StreamedRow]:
         """Return the rows, in their order.
@@ -104,6 +110,9 @@ class Source:
                 yield OtherRow(row=number)
 
     def _placed(self) -> Iterator[Placed]:
+        if self.given is not None:
+            kind: Kind = "columns" if is_table(self.given) else "json"
+            return ((self.name, kind, *one) for one in enumerate(each_record(self.given, self.name), 1))
         if not self.judge.document:
             return stream(self.name)
         reading = read_for(self.judge, self.name)

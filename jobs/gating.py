@@ -1,7 +1,7 @@
 """A gate: whether a judge is good enough on gold, and not worse than another version, in checks that pass or fail."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -50,6 +50,14 @@ class Limit:
         )
 
 
+def limits_of(
+    minimum: Iterable[tuple[str, float]], maximum: Iterable[tuple[str, float]]
+) -> tuple[Limit, ...]:
+    """Return the limits of metrics and their lowest, and highest, values."""
+    lowest = [Limit(metric=name, value=value, lowest=True) for name, value in minimum]
+    return (*lowest, *(Limit(metric=name, value=value, lowest=False) for name, value in maximum))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Criteria:
     """What a judge must meet.
@@ -90,6 +98,18 @@ class Criteria:
                 hint="give finite limits, a share from 0 to 1 and a margin of 0 or more",
             )
 
+    def check(self, *, other: bool) -> None:
+        """Refuse what nobody could fail; ``other`` says whether there is a judge that it must not be worse than.
+
+        Raises:
+            UsageError: there is no limit, or a margin to nobody.
+        """
+        if not (self.limits or other or self.max_flip is not None):
+            hint = "give --min METRIC=VALUE, --max METRIC=VALUE, --not-worse-than or --max-flip"
+            raise UsageError("there is nothing to pass", hint=hint)
+        if self.margin is not None and not other:
+            raise UsageError("--margin says how much worse than what", hint="give --not-worse-than too")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
@@ -124,7 +144,12 @@ class Gating(Experiment):
 
     @classmethod
     def of(cls, judges: Sequence[LoadedJudge], **told: Any) -> Self:
-        """Return the gate of a judge, and of the one that it must not be worse than; raises what the class does."""
+        """Return the gate of a judge, and of the one that it must not be worse than.
+
+        Raises:
+            What the class does; UsageError: nothing could fail, or there is a margin to no other judge.
+        """
+        told["criteria"].check(other=len(judges) > 1)
         itself = [one.fingerprint() for one in judges[1:]] == [judges[0].fingerprint()]
         return cls(contenders=tuple(judges[:1] if itself else judges), itself=itself, **told)
 

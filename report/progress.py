@@ -22,7 +22,7 @@ def shown(title: str) -> Iterator[Sink]:
     if not looked_at():
         yield lambda event: None
         return
-    with _bar(title, None) as bar:
+    with _bar(title, None, "call") as bar:
 
         def take(event: Event) -> None:
             if event.kind == "phase":
@@ -36,16 +36,16 @@ def shown(title: str) -> Iterator[Sink]:
 
 
 @contextmanager
-def counted(title: str, rows: int) -> Iterator[Callable[[], None]]:
-    """Yield what is to be called after each of so many rows."""
+def counted(title: str, rows: int | None) -> Iterator[Callable[[], None]]:
+    """Yield what is to be called after each of so many rows; ``None`` where nobody knows how many."""
     if not looked_at():
         yield lambda: None
         return
-    with _bar(title, rows) as bar:
+    with _bar(title, rows, "row") as bar:
         yield lambda: bar.update(1)
 
 
-def _bar(title: str, total: int | None) -> Any:
+def _bar(title: str, total: int | None, unit: str) -> Any:
     from tqdm.auto import tqdm  # draws a widget in a notebook that has them, else a line of text
 
-    return tqdm(total=total, desc=title, unit="row" if total else "call", leave=False)
+    return tqdm(total=total, desc=title, unit=unit, leave=False)

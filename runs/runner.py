@@ -136,7 +136,8 @@ def run_judge(
     )
     if not isinstance(output, Path):
         return work.done()
-    with claimed(output, [source.name], going_on=settings.going_on):
+    files = [source.name] if source.given is None else []
+    with claimed(output, files, going_on=settings.going_on):
         if not settings.collecting:
             check_no_batches(output, forget=settings.fresh)
         return work.done()

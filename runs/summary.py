@@ -21,7 +21,7 @@ _COUNTS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Summary:
     """How a run ended. The counts from ``verdicts`` to ``duplicated`` are of the rows judged now.
 
@@ -86,6 +86,13 @@ class Summary:
     signal: int | None = None
     drift: Drift | None = None
     spend: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Say how many rows there were, and what became of them."""
+        parts = [f"{count} {status}" for status, count in self.verdicts.items()]
+        parts += [f"{self.resumed} done before"] * bool(self.resumed)
+        parts += [f"{self.rejected} rejected"] * bool(self.rejected)
+        return f"<Summary of {self.rows} rows: {', '.join(parts)}>"
 
     @property
     def left(self) -> int:

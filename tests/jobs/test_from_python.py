@@ -1,11 +1,14 @@
 """What somebody who knows DSPy gives to the public functions: taken as it is, or refused with the way to say it."""
 
 import copy
+import json
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import dspy
+import pandas
 import pytest
 from dspy.utils.dummies import DummyLM
 from judges import CHECK
@@ -43,6 +46,8 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.load(CHECK, model=dspy.LM("openai/x")), jurist.JuristError, r"or jurist\.Model\('openai"),
         (lambda: jurist.evaluate(basic(), ROWS, samples=3), jurist.JuristError, "keeps its own samples; give that to"),
         (lambda: jurist.gate(basic(), ROWS, model="openai/x"), jurist.JuristError, "keeps its own model"),
+        (lambda: jurist.gate(basic(), ROWS), jurist.JuristError, r"nothing to pass; give minimum=\{METRIC: VALUE\}"),
+        (lambda: jurist.gate(basic(), ROWS, minimum={"accuracy": 0}, margin=0.1), jurist.JuristError, "than what"),
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
     ],
@@ -72,6 +77,49 @@ def test_examples_of_dspy_are_rows_and_no_row_is_no_verdict() -> None:
     assert jurist.evaluate(basic(), examples)["accuracy"] == jurist.evaluate(basic(), ROWS)["accuracy"]
     assert basic().batch(examples[:5]) == basic().batch(NEW)
     assert basic().batch([]) == []
+
+
+def _stream(count: int) -> Iterator[dict[str, Any]]:
+    for number in range(count):
+        yield {**NEW[number % 5], "id": number, "note": f"n{number}"}
+
+
+def test_any_rows_are_judged_into_a_file(tmp_path: Path) -> None:
+    out = tmp_path / "rows" / "out.jsonl"
+    done = jurist.run(basic(), _stream(12), out, budget=jurist.Budget(calls=100))
+    assert repr(done) == "<Summary of 12 rows: 12 verdict>"
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(line["id"], line["note"]) for line in lines] == [(n, f"n{n}") for n in range(12)]
+    assert [line["label"] for line in lines[:5]] == [one.label for one in basic().batch(NEW)]
+    for number, rows in enumerate((pandas.DataFrame(NEW), [dspy.Example(**row) for row in NEW])):
+        again = tmp_path / f"{number}.jsonl"
+        assert jurist.run(basic(), rows, again).verdicts == {"verdict": 5}
+        assert [json.loads(line)["label"] for line in again.read_text().splitlines()] == [
+            line["label"] for line in lines[:5]
+        ]
+
+
+def test_a_limit_stops_a_run_that_then_goes_on(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    rows = [{"policy": f"p{n}", "reply": f"a reply, {n}"} for n in range(20)]
+    with pytest.raises(jurist.StoppedError, match=r"the budget of 3 calls is spent; .* add resume=True"):
+        jurist.run(basic(), iter(rows), out, budget=jurist.Budget(calls=3))
+    assert len(out.read_text().splitlines()) == 3
+    assert jurist.run(basic(), rows, out, resume=True).verdicts == {"verdict": 17}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ({"policy": ["p"]}, "<rows>: rows cannot be read from a dict"),
+        ([1], "<rows>:1: a row must be a mapping of fields, got int"),
+        ([], "<rows>: there are no rows"),
+        ([{"policy": "p"}], "<rows>:1, field 'reply': the field is missing"),
+    ],
+)
+def test_what_are_no_rows_is_said(rows: Any, said: str, tmp_path: Path) -> None:
+    with pytest.raises(jurist.JuristError, match=said):
+        jurist.run(basic(), rows, tmp_path / "out.jsonl")
 
 
 def _travelled(value: Any) -> Any:
