@@ -37,7 +37,7 @@ from .keeping.loading import LoadedJudge
 from .keeping.locating import find_judge, locate
 from .keeping.paying import Start, paying
 from .keeping.resolving import resolve_sampling
-from .optimizers.base import Sink
+from .optimizers.base import Optimizer, Sink
 from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
 from .programs.judge import Judge
@@ -132,7 +132,7 @@ def compile(
     judge: str | Judge,
     gold: GoldLike,
     *,
-    optimizer: str = DEFAULT,
+    optimizer: str | Optimizer = DEFAULT,
     options: Mapping[str, Any] | None = None,
     model: str | Model = "offline",
     prompt_model: str | Model | None = None,
@@ -154,7 +154,7 @@ def compile(
     Args:
         judge: a name, ``path/to/file.py:judge``, or a :class:`~jurist.Judge`.
         gold: labelled rows; see :data:`GoldLike`.
-        optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, or several joined by ``+``.
+        optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, several joined by ``+``, or one's own.
         options: settings of the optimizer.
         model: answers as the judge.
         prompt_model: writes prompts; default: the judge's model.

@@ -250,8 +250,8 @@ def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict
     return {
         "judge_ref": plan.judge_ref or plan.judge.name,
         "optimizer": {
-            "name": plan.optimizer,
-            "params": {name: str(value) for name, value in plan.options.items()},
+            "name": plan.optimizer_name,
+            "params": plan.params,
             "settings": settings_of(make(plan.optimizer, plan.options)),
             "seed": plan.seed,
             "ending": result.ending,

@@ -15,6 +15,7 @@ from ..gold.goldset import Gold
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.trust import Trust
+from ..optimizers.base import Optimizer
 from ..programs.asking import Sampling
 from ..programs.judge import Judge
 from .compiling import Compiled
@@ -64,7 +65,10 @@ _KINDS: Mapping[str, tuple[Any, str]] = {
     **dict.fromkeys(("judges", "models"), ((list, tuple), "list, though there be one")),
     **dict.fromkeys(("seed", "concurrency", "repeats", "cases"), (int, "whole number, without quotes")),
     **dict.fromkeys(("options", "minimum", "maximum"), (Mapping, "dictionary of names and values")),
-    "optimizer": (str, "name of an optimizer, or several joined by +"),
+    "optimizer": (
+        (str, Optimizer),
+        "name (DSPy's too: mipro, gepa), several joined by +, or an optimizer of your own",
+    ),
     "shares": ((list, tuple), "list of three shares, of train, dev and test"),
     "store": ((str, os.PathLike), "path of a folder"),
     **dict.fromkeys(

@@ -11,7 +11,8 @@ from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.splits import Split
 from ..keeping.resolving import verifier_of
-from ..optimizers.registry import DEFAULT
+from ..optimizers.base import Optimizer
+from ..optimizers.registry import DEFAULT, settings_of
 from ..programs.asking import Sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
@@ -27,7 +28,7 @@ class Plan:
     Attributes:
         judge: the judge.
         gold: its labelled cases.
-        optimizer: a name of :mod:`jurist.optimizers.registry`, or several joined by ``+``.
+        optimizer: a name of :mod:`jurist.optimizers.registry`, or several joined by ``+``; or an optimizer itself.
         options: the optimizer's settings.
         model: answers as the judge.
         prompt_model: writes prompts; default: the judge's own model.
@@ -43,7 +44,7 @@ class Plan:
 
     judge: Judge
     gold: Gold
-    optimizer: str = DEFAULT
+    optimizer: str | Optimizer = DEFAULT
     options: Mapping[str, Any] = field(default_factory=dict)
     model: Model = field(default_factory=Model)
     prompt_model: Model | None = None
@@ -68,8 +69,8 @@ class Plan:
             "prompt": PromptState.of(self.judge.basic()).id,
             "metric": self.judge.metric if isinstance(self.judge.metric, str) else "custom",
             "gold": self.gold.sha256,
-            "optimizer": self.optimizer,
-            "options": {name: str(value) for name, value in self.options.items()},
+            "optimizer": self.optimizer_name,
+            "options": self.params,
             "model": described(self.model),
             "prompt_model": described(self.proposer),
             "seed": self.seed,
@@ -81,6 +82,21 @@ class Plan:
             **({"most_groups": list(self.judge.most_groups)} if self.judge.most_groups else {}),
             **self._frozen_print(),
         }
+
+    @property
+    def optimizer_name(self) -> str:
+        """What the optimizer is called."""
+        return self.optimizer if isinstance(self.optimizer, str) else self.optimizer.name
+
+    @property
+    def params(self) -> dict[str, str]:
+        """The optimizer's settings, as far as they were given."""
+        given = (
+            self.options
+            if isinstance(self.optimizer, str)
+            else settings_of(self.optimizer)[self.optimizer.name]
+        )
+        return {name: str(value) for name, value in given.items()}
 
     def _frozen_print(self) -> dict[str, Any]:
         if self.frozen_model is None:

@@ -162,6 +162,7 @@ class Job:
         self.sink(Event(kind=kind, text=text, calls=self.context.meter.calls, best=best))
 
 
+@runtime_checkable
 class Optimizer(Protocol):
     """Improves a prompt. Its settings are its constructor's, frozen and named."""
 

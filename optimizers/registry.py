@@ -104,16 +104,24 @@ class Chain:
 _MOST = {"accept": 1.0, "temperature": 2.0}
 
 
-def make(name: str, options: Mapping[str, Any] | None = None) -> Optimizer:
+def make(name: str | Optimizer, options: Mapping[str, Any] | None = None) -> Optimizer:
     """Return the optimizer (or chain) called ``name`` with its settings.
 
     Args:
-        name: one of :data:`OPTIMIZERS`, or several joined by ``+``.
+        name: one of :data:`OPTIMIZERS`, or several joined by ``+``; or an optimizer itself, a dataclass.
         options: settings of the optimizer's constructor; in a chain each goes to the parts that have it.
 
     Raises:
-        OptimizerError: an unknown name or setting.
+        OptimizerError: an unknown name or setting, or no optimizer.
     """
+    if not isinstance(name, str):
+        given: Any = name  # whatever somebody takes for one
+        if isinstance(given, type) or not dataclasses.is_dataclass(given):
+            hint = "give an instance of a frozen dataclass with name, minimum and run, as docs/plugins.md has one"
+            raise OptimizerError(f"{name!r:.80} is no optimizer", hint=hint)
+        if options:
+            raise OptimizerError(f"{name.name} has its settings already", hint="leave out --set")
+        return name
     left = dict(options or {})
     parts = [_one(part, options or {}, left) for part in name.split("+")]
     if left:

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from dspy.utils.dummies import DummyLM
 from judges import CHECK
 
 import jurist
+from jurist.optimizers.base import Job
+from jurist.optimizers.board import Board, Candidate
 
 ROWS = [
     {"policy": f"p{n}", "reply": f"the reply of {n} is {'fine' if n % 2 else 'bad'}", "group": str(n // 2)}
     | {"verdict": "send" if n % 2 else "hold"}
-    for n in range(12)
+    for n in range(24)
 ]
 NEW = [{"policy": row["policy"], "reply": row["reply"]} for row in ROWS[:5]]
 SEND = dspy.Example(**ROWS[1]).with_inputs("policy", "reply")
@@ -135,6 +138,42 @@ def test_what_is_asked_goes_into_another_process_and_counts_there() -> None:
     gold = jurist.Gold.of(ROWS, CHECK)
     assert _travelled(gold).cases == gold.cases
     assert repr(said) in ("<Verdict hold: 1 sample>", "<Verdict send: 1 sample>")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remind:
+    """Adds a sentence."""
+
+    sentence: str = "Read everything twice."
+    name: str = "remind"
+
+    def minimum(self, job: Job) -> int:
+        return 2 * len(job.dev) * job.calls_per_case
+
+    def run(self, job: Job, board: Board, start: Candidate) -> Candidate:
+        (prompt,) = start.state.predictors.values()
+        state = start.state.with_instruction("self", f"{prompt.instructions}\n{self.sentence}")
+        board.score(board.add(state, parent=start, source=self.name), job.dev)
+        return board.best(job.dev) or start
+
+
+def test_an_optimizer_of_ones_own_needs_no_package(tmp_path: Path) -> None:
+    compiled = jurist.compile(
+        CHECK, ROWS, optimizer=Remind(sentence="Mind all figures."), store=tmp_path, seed=1
+    )
+    about = compiled.artifact.card["optimizer"]
+    assert (about["name"], about["params"]) == ("remind", {"sentence": "Mind all figures."})
+    assert any("Mind all figures." in str(one) for one in compiled.artifact.history)
+    for given, said in (
+        ({"optimizer": Remind}, "is no optimizer; give an instance of a frozen dataclass"),
+        ({"optimizer": dspy.BootstrapFewShot()}, "cannot be used; give a name"),
+        (
+            {"optimizer": Remind(), "options": {"sentence": "x"}},
+            "remind has its settings already; leave out options",
+        ),
+    ):
+        with pytest.raises(jurist.JuristError, match=said):
+            jurist.compile(CHECK, ROWS, store=tmp_path, **given)  # type: ignore[arg-type]
 
 
 def _outputs(*replies: str) -> dspy.Module:
