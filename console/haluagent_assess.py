@@ -93,8 +93,8 @@ def _body(work: ItemAssessment, found: Sequence[Assessed]) -> list[Part]:
     ]
     return [
         _formats(found),
-        _shares("by type, generative items (C-FAITH Table 6)", TYPES, found, "types"),
-        _shares(
+        *_shares("by type, generative items (C-FAITH Table 6)", TYPES, found, "types"),
+        *_shares(
             "true-or-false items (Figure 5): hallucinated taken for correct, correct taken for hallucinated",
             ("false_negative", "false_positive"),
             found,
@@ -132,6 +132,9 @@ def _formats(found: Sequence[Assessed]) -> Table:
     )
 
 
-def _shares(title: str, names: Sequence[str], found: Sequence[Assessed], which: str) -> Table:
+def _shares(title: str, names: Sequence[str], found: Sequence[Assessed], which: str) -> list[Table]:
+    """Return a table of shares; none where the benchmark has no item that it is about."""
+    if not any(getattr(one.rates, which) for one in found):
+        return []
     rows = [[one.model, *(str(getattr(one.rates, which).get(name, "-")) for name in names)] for one in found]
-    return table(title, ("model", *(name.replace("_", " ") for name in names)), rows)
+    return [table(title, ("model", *(name.replace("_", " ") for name in names)), rows)]

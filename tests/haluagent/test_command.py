@@ -224,3 +224,19 @@ def test_verifiers_take_the_prompts_of_compiled_judges():
     assert (code, "keeps the verifiers" in err) == (2, True)
     code, _, err = make("more", "--generator", "haluagent:basic", "--verifier", "qa-conflict:basic")
     assert (code, "asks what qa-conflict" in err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown", "absent"), [("true", "Figure 5", "Table 6"), ("free", "Table 6", "Figure 5")]
+)
+def test_tables_that_a_benchmark_has_no_item_for_are_left_out(kind, shown, absent):
+    row = {"id": "a", "type": "entity", "question": "Who built it?"}
+    more = {
+        "true": {"format": "true-false", "answer": "Sax", "correct": True},
+        "free": {"format": "generative", "correct_answer": "Sax"},
+    }[kind]
+    Path("b.jsonl").write_text(json.dumps({**row, **more}) + "\n")
+    code, out, err = run("assess", "offline", "--benchmark", "b.jsonl", "--samples", "1")
+    assert code == 0, err
+    assert shown in out
+    assert absent not in out
