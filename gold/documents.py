@@ -34,7 +34,7 @@ _ABOUT = ("question", "history", "sentences", "response", "turns")
 """Fields of rows that are not documents but say something about a reference."""
 _GOLD = ("gold.jsonl", "dialogues.json", "data/dialogues.json")
 """Files by which a folder is gold, whatever texts lie beside them."""
-_HEADING = re.compile(r"\s*#{1,6}\s+(\S.*?)\s*$")
+_HEADING = re.compile(r"\s*#{1,6}\s+(\S.*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +187,7 @@ def _plain(path: Path, root: Path) -> Document:
     heading = _HEADING.match(first)
     name = str(path.relative_to(root).with_suffix("")).replace("\\", "/")
     if heading and rest.strip():
-        return Document(id=name, text=rest.strip(), title=heading[1], source=str(path))
+        return Document(id=name, text=rest.strip(), title=heading[1].rstrip(), source=str(path))
     return Document(id=name, text=text, title=path.stem.replace("-", " ").replace("_", " "), source=str(path))
 
 

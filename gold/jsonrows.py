@@ -13,7 +13,7 @@ from .rowtypes import Found, Row
 
 __all__ = ["json_rows", "parse_json"]
 
-_STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
+_STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*+"?|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
 _DEEPEST = 100
 """Lists and objects that may stand in each other."""
 _LAID_OUT = 64 * 1024 * 1024

@@ -45,7 +45,7 @@ COPIED: Final = 0.8
 _RUN: Final = 6  # words (or Chinese characters) of a run
 _LONG_QUESTION: Final = 120
 _ROLE: Final = re.compile(
-    r"<\s*/?\s*(?:user|assistant)\s*>|^\s*(?:user|assistant|用户|助手)\s*[:：]", re.I | re.M
+    r"<\s*(?:/\s*)?(?:user|assistant)\s*>|^[^\S\n]*(?:user|assistant|用户|助手)\s*[:：]", re.I | re.M
 )
 _RANGE: Final = re.compile(r"\s*(\d+)\s*(?:[-–:]\s*(\d+)\s*)?")
 _NAMES: Final = {"en": "English", "zh": "Chinese"}

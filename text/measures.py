@@ -38,7 +38,8 @@ NUMBER: Final = (
     rf"(?:\d+|(?:an? |one |two |three )?hundred(?: and {_ONE_WORD})?|(?:{_ONE_WORD})(?:-(?:{_ONE_WORD}))?)"
 )
 """A pattern of the numbers that :func:`as_number` reads, in digits or English words."""
-CHINESE_NUMBER: Final = rf"(?:\d+|[{''.join(_CHINESE)}{''.join(_PLACES)}]+)"
+_CHINESE_DIGITS: Final = f"[{''.join(_CHINESE)}{''.join(_PLACES)}]"
+CHINESE_NUMBER: Final = rf"(?:(?<!\d)\d+|(?<!{_CHINESE_DIGITS}){_CHINESE_DIGITS}+)"
 """The same in digits or Chinese characters."""
 
 

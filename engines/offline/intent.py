@@ -24,7 +24,7 @@ _FIELDS: Final = frozenset(
     {"missing", "subject", "action", "context", "constraints", "marks", "answerable", "reason"}
 )
 _LINE: Final = re.compile(
-    r"^\s*(?P<n>\d+)\. (?P<category>\w+): (?P<text>.*?) \[(?P<anchor>[^\]]*)\]\s*$", re.MULTILINE
+    r"^[^\S\n]*(?P<n>\d+)\. (?P<category>\w+): (?P<text>.*) \[(?P<anchor>[^\[\]\n]*)\][^\S\n]*$", re.MULTILINE
 )
 _OWN: Final = 3.0  # demonstrations that a reading counts for by itself
 _DROPPED: Final = ""

@@ -33,7 +33,9 @@ __all__ = ["decide_objects", "write_objects"]
 _MOST: Final = 200  # candidates of one text
 _ALIKE: Final = 0.5  # overlap from which on a candidate is what a demonstration names
 _LIKELY: Final = 1.0  # log odds of a candidate about which nothing is known
-_CLAUSE: Final = re.compile(r"\s*(?:[,;:，；：、()（）—–]|\s-\s|\b(?:and|but|or|while|which|that)\b)\s*")
+_CLAUSE: Final = re.compile(
+    r"(?<!\s)\s*+(?:[,;:，；：、()（）—–]|(?<=\s)-\s|\b(?:and|but|or|while|which|that)\b)"
+)
 _WORD: Final = re.compile(r"[\w'’-]+")
 
 
@@ -136,7 +138,7 @@ def _spans(text: str, level: int | None) -> list[str]:
 
 
 def _clauses(sentence: str) -> list[str]:
-    parts = [part.strip(" .!?。！？\"'") for part in _CLAUSE.split(sentence)]
+    parts = [part.strip().strip(" .!?。！？\"'") for part in _CLAUSE.split(sentence)]
     return [part for part in parts if part]
 
 

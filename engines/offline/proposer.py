@@ -78,7 +78,7 @@ def _split(base: str, story: Story) -> tuple[str, tuple[str, ...]]:
         if name and normal(sentence) not in protected:
             stated.append(name)
             kept = kept.replace(sentence, "", 1)
-    return re.sub(r"[ \t]+\n|\n{3,}", "\n", kept).strip(), tuple(dict.fromkeys(stated))
+    return re.sub(r"(?<![ \t])[ \t]+\n|\n{3,}", "\n", kept).strip(), tuple(dict.fromkeys(stated))
 
 
 def _plans(story: Story, base: str, temperature: float, rng: random.Random) -> Iterator[_Plan]:

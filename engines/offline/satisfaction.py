@@ -91,7 +91,7 @@ def _action(anchor: str, response: str) -> Seen:
         years = re.findall(_DATA["year"], response)
         return Seen("satisfied", ", ".join(years)) if years else Seen("omitted", "no year")
     if "quote" in anchor:
-        quoted = re.search(r"[\"“][^\"”]{12,}[\"”]", response)
+        quoted = re.search(r"[\"“][^\"“”]{12,}[\"”]", response)
         return Seen("satisfied", quoted[0]) if quoted else Seen("omitted", "no quotation")
     held = _held(wanted, response)
     if len(wanted) < 2 or held:

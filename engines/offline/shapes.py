@@ -27,7 +27,7 @@ Schema = Mapping[str, Any]
 
 _PREFERENCE: Final = frozenset({"first", "second", "tie"})
 _ONE_OF: Final = re.compile(r"one of:?\s*(.+?)(?:[.。\n]|$)|其中之一[:：]?\s*(.+?)(?:[。\n]|$)", re.I)
-_RANGE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:to|-|–|~|到|至|and)\s*(\d+(?:\.\d+)?)")
+_RANGE: Final = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s*(?:to|-|–|~|到|至|and)\s*(\d+(?:\.\d+)?)")
 _LABEL_NAMES: Final = ("label", "verdict", "tag", "category", "type", "kind", "class", "标签", "类型")
 
 
@@ -185,12 +185,10 @@ def _one_of(text: str) -> tuple[str, ...]:
     if not match:
         return ()
     body = (match.group(1) or match.group(2)).strip()
-    pieces = (
-        re.split(r"\s*[;；、]\s*", body)
-        if re.search("[;；、]", body)
-        else re.split(r"\s*,\s*|\s+or\s+", body)
-    )
-    labels = [re.sub(r"^(?:or|and)\s+", "", piece).strip(" `'\"()") for piece in pieces]
+    pieces = re.split("[;；、]", body)
+    if len(pieces) == 1:
+        pieces = re.split(r",|(?<=\s)or(?=\s)", body)
+    labels = [re.sub(r"^(?:or|and)\s+", "", piece.strip()).strip(" `'\"()") for piece in pieces]
     return tuple(dict.fromkeys(label for label in labels if label and len(label) < 60))
 
 

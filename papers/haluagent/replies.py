@@ -16,13 +16,13 @@ __all__ = ["read_choice", "read_truth"]
 
 Letter = Literal["A", "B", "C", "D"]
 _STATED: Final = re.compile(
-    r"(?:(?:final |correct |right |my |best )*(?:answer|option|choice)(?: is| would be|:| =)+|i (?:choose|pick|select)"
-    r"|答案(?:是|为|应为|应该是|:)*|(?:应)?选择?|正确(?:的)?选项(?:是|为|:)*)"
-    r"[\s:*_\"'“(\[【（]*(?:option |choice |选项)?[*_\"'“(\[【（]*(?P<said>[a-d])(?![a-z0-9'’])",
+    r"(?:(?:answer|option|choice)(?: is| would be|:| =)++|i (?:choose|pick|select)"
+    r"|答案(?:是|为|应为|应该是|:)*+|(?:应)?选择?|正确(?:的)?选项(?:是|为|:)*+)"
+    r"[\s:*_\"'“(\[【（]*+(?:(?:option |choice |选项)[*_\"'“(\[【（]*+)?(?P<said>[a-d])(?![a-z0-9'’])",
     re.IGNORECASE,
 )
 _ALONE: Final = re.compile(
-    r"[\s*_\"'“(\[【（]*(?:option |choice |选项)?[*_(]*(?P<said>[a-d])[\s*_\"'”)\]】）.。:、,]*$",
+    r"[\s*_\"'“(\[【（]*+(?:(?:option |choice |选项)[*_(]*+)?(?P<said>[a-d])[\s*_\"'”)\]】）.。:、,]*$",
     re.IGNORECASE,
 )
 _LEADING: Final = re.compile(
@@ -38,8 +38,8 @@ _TRUTH: Final = re.compile(
     rf"(?:(?<![a-z])(?P<no>{_FALSE})(?![a-z]))|(?:(?<![a-z不])(?P<yes>{_TRUE})(?![a-z]))", re.IGNORECASE
 )
 _TRUTH_STATED: Final = re.compile(
-    rf"(?:(?:answer|verdict|judg\w+|statement|response|it)(?: is| would be|:)+|答案(?:是|为|:)*|判断(?:是|为|:)*)"
-    rf"[\s:*_\"'“(]*(?:(?P<no>{_FALSE})|(?P<yes>{_TRUE}))(?![a-z])",
+    rf"(?:(?:answer|verdict|(?<![a-z])judg[a-z]+|statement|response|it)(?: is| would be|:)++"
+    rf"|答案(?:是|为|:)*+|判断(?:是|为|:)*+)[\s:*_\"'“(]*+(?:(?P<no>{_FALSE})|(?P<yes>{_TRUE}))(?![a-z])",
     re.IGNORECASE,
 )
 

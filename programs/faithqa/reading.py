@@ -13,7 +13,7 @@ from .checks import Check, Counted, Edge, Formed, Initials, Mentions, Within, Wr
 __all__ = ["check_of", "read_check"]
 
 _DATA: Final[dict[str, Any]] = table(__package__, "forms")
-_QUOTED: Final = r"[\"“‘「『']([^\"”’」』']+)[\"”’」』']"
+_QUOTED: Final = r"[\"“‘「『']([^\"”’」』']{1,200})[\"”’」』']"
 _UNITS: Final[dict[str, Unit]] = _DATA["units"]
 _WORDS: Final = {
     "operator": "|".join(rf"(?P<{name}>{words})" for name, words in _DATA["operators"].items()),

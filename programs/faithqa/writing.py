@@ -60,7 +60,7 @@ LIMIT: Final = 4
 _EASY: Final = {"difficulty": "easy", "conditions": 3}
 _CHECKS: Final = ("language", "answerable", "conditions")
 _SAID: Final[dict[str, Any]] = table(__package__, "queries")
-_FIXED_WORDS: Final = re.compile(r"\d+|[\"“][^\"”]+[\"”]")
+_FIXED_WORDS: Final = re.compile(r"\d+|[\"“][^\"“”]+[\"”]")
 
 
 class QueryPlan(pydantic.BaseModel, extra="ignore"):

@@ -1,0 +1,57 @@
+"""Texts that repeat one thing are read in one pass: what began again at every place of them would take an hour."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jurist.engines.offline.intent import _LINE
+from jurist.engines.offline.objects import _clauses
+from jurist.engines.offline.shapes import _RANGE, _one_of
+from jurist.gold.documents import read_documents
+from jurist.gold.jsonrows import _too_long
+from jurist.papers.haluagent.replies import read_choice, read_truth
+from jurist.programs.dialogue_checks import _ROLE
+from jurist.programs.faithqa.reading import _PATTERNS
+from jurist.programs.faithqa.writing import _FIXED_WORDS
+
+N = 300_000
+OPTIONS = ("one", "two", "three", "four")
+
+
+def titled(text: str) -> list[tuple[str, str]]:
+    Path("a.md").write_text(text, "utf-8")
+    return [(one.title, one.text) for one in read_documents("a.md")]
+
+
+READ: list[tuple[str, Callable[[], Any], Any]] = [
+    ("heading", lambda: titled("# A title" + " " * N + "\nrest"), [("A title", "rest")]),
+    ("heading goes on", lambda: len(titled("#  A" + " " * N + "b \nrest")[0][0]), N + 2),
+    (
+        "clauses",
+        lambda: _clauses("one - two, and\tthree" + " " * N + "four"),
+        ["one", "two", f"three{' ' * N}four"],
+    ),
+    ("conditions", lambda: _LINE.search("\n" * N + "1. place: in [a] [Rome] \nx")["anchor"], "Rome"),  # type: ignore[index]
+    ("open anchors", lambda: _LINE.search("1. place: " + " [" * N), None),
+    ("one of", lambda: _one_of("one of yes, no or" + " " * N + "maybe."), ("yes", "no", "maybe")),
+    ("one of; parts", lambda: _one_of("one of yes;" + " " * N + "or no."), ("yes", "no")),
+    ("digits", lambda: _RANGE.search("1" * N + " 2 to 3")[0], "2 to 3"),  # type: ignore[index]
+    ("open string", lambda: "more than" in _too_long('"\\' * N, "f", 1).message, True),
+    ("stars", lambda: read_choice("*" * N + "x", OPTIONS), None),
+    ("stars after all", lambda: read_choice("The answer is " + "*" * N + "b", OPTIONS), "B"),
+    ("adjectives", lambda: read_choice("my " * N + "final answer: option (c)", OPTIONS), "C"),
+    ("judg", lambda: read_truth("judg" * N), None),
+    ("judgement", lambda: read_truth("Judgement: **false**"), False),
+    ("role", lambda: _ROLE.search("<" + "\n" * N), None),
+    ("role below", lambda: _ROLE.search("\n" * N + " user :")[0], " user :"),  # type: ignore[index]
+    ("Chinese number", lambda: _PATTERNS["zh_count"].search("一" * N), None),
+    ("Chinese count", lambda: _PATTERNS["zh_count"].search("1" * N + "用二十个字")["number"], "二十"),  # type: ignore[index]
+    ("open quotation", lambda: _FIXED_WORDS.findall("“" * N + "so”"), ["“so”"]),
+]
+
+
+@pytest.mark.parametrize(("read", "found"), [one[1:] for one in READ], ids=[one[0] for one in READ])
+def test_a_long_run_is_read_in_one_pass(read: Callable[[], Any], found: Any) -> None:
+    assert read() == found
