@@ -2,12 +2,10 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from ..arguments.generate import AssessOptions
-from ..evaluation.paired import holm, mcnemar
 from ..gold.goldset import Gold
 from ..papers.haluagent.assess import Assessed, ItemAssessment
 from ..papers.haluagent.authors import read_authors
@@ -71,15 +69,13 @@ def _answers(found: Sequence[Assessed]) -> Iterator[dict[str, Any]]:
 
 
 def _pairs(found: Sequence[Assessed]) -> list[dict[str, Any]]:
-    """Return each pair of models with its exact test, all of them corrected together (Holm)."""
-    pairs = list(combinations(found, 2))
-    only = [paired(one.found, two.found) for one, two in pairs]
-    raw = {str(place): mcnemar(*counts).p for place, counts in enumerate(only)}
-    corrected = holm(raw)
+    """Return each pair of models with its tests, all of them corrected together (Holm)."""
+    tests = paired({one.model: one.found for one in found})
     return [
-        {"first": one.model, "second": two.model, "only_first": first, "only_second": second}
-        | {"p": raw[str(place)], "p_holm": corrected[str(place)]}
-        for place, ((one, two), (first, second)) in enumerate(zip(pairs, only, strict=True))
+        {"first": one.first, "second": one.second, "only_first": one.mcnemar.b, "only_second": one.mcnemar.c}
+        | {"p": one.p, "p_holm": one.p_holm}
+        for one in tests
+        if one.mcnemar
     ]
 
 
@@ -101,7 +97,7 @@ def _body(work: ItemAssessment, found: Sequence[Assessed]) -> list[Part]:
             "errors",
         ),
         *(
-            [table("the same items: hallucinated on by one only, exact McNemar, corrected for all pairs (Holm)",
+            [table("the same items: hallucinated on by one only; larger p of exact McNemar and whole documents, Holm",
                    ("first", "second", "only first", "only second", "p", "p (Holm)"), pairs)]
             if pairs
             else []

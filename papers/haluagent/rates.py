@@ -6,21 +6,27 @@ hallucinated answer for correct, a false positive the correct one for hallucinat
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from ...evaluation.closed_labels import ClosedLabels
+from ...evaluation.contrasts import Contrast, contrast, corrected
 from ...evaluation.intervals import Jackknife, leaving_out
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
 from ...evaluation.ratios import Counted, quotient
+from ...evaluation.rows import Row
 from ...evaluation.shares import Share, shares
 from ...signatures.haluagent import TYPES
 from ...text.json_lines import plain_fields
 from .items import FORMATS, Item, TrueFalse
 
 __all__ = ["Found", "Rates", "paired", "rates"]
+
+_SOUND = ClosedLabels(("sound", "hallucinated"))
 
 
 @dataclass(frozen=True)
@@ -100,12 +106,26 @@ def rates(found: Sequence[Found], *, calibration: tuple[Tallies, Tallies] | None
     )
 
 
-def paired(first: Sequence[Found], second: Sequence[Found]) -> tuple[int, int]:
-    """Return on how many items that both answered only the first, and only the second, hallucinated."""
-    others = {one.item.id: one.hallucinated for one in second}
-    pairs = [(one.hallucinated, others.get(one.item.id)) for one in first]
-    both = [(one, two) for one, two in pairs if one is not None and two is not None]
-    return sum(one and not two for one, two in both), sum(two and not one for one, two in both)
+def paired(models: Mapping[str, Sequence[Found]]) -> tuple[Contrast, ...]:
+    """Hold each two models against each other on the items that both answered, by item and by document (Holm).
+
+    Right is an answer that is not hallucinated. A pair without such an item is left out.
+    """
+    contrasts = []
+    for one, two in combinations(models, 2):
+        first, second = ({item.id: row for item, row in _rows(models[name])} for name in (one, two))
+        both = sorted(first.keys() & second.keys())
+        if both:
+            sides = [(name, [[rows[key] for key in both]]) for name, rows in ((one, first), (two, second))]
+            contrasts.append(contrast(sides[0], sides[1], "accuracy", _SOUND))
+    return corrected(contrasts)
+
+
+def _rows(found: Iterable[Found]) -> Iterator[tuple[Item, Row]]:
+    for one in found:
+        if one.hallucinated is not None:
+            said = _SOUND.labels[one.hallucinated]
+            yield one.item, Row(id=one.item.id, group=_group(one), gold=_SOUND.labels[:1], predicted=(said,))
 
 
 def _correct(one: Found) -> bool:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.errors import GoldError, UsageError
+from jurist.evaluation.paired import mcnemar
 from jurist.papers.haluagent.aggregate import Statistics, aggregate, questions_of
 from jurist.papers.haluagent.authors import authors_lines, choice_prompt, read_authors
 from jurist.papers.haluagent.duplicates import NearDuplicates
@@ -339,10 +340,15 @@ def test_rates_of_a_perfect_a_credulous_and_a_silent_model():
     silent = rates([Found(item, None, failed=place == 0) for place, item in enumerate(items)])
     assert silent.overall is None
     assert (sum(silent.unanswered.values()), silent.failed) == (len(items) - 1, 1)
-    assert paired([Found(item, True) for item in items], [Found(item, False) for item in items]) == (
-        len(items),
-        0,
-    )
+
+
+def test_models_are_compared_by_documents_too():
+    """Twenty items of one document show nothing of two models, and what one of them left out does not count."""
+    items = [item.model_copy(update={"group": "one"}) for item in _benchmark()]
+    found = paired({"a": [Found(item, True) for item in items], "b": [Found(item, False) for item in items]})
+    assert found[0].mcnemar == mcnemar(len(items), 0)
+    assert (found[0].p, found[0].permutation.groups) == (1.0, 1)
+    assert paired({"a": [Found(items[0], True)], "b": [Found(items[0], None)]}) == ()
 
 
 def test_a_judge_that_errs_is_taken_out_of_the_rate():
