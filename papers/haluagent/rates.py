@@ -124,8 +124,8 @@ def paired(models: Mapping[str, Sequence[Found]]) -> tuple[Contrast, ...]:
 def _rows(found: Iterable[Found]) -> Iterator[tuple[Item, Row]]:
     for one in found:
         if one.hallucinated is not None:
-            said = _SOUND.labels[one.hallucinated]
-            yield one.item, Row(id=one.item.id, group=_group(one), gold=_SOUND.labels[:1], predicted=(said,))
+            said = _SOUND.domain[one.hallucinated]
+            yield one.item, Row(id=one.item.id, group=_group(one), gold=_SOUND.domain[:1], predicted=(said,))
 
 
 def _correct(one: Found) -> bool:
