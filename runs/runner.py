@@ -215,6 +215,7 @@ class _Running:
                 summary,
                 spend=job.ledger.spend().to_json(),
                 drift=drift,
+                empty=survey.blank,
                 changes=plan.changes if plan.rows is not None else summary.changes,
                 rejects=str(rejects.path or "") if rejects.count else "",
                 left_out=tuple(sorted(lines.left_out)),

@@ -16,7 +16,7 @@ __all__ = ["Counts", "Summary", "merged"]
 
 _SUMMED = ("inconsistent", "drawn", "saved", "identical", "reasked", "extra", "duplicated")
 _COUNTS = (
-    *("rows", "resumed", "beside", "rejected", "equal", "abstained_before"),
+    *("rows", "resumed", "beside", "rejected", "empty", "equal", "abstained_before"),
     *("saved_calls", "votes", "several", *_SUMMED),
 )
 
@@ -30,6 +30,7 @@ class Summary:
         unread: whether it was not.
         beside: rows of the input that hold nothing for the judge.
         rejected: rows of the input that cannot be used.
+        empty: rows in which an input of text is empty; they are judged as they stand.
         rejects: the file that has them, with the reasons; empty if there is none.
         left_out: columns of the rows that CSV or Parquet do not have, because they came after its first row.
         changes: how the rows differ from those of earlier starts.
@@ -62,6 +63,7 @@ class Summary:
     unread: bool = False
     beside: int = 0
     rejected: int = 0
+    empty: int = 0
     rejects: str = ""
     left_out: tuple[str, ...] = ()
     changes: Changes = field(default_factory=Changes)
@@ -130,6 +132,8 @@ class Summary:
     def lines(self) -> tuple[str, ...]:
         """What there is to say about samples and incomplete replies, for people."""
         found = []
+        if self.empty:
+            found.append(f"rows in which an input is empty, judged as they stand: {self.empty}")
         if self.equal:
             found.append(f"{self.equal} rows answered by an equal one")
         if self.several and self.agreement is not None:

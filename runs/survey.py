@@ -11,6 +11,7 @@ from ..cases import Case
 from ..errors import GoldError, UsageError, choices
 from ..gold.columns import Rejects
 from ..gold.expanding import nothing_for
+from ..gold.goldset import empty_inputs
 from ..gold.new_rows import BadRow, NewRow, OtherRow, Source, no_rows
 from .shards import WHOLE, Shard
 from .state import RunState, Seen
@@ -39,6 +40,7 @@ class Survey:
         shard: which of the cases are judged here; the first counts the rest of the input.
         rows: cases to judge: mostly one a row.
         elsewhere: cases that other shards judge.
+        blank: cases to judge in which an input of text is empty.
         beside: rows in which nothing concerns the judge.
         whole: whether that is all there is.
         shown: a few cases, of all that was read.
@@ -51,6 +53,7 @@ class Survey:
     shard: Shard = WHOLE
     rows: int = 0
     elsewhere: int = 0
+    blank: int = 0
     beside: int = 0
     whole: bool = False
     shown: list[Case] = field(default_factory=list)
@@ -122,6 +125,7 @@ class Survey:
 
     def _count(self, row: NewRow) -> None:
         self.rows += 1
+        self.blank += bool(empty_inputs([row.case]))
         place = bisect_left(self.shown, row.case.id, key=attrgetter("id"))
         known = place < len(self.shown) and self.shown[place].id == row.case.id
         if place < _SHOWN and not known:

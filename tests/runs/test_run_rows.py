@@ -188,6 +188,15 @@ def test_a_bad_row_is_set_aside_with_its_reason_and_the_others_are_judged() -> N
     assert "rows.jsonl:1, field 'conversation': the field is missing" in hopeless.err
 
 
+def test_rows_with_an_empty_input_are_judged_and_counted() -> None:
+    rows = new_rows(4)
+    rows[1]["claim"] = " "
+    write_jsonl(Path("rows.jsonl"), rows)
+    done = ok(*FECT, "--input", "rows.jsonl", "--output", "o.jsonl")
+    assert "4 verdicts" in done.out
+    assert "rows in which an input is empty, judged as they stand: 1" in done.out
+
+
 def test_lines_stand_in_the_order_of_the_input_and_a_hung_row_holds_up_nobody(
     serve: Callable[..., Any],
 ) -> None:
