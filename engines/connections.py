@@ -73,7 +73,7 @@ class Reply:
             return self
         said = said.get("message", said) if isinstance(said, dict) else said
         words = said if isinstance(said, str) else json.dumps(said)
-        return replace(self, body=orjson.dumps({"error": {"message": words}}))
+        return replace(self, body=json.dumps({"error": {"message": words}}).encode())
 
     def without_numbers(self) -> Reply:
         """Return a paid reply without what it says of its tokens, in whatever way; itself if it says nothing."""

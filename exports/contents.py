@@ -123,13 +123,15 @@ def _closed(schema: Any) -> Any:
     return closed
 
 
-def _input(subject: Subject, prompt: Prompt, name: str) -> dict[str, str]:
+def _input(subject: Subject, prompt: Prompt, name: str) -> dict[str, Any]:
     annotation = prompt.signature.input_fields[name].annotation
+    column = subject.judge.row_model.model_fields.get(name)
     return {
         "name": name,
         "placeholder": prompt.placeholders[name],
         "render": subject.judge.answer.render_rule(name),
         "type": "text" if annotation is str else "json",
+        "filled": any(getattr(one, "min_length", 0) for one in (column.metadata if column else ())),
     }
 
 

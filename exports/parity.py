@@ -81,15 +81,17 @@ def nasty_cases(judge: Judge) -> list[Case]:
             f"{judge.name} has inputs that are no texts, for which there are no cases to check with",
             hint="give rows of your own with --input",
         )
-    wrap = {
-        name: (lambda text: text) if kind is str else (lambda text: [text, "second"])
+    listed = {
+        name
         for name, kind in kinds.items()
+        if kind is not str or judge.answer.render_rule(name) == "numbered"
     }
-    return [
-        Case(inputs={name: wrap[name](text if name == place else "another {{claim}}") for name in kinds})
-        for place in kinds
-        for text in (*NASTY, *_attacks(judge, place))
-    ]
+
+    def inputs(place: str, text: str) -> dict[str, Any]:
+        texts = {name: text if name == place else "another {{claim}}" for name in kinds}
+        return {name: [one, "second"] if name in listed else one for name, one in texts.items()}
+
+    return [Case(inputs=inputs(place, text)) for place in kinds for text in (*NASTY, *_attacks(judge, place))]
 
 
 def _attacks(judge: Judge, place: str) -> list[str]:

@@ -37,6 +37,7 @@ class PortableJudge:
 
         Raises:
             KeyError: an input is missing.
+            ValueError: one is ill-typed, or empty where the judge takes nothing that is empty.
         """
         return filled(self.spec, {name: _text(value) for name, value in self.values(inputs).items()})
 
@@ -45,6 +46,7 @@ class PortableJudge:
 
         Raises:
             KeyError: an input is missing.
+            ValueError: one is ill-typed, or empty where the judge takes nothing that is empty.
         """
         self._complete(inputs)
         safe = {one["name"]: defuse(inputs[one["name"]], self.spec["fields"]) for one in self.spec["inputs"]}
@@ -92,6 +94,7 @@ class PortableJudge:
 
         Raises:
             KeyError: an input is missing.
+            ValueError: one is ill-typed, or empty where the judge takes nothing that is empty.
         """
         names = [one["name"] for one in self.spec["inputs"]]
         found = {name: given[name] for name in names if given.get(name) is not None}
@@ -104,6 +107,13 @@ class PortableJudge:
         missing = [one["name"] for one in self.spec["inputs"] if one["name"] not in inputs]
         if missing:
             raise KeyError(f"the row has no {', '.join(missing)}")
+        for one in self.spec["inputs"]:
+            given, listed = inputs[one["name"]], one["render"] == "numbered"
+            texts = given if listed else [given] if one["type"] == "text" else ()
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+                raise ValueError(f"the row's {one['name']} is no {'list of texts' if listed else 'text'}")
+            if one["filled"] and not given:
+                raise ValueError(f"the row's {one['name']} is empty")
 
     def through(
         self, client: Any, model: str, settings: Mapping[str, Any]

@@ -21,7 +21,7 @@ from loopback import Loopback
 
 from jurist.cases import Case
 from jurist.engines.models import adapter as adapter_named
-from jurist.errors import UsageError
+from jurist.errors import GoldError, UsageError
 from jurist.exports import EXPORTERS, Subject, export, rendered, subject_of
 from jurist.exports.bundle import bundle
 from jurist.exports.portable_file import executed, portable_spec
@@ -275,6 +275,22 @@ def test_a_signature_is_written_with_its_types_or_refused() -> None:
 def test_two_definitions_of_a_name_are_no_bundle() -> None:
     with pytest.raises(ValueError, match="again"):
         bundle(bundle, bundle)
+
+
+@pytest.mark.parametrize("value", [None, "", 3, [], "One text.", ["a", None], ["a"]])
+def test_a_row_is_refused_where_jurist_refuses_it(value: Any) -> None:
+    for name, field in (("fect", "claim"), ("cognibench", "sentences"), ("factual", "before")):
+        judge = find(name)
+        file = executed(export(PromptState.of(judge.basic()), judge, "python"))
+        texts = {one["name"]: "some text" for one in file["_SPEC"]["inputs"]}
+        row = {**texts, **({"sentences": ["some"]} if "sentences" in texts else {}), field: value}
+        try:
+            judge.case(row)
+        except GoldError:
+            with pytest.raises(ValueError, match=field):
+                file["judge"](None, "m", **row)
+        else:
+            assert file["messages"](**row)
 
 
 def test_an_input_that_is_missing_is_an_error(tmp_path: Path) -> None:
