@@ -33,6 +33,7 @@ __all__ = [
     "as_command",
     "choices",
     "in_python",
+    "plural",
     "printable",
     "signal_name",
     "why",
@@ -169,6 +170,11 @@ def signal_name(number: int) -> str:
 def why(error: Exception) -> str:
     """Return what an error of the system says, without its number and file: ``No such file or directory``."""
     return getattr(error, "strerror", None) or str(error)
+
+
+def plural(count: int, name: str) -> str:
+    """Return a number of things: ``1 row``, ``2 rows``."""
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 _MANY = 12

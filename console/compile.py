@@ -8,7 +8,7 @@ from ..arguments.compile import CompileOptions
 from ..engines.detectors import named
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import UsageError, choices
+from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import choosable
 from ..gold.strata import ceiling_of, rated_in_test, strata
 from ..jobs.compiling import Compiled, compile_judge
@@ -55,7 +55,9 @@ def run(options: CompileOptions) -> Result:
         judge = with_strictness(judge, options.strictness)
     judge = verified(judge, options, store)
     plan = _plan(options, judge, reference)
-    remark(f"{judge.name} on {plan.gold.name}: {len(plan.gold.cases)} cases, optimizer {plan.optimizer}")
+    remark(
+        f"{judge.name} on {plan.gold.name}: {plural(len(plan.gold.cases), 'case')}, optimizer {plan.optimizer}"
+    )
     seen = foresee_compilation(plan)
     with ExitStack() as shown:
         watch = Watch(human(), f"{judge.name} on {plan.gold.name}, {plan.optimizer}")
@@ -173,7 +175,7 @@ def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession
         *proof_parts(card, compiled.proof.decision, *raters.lines()),
         *([succession.words] if succession else []),
         changed_line(result.board.basic.state, compiled.artifact),
-        f"{spend_line(card['spend'])}; {len(result.board.candidates)} candidates{ended}",
+        f"{spend_line(card['spend'])}; {plural(len(result.board.candidates), 'candidate')}{ended}",
         kept_line(compiled.artifact, latest=compiled.latest),
         next_line(compiled.artifact),
         *([OFFLINE] if plan.model.offline else []),

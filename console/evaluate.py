@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..arguments.compare import EvaluateOptions
+from ..errors import plural
 from ..jobs.evaluating import Disagreement, Evaluating, Evaluation, evaluation_of
 from ..jobs.foresee import foresee
 from ..keeping.paying import paying
@@ -40,7 +41,7 @@ def _body(found: Evaluation, worst: int) -> list[Part]:
     card = found.measured.to_card()
     why = "left out because the judge was compiled on them or on near copies of them"
     left = f", {found.left_out} {why}" if found.left_out else ""
-    title = f"{found.judge} on {found.gold}: {found.cases} cases{left}"
+    title = f"{found.judge} on {found.gold}: {plural(found.cases, 'case')}{left}"
     shown = found.disagreements[: max(0, worst)]
     return [
         scores_table(title, {found.judge: card["scores"]}, found.measured.metric),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments.gold import AgreementOptions, CheckOptions, ImportOptions, JudgedGold, SplitGoldOptions
-from ..errors import GoldError, UsageError
+from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import rater_agreement
 from ..evaluation.ceiling import human_ceiling
 from ..gold.columns import Rejects
@@ -85,7 +85,7 @@ def _told(value: Any) -> Any:
 
 def _found(gold: Gold, bad: Rejects) -> str:
     """Return in words what is not as it should be, of the rows that are used."""
-    said = [f"{bad.count} row{'s' if bad.count > 1 else ''} set aside in {bad.path}"] if bad.count else []
+    said = [f"{plural(bad.count, 'row')} set aside in {bad.path}"] if bad.count else []
     said += [
         f"{name} is empty in {rows} case{'s' if rows > 1 else ''}"
         for name, rows in empty_inputs(gold.cases).items()
@@ -148,7 +148,7 @@ def import_(options: ImportOptions) -> Result:
     }
     aside = f"; {bad.count} rows that cannot be used are in {bad.path}" if bad and bad.count else ""
     if options.merge is None:
-        return Result(data=data, body=[f"{cases} cases written to {options.output}{aside}"])
+        return Result(data=data, body=[f"{plural(cases, 'case')} written to {options.output}{aside}"])
     line = (
         f"{cases + unlabelled} cases written to {options.output}, {unlabelled} of them "
         f"without any label; {gold.skipped - unlabelled} that nobody labelled are left out{aside}"

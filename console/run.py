@@ -8,7 +8,7 @@ from pathlib import Path
 from ..arguments.run import JoinOptions, JudgedRows, RunOptions
 from ..cases import Case
 from ..engines.meter import Budget
-from ..errors import GoldError, UsageError
+from ..errors import GoldError, UsageError, plural
 from ..evaluation.drift import Drift
 from ..gold.goldset import Gold
 from ..gold.new_rows import Source
@@ -154,7 +154,7 @@ def foreseen(
     least = sampling.fewest if loaded.stopping == "settled" else sampling.samples
     number = plan.to_ask * least, plan.to_ask * sampling.samples
     parts = [part_of("judge", loaded.asker(), loaded.models, plan.shown, number)]
-    what = f"{plan.to_ask} rows"
+    what = plural(plan.to_ask, "row")
     if plan.canary:
         number = len(plan.canary) * least, len(plan.canary) * sampling.samples
         parts.append(part_of("canary", loaded.asker(), loaded.models, plan.canary, number))
@@ -209,8 +209,8 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
     shares = _shares(options, loaded, summary)
     abstained = f", {counts['abstained_before']} of them abstained" if counts["abstained_before"] else ""
     parts = (
-        f"{counts['rows']} rows ({counts['resumed']} done before{abstained})",
-        f"{counts['verdict']} verdicts, {counts['abstained']} abstained, {counts['failed']} failed",
+        f"{plural(counts['rows'], 'row')} ({counts['resumed']} done before{abstained})",
+        f"{plural(counts['verdict'], 'verdict')}, {counts['abstained']} abstained, {counts['failed']} failed",
         *summary.total_words,
         *_share_words(shares),
         *(
@@ -244,7 +244,7 @@ def joined(options: JoinOptions) -> Result:
     unfinished = [str(path) for path in shards if checkpoint_of(path).exists()]
     return Result(
         data={"output": options.output, "rows": rows, "shards": len(shards), "unfinished": unfinished},
-        body=[f"{options.output}: {rows} rows of {len(shards)} shards"],
+        body=[f"{options.output}: {plural(rows, 'row')} of {plural(len(shards), 'shard')}"],
         notes=[f"{path} is not finished; run it with --resume, then join again" for path in unfinished],
         code=3 if unfinished else 0,
     )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..errors import UsageError
+from ..errors import UsageError, plural
 from .comparisons import Comparison, MetricLike, resolve
 from .measured import Measured, measure_units
 from .paired import Paired, compare_pair
@@ -67,8 +67,8 @@ class Decision(Paired):
         return (
             f"compiled is {self.verdict}: {self.metric} {self.before:.3f} -> {self.after:.3f} "
             f"({self.difference:+.3f}, {self.interval_words}); {self._test_words}; "
-            f"{self.counts.units.labelled} units, {self.counts.cases.labelled} cases, "
-            f"{self.groups} groups"
+            f"{plural(self.counts.units.labelled, 'unit')}, {plural(self.counts.cases.labelled, 'case')}, "
+            f"{plural(self.groups, 'group')}"
         )
 
     @property

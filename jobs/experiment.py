@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from ..cases import Case, Value, Values
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
-from ..errors import GoldError, UsageError
+from ..errors import GoldError, UsageError, plural
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge, unique_names
@@ -139,7 +139,7 @@ class Experiment:
     def size(self) -> str:
         """What is asked about, in words."""
         sizes = {"contender": len(self.contenders), "case": len(self.cases), "repeat": self.repeats}
-        said = " x ".join(f"{size} {name}{'s' if size != 1 else ''}" for name, size in sizes.items())
+        said = " x ".join(plural(size, name) for name, size in sizes.items())
         return said + (f", and {len(self.aside)} on which raters differ" if self.aside else "")
 
     @cached_property

@@ -7,6 +7,7 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Purpose
 from ..engines.models import Model, connect
+from ..errors import plural
 from ..gold.splits import Split
 from ..keeping.loading import LoadedJudge
 from ..keeping.resolving import verifier_of
@@ -148,7 +149,7 @@ def sampled_items(job: Generation) -> tuple[Estimate, list[tuple[Case, Verdict]]
     context, shown = CallContext.fresh(), some(job.cases)
     found = list(zip(shown, tried(job.loaded.asker(), shown, context), strict=False))
     parts = tuple(_writing(job, role, context) for role in job.roles)
-    return Estimate(what=f"{len(job.cases)} documents", parts=parts, budget=job.budget), found
+    return Estimate(what=plural(len(job.cases), "document"), parts=parts, budget=job.budget), found
 
 
 _ROLES: tuple[Purpose, Purpose] = ("generator", "judge")

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from ..cases import Case
-from ..errors import UsageError, choices
+from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import shown_metrics
 from ..evaluation.contrasts import Contrast
 from ..keeping.loading import LoadedJudge
@@ -236,7 +236,7 @@ class Gate:
         failing = [one for one in self.checks if not one.passed]
         said = "; ".join(f"{one.name} ({one.words})" for one in failing or self.checks)
         decision = "passes" if self.passed else f"fails {len(failing)} of {len(self.checks)} checks"
-        return f"{self.judge} on {self.gold}, {self.cases} cases, {decision}: {said}"
+        return f"{self.judge} on {self.gold}, {plural(self.cases, 'case')}, {decision}: {said}"
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""

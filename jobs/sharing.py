@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cases import Value
-from ..errors import GoldError, UsageError
+from ..errors import GoldError, UsageError, plural
 from ..evaluation.label_mix import label_mix
 from ..evaluation.powered import Powered, powered
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
@@ -105,7 +105,7 @@ class RunShares:
             for one in self.shares
         ]
         missing = f", {self.unanswered} without an answer left out" if self.unanswered else ""
-        return table(f"{self.output}: {self.units} units{missing}", columns, rows)
+        return table(f"{self.output}: {plural(self.units, 'unit')}{missing}", columns, rows)
 
     @property
     def notes(self) -> list[str]:

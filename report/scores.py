@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..errors import plural
 from .table import Table, table
 
 __all__ = [
@@ -71,7 +72,7 @@ def taken_words(spend: Mapping[str, Any]) -> str:
     tokens = spend["tokens"] if "tokens" in spend else spend["input_tokens"] + spend["output_tokens"]
     total = (spend.get("by_purpose") or {}).get("total") or spend
     cached = f" ({total['cached_tokens']} from the provider's cache)" if total.get("cached_tokens") else ""
-    return f"{spend['calls']} calls, {tokens} tokens{cached}, {spend['cost']:.4f} USD"
+    return f"{plural(spend['calls'], 'call')}, {tokens} tokens{cached}, {spend['cost']:.4f} USD"
 
 
 def joint_spend_line(spends: Sequence[Mapping[str, Any]]) -> str:

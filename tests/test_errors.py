@@ -4,7 +4,7 @@ import pytest
 from judges import CHECK
 
 import jurist
-from jurist.errors import GoldError, UsageError, as_command, in_python
+from jurist.errors import GoldError, UsageError, as_command, in_python, plural
 
 WORDS = {
     "raise --max-calls, or use fewer rows": "raise Budget(calls=...), or use fewer rows",
@@ -36,3 +36,7 @@ def test_gold_in_python_names_no_option_of_a_command() -> None:
         jurist.Gold.of([{"policy": "p", "answer": "r", "verdict": "no"}] * 2, CHECK)
     assert "--" not in str(caught.value)
     assert "RowMapping(columns={'THEIRS': 'reply'})" in str(caught.value)
+
+
+def test_one_thing_is_not_many() -> None:
+    assert [plural(count, "row") for count in range(3)] == ["0 rows", "1 row", "2 rows"]

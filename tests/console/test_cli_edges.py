@@ -242,3 +242,12 @@ cli.main = lambda: 0
 cli.program()
 """
     assert subprocess.run([sys.executable, "-c", program], timeout=60, check=False).returncode == code
+
+
+def test_one_row_is_one_row_and_missing_folders_are_made() -> None:
+    write_jsonl(Path("one.jsonl"), claims(1)[:1])
+    done = ok("run", "fect:basic", "--input", "one.jsonl", "--output", "made/by/it/o.jsonl")
+    assert done.out.startswith("fect:basic: 1 row (0 done before); 1 verdict, 0 abstained, 0 failed")
+    ok("evaluate", "fect:basic", "--gold", "rows.jsonl", "--output", "made/too/e.json")
+    ok("export", "fect:basic", "--to", "messages", "--output", "made/as/well/e.json")
+    assert len(list(Path("made").glob("**/*.json*"))) == 3
