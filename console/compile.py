@@ -174,6 +174,11 @@ def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession
     return [
         *proof_parts(card, compiled.proof.decision, *raters.lines()),
         *([succession.words] if succession else []),
+        *(
+            [f"warning: {succession.warning}"]
+            if succession and succession.warning and compiled.latest
+            else []
+        ),
         changed_line(result.board.basic.state, compiled.artifact),
         f"{spend_line(card['spend'])}; {plural(len(result.board.candidates), 'candidate')}{ended}",
         kept_line(compiled.artifact, latest=compiled.latest),

@@ -32,6 +32,15 @@ class Succession:
             return f"{self.before}: there is no case that was sealed for both versions"
         return f"{self.test.words}, on {self.cases} cases that neither has seen"
 
+    @property
+    def warning(self) -> str:
+        """What to do where the newer one is worse, and its judge's name means it now; empty where it is not."""
+        if self.test is None or self.test.verdict != "worse":
+            return ""
+        return (
+            f"{self.before} was better: jurist artifacts tag {self.before} latest makes it the latest again"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         return {"before": self.before, "cases": self.cases, "test": self.test and self.test.to_json()}

@@ -2,12 +2,16 @@
 
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+from judges import save
 from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
-from jurist.report.succession import against_before
+from jurist.report.succession import Succession, against_before
 
 
 def compiled(folder: Path, gold: str, *more: str) -> Done:
@@ -46,6 +50,21 @@ def test_the_cases_that_neither_has_seen(tmp_path: Path) -> None:
 
 def _found(pair: tuple[str, str]) -> list[str]:
     return [label for label in pair if label == "non_factual"]
+
+
+@pytest.mark.parametrize("verdict", ["better", "not shown to differ", "worse"])
+def test_a_worse_version_says_how_the_older_one_comes_back(verdict: str, tmp_path: Path) -> None:
+    """The command that it says, on two versions of which the newer is the latest."""
+    test: Any = SimpleNamespace(verdict=verdict, words="")
+    found = Succession(before="polite@1", cases=9, test=test).warning
+    assert bool(found) == (verdict == "worse")
+    if found:
+        store = Store(tmp_path / "compiled")
+        for _ in range(2):
+            save(store)
+        argv = found.split("jurist ")[1].split(" makes")[0].split()
+        ok(*argv, "--store", store.root)
+        assert store.load("polite").version == 1
 
 
 def test_nothing_in_common(tmp_path: Path) -> None:
