@@ -7,7 +7,7 @@ from typing import Any
 
 from ..arguments.generate import AssessOptions
 from ..gold.goldset import Gold
-from ..papers.haluagent.assess import Assessed, ItemAssessment
+from ..papers.haluagent.assess import Assessed, ItemAssessment, check_compares
 from ..papers.haluagent.authors import read_authors
 from ..papers.haluagent.items import FORMATS, Item, read_items
 from ..papers.haluagent.rates import paired
@@ -39,6 +39,7 @@ def items_of_benchmark(path: str) -> tuple[Item, ...]:
 def run(options: AssessOptions, items: tuple[Item, ...]) -> Result:
     """Assess models on items; exit code 3 if too many replies hold no answer."""
     judge = labelling(options, QA_CONFLICT.name)
+    check_compares(judge)  # before its gold is read as the calibration
     work = ItemAssessment(
         items=items[: options.limit],
         targets=tuple(target_of(options, name) for name in options.models),

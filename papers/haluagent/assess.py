@@ -23,7 +23,7 @@ from .items import Choice, Generative, Item, TrueFalse
 from .rates import Found, Rates, rates
 from .replies import read_choice, read_truth
 
-__all__ = ["Assessed", "ItemAssessment", "prompt_of"]
+__all__ = ["Assessed", "ItemAssessment", "check_compares", "prompt_of"]
 
 ANSWERING: Final = answering("answering", AnswerQuestion)
 """Replies of the models, zero-shot (section 4.2)."""
@@ -32,6 +32,19 @@ _TRUTH: Final = {
     True: "问题：{question}\n答案：{answer}\n这个答案正确吗？只回答“正确”或“错误”。",
     False: "Question: {question}\nAnswer: {answer}\nIs this answer correct? Reply with true or false only.",
 }
+
+
+def check_compares(judge: LoadedJudge) -> None:
+    """Refuse a judge of something else.
+
+    Raises:
+        UsageError: it does not take what ``qa-conflict`` takes.
+    """
+    if set(judge.judge.input_fields) != set(QA_CONFLICT.input_fields):
+        raise UsageError(
+            f"judge {judge.judge.name} does not compare a reply with the correct answer",
+            hint="use qa-conflict or one of its versions",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,11 +86,7 @@ class ItemAssessment(CalibratedModels[Assessed]):
     def __post_init__(self) -> None:
         """Refuse what assesses nothing."""
         super().__post_init__()
-        if set(self.judge.judge.input_fields) != set(QA_CONFLICT.input_fields):
-            raise UsageError(
-                f"judge {self.judge.judge.name} does not compare a reply with the correct answer",
-                hint="use qa-conflict or one of its versions",
-            )
+        check_compares(self.judge)
 
     @property
     def to_judge(self) -> int:

@@ -240,3 +240,5 @@ def test_tables_that_a_benchmark_has_no_item_for_are_left_out(kind, shown, absen
     assert code == 0, err
     assert shown in out
     assert absent not in out
+    code, _, err = run("assess", "offline", "--benchmark", "b.jsonl", "--judge", "satisfaction:basic")
+    assert (code, "satisfaction does not compare a reply" in err) == (2, True)
