@@ -48,9 +48,14 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Gold(GoldData):
     """A gold set: its data, how it is read, and how it is split."""
+
+    def __repr__(self) -> str:
+        """Name it, and say how much there is of it."""
+        groups = len({case.group for case in self.cases})
+        return f"<Gold {self.name} of {self.judge.name}: {len(self.cases)} cases in {groups} groups>"
 
     @classmethod
     def load(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..cases import Case
-from ..errors import GoldError
+from ..errors import GoldError, why
 from ..programs.judge import Judge
 from ..programs.records import each_record, is_table
 from .documents import read_for
@@ -111,12 +111,22 @@ class Source:
 
     def _placed(self) -> Iterator[Placed]:
         if self.given is not None:
-            kind: Kind = "columns" if is_table(self.given) else "json"
-            return ((self.name, kind, *one) for one in enumerate(each_record(self.given, self.name), 1))
+            return self._in_memory()
         if not self.judge.document:
             return stream(self.name)
         reading = read_for(self.judge, self.name)
         return ((reading.path, reading.kind, line, row) for line, row in reading.rows)
+
+    def _in_memory(self) -> Iterator[Placed]:
+        kind: Kind = "columns" if is_table(self.given) else "json"
+        try:
+            for line, row in enumerate(each_record(self.given, self.name), 1):
+                yield self.name, kind, line, row
+        except OSError as error:  # of the user's own generator: it says nothing of a file of ours
+            said = f"reading them raised {type(error).__name__}: {why(error)}"
+            raise GoldError(
+                said, path=self.name, hint="mend what gives the rows, and go on with --resume"
+            ) from error
 
     def _cases(self, reading: Reading) -> list[Case]:
         place = Place(reading.path, reading.rows[0][0])

@@ -111,6 +111,19 @@ def test_a_limit_stops_a_run_that_then_goes_on(tmp_path: Path) -> None:
     assert jurist.run(basic(), rows, out, resume=True).verdicts == {"verdict": 17}
 
 
+def test_what_a_generator_raises_is_no_fault_of_the_output(tmp_path: Path) -> None:
+    def broken() -> Iterator[dict[str, str]]:
+        yield NEW[0]
+        raise ConnectionError("the database went away")
+
+    out = tmp_path / "out.jsonl"
+    with pytest.raises(
+        jurist.JuristError, match="<rows>: reading them raised ConnectionError: the database went away"
+    ):
+        jurist.run(basic(), broken(), out)
+    assert jurist.run(basic(), NEW, out, resume=True).rows == 5
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
@@ -137,6 +150,7 @@ def test_what_is_asked_goes_into_another_process_and_counts_there() -> None:
         assert again.context.ledger.spend().calls == judge.context.ledger.spend().calls == 1
     gold = jurist.Gold.of(ROWS, CHECK)
     assert _travelled(gold).cases == gold.cases
+    assert repr(gold) == "<Gold rows of check: 24 cases in 12 groups>"
     assert repr(said) in ("<Verdict hold: 1 sample>", "<Verdict send: 1 sample>")
 
 
