@@ -192,7 +192,7 @@ def test_a_signal_ends_it_in_order(number: int, tmp_path: Path) -> None:
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert said.json()["status"] == "verdict"
-    assert out.startswith("spent: 1 calls")
+    assert out.startswith("spent: 1 call,")
     assert err.count("\n") == 1
     assert process.returncode == 0
 
@@ -213,4 +213,4 @@ def test_who_waits_when_the_time_is_over_is_told(tmp_path: Path, serve: Callable
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
     assert (asked.result().status_code, asked.result().json()) == (503, {"detail": "the server was stopped"})
-    assert (out.startswith("spent: 1 calls"), "Traceback" in err, process.returncode) == (True, False, 0)
+    assert (out.startswith("spent: 1 call,"), "Traceback" in err, process.returncode) == (True, False, 0)
