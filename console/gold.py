@@ -1,6 +1,6 @@
 """``jurist gold check | import | split | agreement``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import compress
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arguments.gold import AgreementOptions, CheckOptions, ImportOptions, JudgedGold, SplitGoldOptions
 from ..errors import GoldError, UsageError, plural
-from ..evaluation.agreement import rater_agreement
+from ..evaluation.agreement import Agreement, rater_agreement
 from ..evaluation.ceiling import human_ceiling
 from ..gold.columns import Rejects
 from ..gold.copies import NearCopies
@@ -17,6 +17,7 @@ from ..gold.leaks import check_leaks
 from ..gold.merging import RULES, Merged, merge_gold
 from ..gold.strata import clear_units, rating_columns, strata
 from ..keeping.locating import find_judge
+from ..programs.judge import Judge
 from ..report.raters import agreement_tables, ambiguous_table, ceiling_card, ceiling_table, rules_table
 from ..report.table import Table, table
 from .common import gold_of, mapping_of, shares_of, store_of
@@ -177,12 +178,8 @@ def agreement(options: AgreementOptions) -> Result:
     ratings, groups = _ratings(gold)
     found = rater_agreement(ratings, judge.comparison, groups=groups, ordered=options.ordinal)
     clear = clear_units(gold)
-    rest = {rater: list(compress(labels, clear)) for rater, labels in ratings.items()}
-    agreed = None
-    if not all(clear) and any(
-        len(given) - given.count(None) > 1 for given in zip(*rest.values(), strict=True)
-    ):
-        agreed = rater_agreement(rest, judge.comparison, groups=list(compress(groups, clear)))
+    agreed = _agreed(judge, ratings, groups, clear)
+    aside = plural(clear.count(False), "unit")
     ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
     merged = {rule: merge_gold(gold, rule)[1] for rule in RULES}
     chosen = None if options.merge is None else merged[options.merge]
@@ -199,13 +196,7 @@ def agreement(options: AgreementOptions) -> Result:
     body: list[Part] = [
         f"{gold.name}: {len(found.raters)} raters, {units}; {found.skipped} units with fewer ratings",
         *agreement_tables(found),
-        *(
-            agreement_tables(agreed, f", without {clear.count(False)} units that somebody calls ambiguous")[
-                :2
-            ]
-            if agreed
-            else []
-        ),
+        *(agreement_tables(agreed, f", without {aside} that somebody calls ambiguous")[:2] if agreed else []),
         ceiling_table(ceiling)
         if ceiling
         else "No human ceiling: no rater has a unit on which the others have a majority",
@@ -213,6 +204,17 @@ def agreement(options: AgreementOptions) -> Result:
         *([ambiguous_table(chosen)] if chosen and chosen.ambiguous else []),
     ]
     return Result(data=data, body=body)
+
+
+def _agreed(
+    judge: Judge, ratings: Mapping[str, Sequence[str | None]], groups: Sequence[str], clear: Sequence[bool]
+) -> Agreement | None:
+    """Return the agreement on the clear units; ``None`` where all are clear, or none of them has two labels."""
+    rest = {rater: list(compress(labels, clear)) for rater, labels in ratings.items()}
+    double = any(len(given) - given.count(None) > 1 for given in zip(*rest.values(), strict=True))
+    if all(clear) or not double:
+        return None
+    return rater_agreement(rest, judge.comparison, groups=list(compress(groups, clear)))
 
 
 def _ratings(gold: Gold) -> tuple[dict[str, list[str | None]], list[str]]:
