@@ -151,37 +151,37 @@ class Jackknife:
         """Of freedom of the standard error, at least 1."""
         return max(1.0, min(self.effective, BLOCKS) - 1.0)
 
-    def reach(self, width: float, level: float = LEVEL) -> float:
-        """Return how far an interval of this level reaches, on the scale of the value.
-
-        Args:
-            width: of the range of the value; where it is infinite, what was not seen is left out.
-            level: of the interval.
-        """
+    def reach(self, level: float = LEVEL) -> float:
+        """Return how far an interval of this level reaches, on the scale of the value, by what was seen to move."""
         if math.isinf(self.error):
             return math.inf
-        seen = t_quantile(0.5 + level / 2.0, self.degrees) * math.hypot(self.error, self.padding)
-        most = width / self.quotients if math.isfinite(width) else 0.0
-        unseen = (1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in self.still)
-        return math.hypot(
-            seen, most * sum(unseen)
-        )  # classes without an error may get theirs in the same groups
+        return t_quantile(0.5 + level / 2.0, self.degrees) * math.hypot(self.error, self.padding)
 
     def within(self, low: float, high: float, level: float = LEVEL) -> Interval:
         """Return the interval of a value that lies between ``low`` and ``high``; either may be infinite."""
-        reach = self.reach(high - low, level)
-        inside = low < self.value < high and math.isfinite(high - low)
-        if self.error == 0.0 or math.isinf(self.error) or not inside:
-            return self._ends(max(low, self.value - reach), min(high, self.value + reach))
-        share = (self.value - low) / (high - low)
-        reach = reach / (high - low) / (share * (1.0 - share))
-        ends = low + (high - low) * expit(logit(share) + np.array([-reach, reach]))
-        return self._ends(min(float(ends[0]), self.value), max(float(ends[1]), self.value))
+        reach, finite = self.reach(level), math.isfinite(high - low)
+        below = above = reach
+        if 0.0 < reach < math.inf and finite and low < self.value < high:
+            share = (self.value - low) / (high - low)
+            far = reach / (high - low) / (share * (1.0 - share))
+            ends = low + (high - low) * expit(logit(share) + np.array([-far, far]))
+            below, above = max(0.0, self.value - float(ends[0])), max(0.0, float(ends[1]) - self.value)
+        unseen = self._unseen(level) * (high - low) if finite else 0.0
+        return self._ends(
+            max(low, self.value - math.hypot(below, unseen)),
+            min(high, self.value + math.hypot(above, unseen)),
+        )
 
     def around(self, limit: float, level: float = LEVEL) -> Interval:
         """Return the interval of a difference that is at most ``limit`` either way."""
-        reach = self.reach(limit, level)
+        reach = self.reach(level)
         return self._ends(max(-limit, self.value - reach), min(limit, self.value + reach))
+
+    def _unseen(self, level: float) -> float:
+        """Return how far groups that were not seen could move what nothing moves, as a share of the range."""
+        # classes without an error may get theirs in the same groups, so these reaches are no squares
+        most = sum(1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in self.still)
+        return most / self.quotients if most else 0.0
 
     def _ends(self, low: float, high: float) -> Interval:
         return Interval(low=low, high=high, groups=self.groups)

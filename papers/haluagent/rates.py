@@ -151,15 +151,16 @@ def _overall(formats: Sequence[Sequence[Found]]) -> tuple[float, float, float] |
         for one in ones:
             table[number, place[_group(one)]] += (float(bool(one.hallucinated)), 1.0)
     sums = table.sum(axis=1)
-    value = float((sums[:, 0] / sums[:, 1]).mean())
+    each = sums[:, 0] / sums[:, 1]
+    value = float(each.mean())
     if len(groups) < 2:
         return value, 0.0, 1.0
     left = np.einsum("bg,fgk->bfk", leaving_out(len(groups)), table)
     # a format that only one document has is kept as it is where that is left out
-    rates_left = np.where(left[:, :, 1] > 0, quotient(left[:, :, 0], left[:, :, 1]), sums[:, 0] / sums[:, 1])
-    found = Jackknife.of(
-        value, rates_left.mean(axis=1), Counted(each=table[:, :, 1].sum(axis=0)[:, np.newaxis])
-    ).within(0.0, 1.0)
+    rates_left = np.where(left[:, :, 1] > 0, quotient(left[:, :, 0], left[:, :, 1]), each)
+    still = frozenset(np.flatnonzero((each == 0.0) | (each == 1.0)).tolist())
+    counted = Counted(each=table[:, :, 1].T, still=still)
+    found = Jackknife.of(value, rates_left.mean(axis=1), counted).within(0.0, 1.0)
     return value, found.low, found.high
 
 

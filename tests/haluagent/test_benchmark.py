@@ -342,6 +342,17 @@ def test_rates_of_a_perfect_a_credulous_and_a_silent_model():
     assert (sum(silent.unanswered.values()), silent.failed) == (len(items) - 1, 1)
 
 
+def test_a_format_without_an_error_is_not_certain_in_the_mean():
+    items = _benchmark()
+    found = rates(
+        [Found(item, item.format == "true-false" and place % 5 == 0) for place, item in enumerate(items)]
+    )
+    assert found.overall is not None
+    value, _, high = found.overall
+    clean = sum(found.formats[name].high or 0.0 for name in ("generative", "single-choice")) / 3
+    assert clean < high - value < clean + 0.15
+
+
 def test_models_are_compared_by_documents_too():
     """Twenty items of one document show nothing of two models, and what one of them left out does not count."""
     items = [item.model_copy(update={"group": "one"}) for item in _benchmark()]
