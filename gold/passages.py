@@ -20,6 +20,8 @@ __all__ = ["MIN_CHARACTERS", "Index", "constants", "evidence_fields", "sharing",
 MIN_CHARACTERS = 40
 """The length from which a text that two places share counts, in characters after normalisation."""
 _BLOCK = MIN_CHARACTERS // 2
+_TRIED = 8
+"""Blocks of a wanted text, about, of which the one that fewest texts have is looked up."""
 
 P = TypeVar("P")
 
@@ -43,9 +45,16 @@ class Index(Generic[P]):
         if len(wanted) < MIN_CHARACTERS:
             return
         for offset in range(_BLOCK):
-            for number, start in self._blocks.get(wanted[offset : offset + _BLOCK], ()):
+            starts = range(offset, len(wanted) - _BLOCK + 1, _BLOCK)
+            tried = starts[:: max(1, len(starts) // _TRIED)]
+            # what many texts begin with is no help: any block of those that an occurrence covers would do
+            at, found = min(
+                ((at, self._blocks.get(wanted[at : at + _BLOCK], [])) for at in tried),
+                key=lambda one: len(one[1]),
+            )
+            for number, start in found:
                 text, place = self._texts[number]
-                if start >= offset and text.startswith(wanted, start - offset):
+                if start >= at and text.startswith(wanted, start - at):
                     yield place
 
 
