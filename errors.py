@@ -1,7 +1,8 @@
 """The errors of jurist: one root, each saying what is wrong, where, and what to do next.
 
 ``JuristError`` subclasses end a command with exit code 1 and one line; they are
-never used for a model's unusable reply, which is an abstention and is counted.
+never used for a model's unusable reply, which is an abstention and is counted (save
+by a metric of DSPy, which has no way to say so).
 Hints are written once, in the words of the command line; outside of a command they
 are said in Python's (:func:`in_python`).
 ``BudgetExhausted`` is a ``BaseException`` on purpose: optimizers catch

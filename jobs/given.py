@@ -151,13 +151,13 @@ def judges_of(
         raise UsageError(said, hint="give that to jurist.load, or name the judge here")
     named = [OFFLINE] if models is None else [models] if isinstance(models, str | Model) else models
     asked = [model_of(one) for one in named]
-    return tuple(
-        each
-        for one in loaded
-        for each in (
-            [one] if isinstance(one, LoadedJudge) else loaded_of(one, store, **options).on(asked, draws=draws)
-        )
-    )
+    found: list[LoadedJudge] = []
+    for one in loaded:
+        if isinstance(one, LoadedJudge):
+            found.append(one)
+        else:
+            found += loaded_of(one, store, **options).on(asked, draws=draws)
+    return tuple(found)
 
 
 def gold_of(gold: GoldLike, judge: Judge) -> Gold:

@@ -45,9 +45,9 @@ def metric_of(judge: LoadedJudge, names: Mapping[str, str]) -> DSPyMetric:
                     hint=f"say what it is called there: as_metric({name}='...')",
                 )
         case = own.case({name: row[theirs] for name, theirs in wanted.items()})
-        if case.id not in known:
-            known[case.id] = judge.ask([case])[0]
-        verdict = known[case.id]
+        verdict = known.get(case.id) or judge.ask([case])[0]
+        if verdict.status != "failed":  # what the network did not bring is asked again
+            known[case.id] = verdict
         if verdict.status != "verdict" or not verdict.values:
             raise JuristError(
                 f"{judge.name} decides nothing here: {verdict.error or 'there is nothing to judge'}"

@@ -4,7 +4,7 @@ import copy
 import json
 import pickle
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +209,17 @@ def test_a_judge_is_the_metric_of_another_program() -> None:
     score = metric(examples[0], dspy.Prediction(answer=NEW[0]["reply"]), None, "predict", None)
     assert (score.score, judge.context.ledger.spend().calls) == (found.results[0][2], calls)  # judged before
     assert score.feedback == f"The check judge says: {verdicts[0].label}."
+
+
+def test_a_metric_asks_again_for_what_the_network_did_not_bring(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = basic()
+    verdict = judge(**NEW[0])
+    answers = iter([replace(verdict, status="failed", error="no answer"), verdict])
+    monkeypatch.setattr(jurist.LoadedJudge, "ask", lambda self, cases: [next(answers)])
+    metric = judge.as_metric()
+    with pytest.raises(jurist.JuristError, match="no answer"):
+        metric(NEW[0], {})
+    assert metric(NEW[0], {}) == metric(NEW[0], {}) == float(verdict.label == "send")
 
 
 def test_a_score_is_its_place_on_the_scale_and_units_are_averaged() -> None:
