@@ -84,7 +84,7 @@ def test_rejects_overwrite_neither_the_gold_nor_the_output(aside: str) -> None:
     names = ("--column", "rule=policy", "--column", "answer=reply", "--map", "ok=send", "--map", "no=hold")
     done = cli("gold", "import", OWN, "bad.csv", *names, "--rejects", aside, "--output", "mended.jsonl")
     assert (done.code, Path("mended.jsonl").exists()) == (2, False)
-    assert "would overwrite that file" in done.lines[0]
+    assert "would write into" in done.lines[0]
     assert Path("bad.csv").read_text(encoding="utf-8") == CSV
 
 
