@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..errors import choices
 from .comparisons import Comparison, MetricLike, resolve, shown_metrics
 from .intervals import Interval, metric_interval
 from .metrics import Metric
@@ -66,6 +67,8 @@ class Measured:
         Raises:
             KeyError: it was not measured.
         """
+        if metric not in self.scores:
+            raise KeyError(f"{metric} was not measured; {choices(metric, self.scores)}")
         return self.scores[metric]
 
     @property

@@ -51,6 +51,7 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.gate(basic(), ROWS, model="openai/x"), jurist.JuristError, "keeps its own model"),
         (lambda: jurist.gate(basic(), ROWS), jurist.JuristError, r"nothing to pass; give minimum=\{METRIC: VALUE\}"),
         (lambda: jurist.gate(basic(), ROWS, minimum={"accuracy": 0}, margin=0.1), jurist.JuristError, "than what"),
+        (lambda: jurist.evaluate(basic(), ROWS)["acc"], KeyError, "acc was not measured; use one of .*accuracy"),
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
     ],
