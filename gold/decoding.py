@@ -8,6 +8,7 @@ from ..errors import GoldError, why
 
 __all__ = ["Rejoined", "bytes_of", "check_packed", "text_of", "unreadable"]
 
+_SAVE = "save the file as UTF-8 (from Excel: as CSV UTF-8)"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _PACKED = {b"\x1f\x8b": "a gzip file", b"PK\x03\x04": "a zip archive or an Excel workbook", b"%PDF": "a PDF"}
 
@@ -36,7 +37,7 @@ def check_packed(head: bytes, path: str) -> None:
                 f"this is {what}, not rows", path=path, hint="unpack it, or export it as CSV or JSONL"
             )
     if head.startswith(_UTF16):
-        raise GoldError("the file is UTF-16, not UTF-8", path=path, line=1, hint="save the file as UTF-8")
+        raise GoldError("the file is UTF-16, not UTF-8", path=path, line=1, hint=_SAVE)
 
 
 def text_of(data: bytes, path: str) -> str:
@@ -70,7 +71,7 @@ def unreadable(text: str, path: str, line: int) -> GoldError | None:
         line += text.count("\n", 0, error.start)
         column = error.start - text.rfind("\n", 0, error.start)
         said = f"byte 0x{ord(text[error.start]) & 0xFF:02x} at column {column} is not UTF-8"
-        return GoldError(said, path=path, line=line, hint="save the file as UTF-8")
+        return GoldError(said, path=path, line=line, hint=_SAVE)
     return None
 
 

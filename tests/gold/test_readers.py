@@ -91,7 +91,7 @@ BROKEN = {
     "latin-1": (
         "a,b\nx,y\ncafé,z\n".encode("latin-1"),
         3,
-        "0xe9 at column 4 is not UTF-8; save the file as UTF-8",
+        "0xe9 at column 4 is not UTF-8; save the file as UTF-8 (from Excel: as CSV UTF-8)",
     ),
     "latin-1 after a BOM": (b"\xef\xbb\xbfa,b\n\xe9,z\n", 2, "0xe9 at column 1"),
     "utf-16": ("a,b\n".encode("utf-16"), 1, "UTF-16"),
