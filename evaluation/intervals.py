@@ -109,7 +109,8 @@ class Jackknife:
         error: the standard error; infinite where fewer than two groups count.
         groups: how many there are.
         effective: groups of equal weight that say as much, up to ``groups``.
-        still: the same of each of the quotients that no group moves: they are not in ``error``.
+        fall, rise: the same of each of the quotients that no group moves, at the upper end and at the lower one: they
+            are not in ``error``.
         quotients: how many the value is the mean of.
         padding: of a difference: the standard error of two more units that differ, once each way.
     """
@@ -118,7 +119,8 @@ class Jackknife:
     error: float
     groups: int
     effective: float
-    still: tuple[float, ...]
+    fall: tuple[float, ...]
+    rise: tuple[float, ...]
     quotients: int
     padding: float = 0.0
 
@@ -134,15 +136,17 @@ class Jackknife:
         blocks = len(left)
         error = math.sqrt((blocks - 1) / blocks * float(((left - left.mean()) ** 2).sum()))
         error = error if error > _ROUNDING else 0.0
-        still, quotients = tuple(counted.unmoved), int(counted.each.any(axis=0).sum())
-        if error == 0.0 and len(still) < quotients:
-            still, quotients = (counted.effective,), 1
+        fall, rise = counted.those(counted.top), counted.those(counted.bottom)
+        quotients = int(counted.each.any(axis=0).sum())
+        if error == 0.0 and len(fall) + len(rise) < quotients:
+            fall, rise, quotients = (counted.effective,), (counted.effective,), 1
         return cls(
             value=value,
             error=error if np.count_nonzero(counted.each.any(axis=1)) > 1 else math.inf,
             groups=len(counted.each),
             effective=counted.effective,
-            still=still,
+            fall=fall,
+            rise=rise,
             quotients=quotients,
         )
 
@@ -166,10 +170,10 @@ class Jackknife:
             far = reach / (high - low) / (share * (1.0 - share))
             ends = low + (high - low) * expit(logit(share) + np.array([-far, far]))
             below, above = max(0.0, self.value - float(ends[0])), max(0.0, float(ends[1]) - self.value)
-        unseen = self._unseen(level) * (high - low) if finite else 0.0
+        width = high - low if finite else 0.0
         return self._ends(
-            max(low, self.value - math.hypot(below, unseen)),
-            min(high, self.value + math.hypot(above, unseen)),
+            max(low, self.value - math.hypot(below, width * self._unseen(self.fall, level))),
+            min(high, self.value + math.hypot(above, width * self._unseen(self.rise, level))),
         )
 
     def around(self, limit: float, level: float = LEVEL) -> Interval:
@@ -177,11 +181,10 @@ class Jackknife:
         reach = self.reach(level)
         return self._ends(max(-limit, self.value - reach), min(limit, self.value + reach))
 
-    def _unseen(self, level: float) -> float:
+    def _unseen(self, still: Sequence[float], level: float) -> float:
         """Return how far groups that were not seen could move what nothing moves, as a share of the range."""
         # classes without an error may get theirs in the same groups, so these reaches are no squares
-        most = sum(1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in self.still)
-        return most / self.quotients if most else 0.0
+        return sum(1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in still) / max(1, self.quotients)
 
     def _ends(self, low: float, high: float) -> Interval:
         return Interval(low=low, high=high, groups=self.groups)
@@ -237,7 +240,7 @@ def difference_of(units: Units, metric: Metric) -> Jackknife:
     first, second = (metric.resampled(side, leaving_out(units.groups)) for side in sides)
     value = metric.of(sides[1]) - metric.of(sides[0])
     found = Jackknife.of(value, second - first, metric.counted(filled))
-    return replace(found, still=(), padding=_padding(sides, metric))
+    return replace(found, padding=_padding(sides, metric))
 
 
 def _padding(sides: Sequence[Units], metric: Metric) -> float:

@@ -31,28 +31,29 @@ class Counted:
 
     Args:
         each: shape (G, M), on any scale, for each of the M quotients whose mean the value is.
-        still: the places in M of those quotients that are at an end of their range in every group, so that leaving
-            out a group does not move them.
+        top, bottom: the places in M of those quotients that are at this end of their range in every group, so that
+            leaving out a group does not move them.
     """
 
     each: Floats
-    still: frozenset[int] = frozenset()
+    top: frozenset[int] = frozenset()
+    bottom: frozenset[int] = frozenset()
 
     @classmethod
     def added(cls, several: Sequence["Counted"]) -> Self:
         """Return how much each group counts for the mean of several values."""
         each = np.sum([one.each for one in several], axis=0)
-        return cls(each=each, still=frozenset.intersection(*(one.still for one in several)))
+        top, bottom = zip(*((one.top, one.bottom) for one in several), strict=True)
+        return cls(each=each, top=frozenset.intersection(*top), bottom=frozenset.intersection(*bottom))
 
     @property
     def effective(self) -> float:
         """Groups of equal weight that say as much, up to G (Kish 1965, section 11.7)."""
         return _effective(self.each.sum(axis=1))
 
-    @property
-    def unmoved(self) -> list[float]:
-        """The same of each quotient that is still."""
-        return [_effective(self.each[:, place]) for place in sorted(self.still)]
+    def those(self, places: frozenset[int]) -> tuple[float, ...]:
+        """The same of each of some quotients."""
+        return tuple(_effective(self.each[:, place]) for place in sorted(places))
 
 
 def _effective(weights: Floats) -> float:
@@ -92,10 +93,10 @@ class Ratio:
         """
         above, below = self.parts(each.sum(axis=0))
         gone = quotient(below - self.parts(each.sum(axis=0) - each)[1], below)
-        return Counted(each=np.maximum(gone, 0.0).reshape(len(each), -1), still=self._still(above, below))
+        return self._counted(np.maximum(gone, 0.0).reshape(len(each), -1), above, below)
 
-    def _still(self, above: Floats, below: Floats) -> frozenset[int]:
-        return frozenset()
+    def _counted(self, each: Floats, above: Floats, below: Floats) -> Counted:
+        return Counted(each=each)
 
 
 class Ratios(Ratio):
@@ -105,11 +106,12 @@ class Ratios(Ratio):
         """Its values (...)."""
         return np.asarray(super().__call__(sums, *more).sum(axis=-1))
 
-    def _still(self, above: Floats, below: Floats) -> frozenset[int]:
-        """Those that are 0, or as much as each of so many can be of a mean."""
+    def _counted(self, each: Floats, above: Floats, below: Floats) -> Counted:
+        """At an end are those that are 0, or as much as each of so many can be of a mean."""
         shares = quotient(above, below) * np.count_nonzero(below)
-        ends = (below > 0) & ((shares < _ROUNDING) | (shares > 1.0 - _ROUNDING))
-        return frozenset(np.flatnonzero(ends).tolist())
+        ends = shares > 1.0 - _ROUNDING, (below > 0) & (shares < _ROUNDING)
+        top, bottom = (frozenset(np.flatnonzero(one).tolist()) for one in ends)
+        return Counted(each=each, top=top, bottom=bottom)
 
 
 def mean_parts(above: Floats, below: Floats) -> tuple[Floats, Floats]:

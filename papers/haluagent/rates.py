@@ -158,8 +158,8 @@ def _overall(formats: Sequence[Sequence[Found]]) -> tuple[float, float, float] |
     left = np.einsum("bg,fgk->bfk", leaving_out(len(groups)), table)
     # a format that only one document has is kept as it is where that is left out
     rates_left = np.where(left[:, :, 1] > 0, quotient(left[:, :, 0], left[:, :, 1]), each)
-    still = frozenset(np.flatnonzero((each == 0.0) | (each == 1.0)).tolist())
-    counted = Counted(each=table[:, :, 1].T, still=still)
+    top, bottom = (frozenset(np.flatnonzero(each == end).tolist()) for end in (1.0, 0.0))
+    counted = Counted(each=table[:, :, 1].T, top=top, bottom=bottom)
     found = Jackknife.of(value, rates_left.mean(axis=1), counted).within(0.0, 1.0)
     return value, found.low, found.high
 

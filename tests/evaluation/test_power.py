@@ -77,7 +77,9 @@ def test_six_units_one_way_are_needed_at_five_per_cent() -> None:
 
 
 def gap_of(groups: int, error: float = 1.0) -> Jackknife:
-    return Jackknife(value=0.0, error=error, groups=groups, effective=float(groups), still=(), quotients=1)
+    return Jackknife(
+        value=0.0, error=error, groups=groups, effective=float(groups), fall=(), rise=(), quotients=1
+    )
 
 
 @pytest.mark.parametrize("alpha", LEVELS)
