@@ -184,7 +184,8 @@ class Jackknife:
     def _unseen(self, still: Sequence[float], level: float) -> float:
         """Return how far groups that were not seen could move what nothing moves, as a share of the range."""
         # classes without an error may get theirs in the same groups, so these reaches are no squares
-        return sum(1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in still) / max(1, self.quotients)
+        most = math.fsum(1.0 - ((1.0 - level) / 2.0) ** (1.0 / groups) for groups in still)
+        return most / max(1, self.quotients)
 
     def _ends(self, low: float, high: float) -> Interval:
         return Interval(low=low, high=high, groups=self.groups)
