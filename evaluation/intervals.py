@@ -9,7 +9,7 @@ bounded range is put on the logit scale of that range, so that its interval stay
 
 No error seen in few groups is not no error. Where leaving out a group changes nothing, the interval is the exact one of
 Clopper and Pearson for so many groups. Of a mean of quotients, such as balanced accuracy, those that nothing moves have
-theirs, and its square is added (Newcombe 1998). To a difference the error is added of two units that
+theirs, whose reach is added as a square (Newcombe 1998). To a difference the error of two more units is added that
 differ, once each way (Bonett and Price 2012). With one group that counts, which says nothing about others, an interval
 is the whole range.
 docs/measured.md has the coverage by simulation.
@@ -210,9 +210,8 @@ def leaving_out(groups: int) -> Ints:
     """How often each group counts when one of them, or one block of them, is left out: shape (B, groups)."""
     blocks, places = min(groups, BLOCKS), np.arange(groups)
     block = places % blocks
-    if (
-        groups > blocks
-    ):  # by lot: groups come sorted by name, and what was written in turn would be spread evenly
+    if groups > blocks:
+        # By lot: groups are sorted by name, and every 200th of them holds kinds that share a name in balance.
         block = np.random.default_rng(groups).permutation(block)
     weights = np.ones((blocks, groups), dtype=np.int64)
     weights[block, places] = 0
@@ -248,7 +247,7 @@ def _padding(sides: Sequence[Units], metric: Metric) -> float:
     """The standard error of two units on which two systems differ, once each way, beside those of the two.
 
     A unit is one of the trials that the scores are worth, and weighs more by their design effect: how many trials they
-    are worth if units were independent, over how many they are. What no score shows is not told by few differences.
+    are worth if units were independent, over how many they are. Few differences do not tell how they cluster.
     """
     width = metric.high - metric.low
     if math.isinf(width):
