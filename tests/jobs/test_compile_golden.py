@@ -106,6 +106,7 @@ if __name__ == "__main__":
     import tempfile
 
     with tempfile.TemporaryDirectory() as _folder, pytest.MonkeyPatch.context() as _patch:
+        _patch.setenv("XDG_DATA_HOME", _folder)  # where openings of sealed tests are counted
         _found = outcome(*compiled(Path(_folder), _patch))
     GOLDEN.parent.mkdir(exist_ok=True)
     GOLDEN.write_text(
