@@ -69,7 +69,7 @@ class Reply:
             said = self.json()
         except (RecursionError, ValueError):
             return self
-        if self.status < 400 or (isinstance(said, dict) and "error" in said):
+        if self.status < 400 or (isinstance(said, dict) and said.get("error")):
             return self
         said = said.get("message", said) if isinstance(said, dict) else said
         words = said if isinstance(said, str) else json.dumps(said)

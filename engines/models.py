@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -178,12 +179,14 @@ def reached(model: Model) -> Inner:
         ModelError: a classifier cannot be loaded.
     """
     if local := named(model.name) if model.classifier else None:
-        return _loaded(local)
+        files = sorted((one.name, one.stat().st_mtime_ns) for one in Path(local.model).glob("*"))
+        return _loaded(local, tuple(files))
     return _Offline(model.seed) if model.offline else Endpoint(model)
 
 
 @functools.lru_cache(maxsize=2)  # loading takes seconds, and estimates, repeats and judges connect again
-def _loaded(classifier: Named) -> Inner:
+def _loaded(classifier: Named, files: tuple[tuple[str, int], ...]) -> Inner:
+    """Load a classifier once for the ``files`` of its folder, with their times: it may be trained on in between."""
     if classifier.kind == "lettuce":
         from .lettuce import LettuceEngine
 

@@ -44,7 +44,7 @@ def templates_of(path: Path) -> list[Template]:
         UsageError: it cannot be read, or holds several prompts or none that is known.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+        text = path.read_text("utf-8-sig", "surrogateescape")
     except OSError as error:
         raise UsageError(
             f"{path} cannot be read: {why(error)}", hint="name a text, JSON or YAML file"

@@ -10,7 +10,7 @@ optimizers or files.
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import dspy
@@ -44,7 +44,7 @@ class Judge:
             ``ge=`` and ``le=`` (a score), a list of ``Literal`` (several labels).
         answer: the kind of answer; default: read from the signature.
         metric: what compiling maximises: a name, or a function; default: the answer's own (F1 for closed labels).
-        program: the basic program, or what makes it (a class of modules); default ``dspy.Predict(signature)``.
+        program: the basic program, or what makes it of nothing (a class); default ``dspy.Predict(signature)``.
         variant: which prompt of several.
         description: one line for the catalogue.
         rows: the pydantic model of a gold row; default: the signature's inputs and the answer.
@@ -109,11 +109,26 @@ class Judge:
                 f"judge {self.name}: {self.signature!r:.80} is no signature",
                 hint='give a class of dspy.Signature, or dspy.Signature("claim -> true: bool")',
             )
-        found = (positive,) if isinstance(positive, str) else positive
+        found = (positive,) if isinstance(positive, str) or not isinstance(positive, Collection) else positive
         answer = answer_for(self.name, self.signature, self.answer, labels=labels, positive=found, unit=unit)
         object.__setattr__(self, "answer", answer)
         object.__setattr__(self, "metric", self.metric or answer.metric)
         resolve(self.metric, answer.comparison)
+        self._check_program()
+
+    def _check_program(self) -> None:
+        made: Any = self.program
+        if made is None or isinstance(made, dspy.Module):
+            return
+        if isinstance(made, type):  # the metaclass of modules hides what a class takes
+            made = partial(made.__init__, None)  # type: ignore[misc]
+        try:
+            inspect.signature(made).bind()
+        except TypeError as error:
+            raise JudgeError(
+                f"judge {self.name}: its program cannot be made: {error}",
+                hint="give the module itself, as dspy.ChainOfThought(signature), or what makes it of nothing",
+            ) from error
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is worked out again: the model of its rows is a class that pickle would not find."""

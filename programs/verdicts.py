@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from ..cases import Label, Value, Values
 from ..engines.ledger import Spend
+from ..errors import plural
 from .answers.reading import Reading
 from .votes import Sampling, tally
 
@@ -74,7 +75,7 @@ class Verdict:
         if self.status != "verdict":
             return f"<Verdict {self.status}: {self.error[:120]}>"
         said = ", ".join(map(str, self.values))
-        return f"<Verdict {said[:120]}: {self.drawn} sample{'s'[: self.drawn != 1]}>"
+        return f"<Verdict {said[:120]}: {plural(self.drawn, 'sample')}>"
 
     @property
     def value(self) -> Value | None:

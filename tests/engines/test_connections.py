@@ -114,6 +114,7 @@ def test_what_a_schema_did_not_hold_is_an_abstention_and_counted(value: str) -> 
     [
         {"object": "error", "message": "it has no room", "code": 400},
         {"detail": [{"loc": ["body"], "msg": "it has no room"}]},
+        {"error": None, "detail": "it has no room"},
         [{"error": {"message": "it has no room"}}],
     ],
 )

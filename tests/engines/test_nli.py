@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -253,6 +254,19 @@ def test_a_model_that_cannot_be_loaded_is_tried_once(
     assert main(asked) == 1
     assert tried == ["org/m"]
     assert capsys.readouterr().err.strip() == "error: nli:org/m cannot be loaded; name another"
+
+
+def test_a_model_is_loaded_once_until_its_folder_is_written_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(local, "find_spec", lambda name: object())
+    monkeypatch.setattr(nli, "load_classifier", lambda model, decides: Fake())
+    model, weights = Model(f"nli:{tmp_path}"), tmp_path / "model.safetensors"
+    weights.write_text("1")
+    first = models.reached(model)
+    assert models.reached(model) is first
+    os.utime(weights, ns=(0, 0))
+    assert models.reached(model) is not first
 
 
 needs_transformers = pytest.mark.skipif(

@@ -66,6 +66,7 @@ FORMS: dict[str, tuple[str, str, str]] = {
         f"prompts: [{json.dumps(json.dumps(MESSAGES))}]",
         f"Be fair to {{braces}}.\n\nuser:\n{WANTED}",
     ),
+    "of Windows": ("p.txt", "\ufeff" + TEXT.replace("\n", "\r\n"), WANTED),
     "dotted": ("p.md", "Judge {{inputs.message}} and {{{reply}}}", "Judge `message` and `reply`"),
 }
 
@@ -73,7 +74,7 @@ FORMS: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("form", sorted(FORMS))
 def test_every_form_is_read(form: str, tmp_path: Path) -> None:
     name, text, wanted = FORMS[form]
-    (tmp_path / name).write_text(text, "utf-8")
+    (tmp_path / name).write_bytes(text.encode())
     assert read_prompt(tmp_path / name) == IncomingPrompt(instruction=wanted, inputs=("message", "reply"))
 
 

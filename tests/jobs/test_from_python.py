@@ -53,6 +53,9 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.gate(basic(), ROWS, minimum={"accuracy": 0}, margin=0.1), jurist.JuristError, "than what"),
         (lambda: jurist.evaluate(basic(), ROWS)["acc"], KeyError, "acc was not measured; use one of .*accuracy"),
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),
+        (lambda: own(positive=True), jurist.JuristError, r"positive=\[True\] does not split the labels"),
+        (lambda: own(program=dspy.ChainOfThought), jurist.JuristError, "a required argument: 'signature'; give"),
+        (lambda: own(program=3), jurist.JuristError, "its program cannot be made: 3 is not a callable object"),
         (lambda: own(metric="f2"), jurist.JuristError, "the metric 'f2' does not fit this judge"),
     ],
 )  # fmt: skip
