@@ -178,7 +178,8 @@ class Jackknife:
 
     def around(self, limit: float, level: float = LEVEL) -> Interval:
         """Return the interval of a difference that is at most ``limit`` either way."""
-        reach = self.reach(level)
+        # nothing moves, and a metric without bounds has no padding: groups that were not seen may have no difference
+        reach = self.reach(level) or abs(self.value) * self._unseen(self.fall, level)
         return self._ends(max(-limit, self.value - reach), min(limit, self.value + reach))
 
     def _unseen(self, still: Sequence[float], level: float) -> float:
@@ -224,8 +225,12 @@ def metric_interval(units: Units, metric: Metric) -> Interval:
 
 
 def _jackknife(units: Units, metric: Metric) -> Jackknife:
+    return _left(units, metric)[1]
+
+
+def _left(units: Units, metric: Metric) -> tuple[Floats, Jackknife]:
     left = metric.resampled(units, leaving_out(units.groups))
-    return Jackknife.of(metric.of(units), left, metric.counted(units))
+    return left, Jackknife.of(metric.of(units), left, metric.counted(units))
 
 
 def difference_of(units: Units, metric: Metric) -> Jackknife:
@@ -237,27 +242,23 @@ def difference_of(units: Units, metric: Metric) -> Jackknife:
     """
     filled, half = metric.worst(units), len(units.predicted) // 2
     sides = filled.sets(slice(half)), filled.sets(slice(half, None))
-    first, second = (metric.resampled(side, leaving_out(units.groups)) for side in sides)
-    value = metric.of(sides[1]) - metric.of(sides[0])
-    found = Jackknife.of(value, second - first, metric.counted(filled))
-    return replace(found, padding=_padding(sides, metric))
+    (left, first), (other, second) = (_left(side, metric) for side in sides)
+    found = Jackknife.of(second.value - first.value, other - left, metric.counted(filled))
+    if math.isinf(metric.high - metric.low):
+        return found
+    apart = [_jackknife(side.apart, metric) for side in sides]
+    return replace(found, padding=_padding(apart, (first, second), metric))
 
 
-def _padding(sides: Sequence[Units], metric: Metric) -> float:
+def _padding(apart: Sequence[Jackknife], whole: Sequence[Jackknife], metric: Metric) -> float:
     """The standard error of two units on which two systems differ, once each way, beside those of the two.
 
     A unit is one of the trials that the scores are worth, and weighs more by their design effect: how many trials they
     are worth if units were independent, over how many they are. Few differences do not tell how they cluster.
     """
-    width = metric.high - metric.low
-    if math.isinf(width):
-        return 0.0
-    apart, whole = (
-        [_jackknife(side, metric) for side in some] for some in ([side.apart for side in sides], sides)
-    )
     units = max(1.0, fmean(score.effective for score in apart))
     trials = [_trials(scores, metric, units) + 2.0 for scores in (apart, whole)]
-    return width * math.sqrt(2.0 / math.prod(trials))
+    return (metric.high - metric.low) * math.sqrt(2.0 / math.prod(trials))
 
 
 def _trials(scores: Sequence[Jackknife], metric: Metric, units: float) -> float:

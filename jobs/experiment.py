@@ -187,8 +187,9 @@ class Experiment:
         self, name: str, judge: LoadedJudge, first: tuple[Verdict, ...], on_case: Callable[[], None]
     ) -> "Answers":
         cases, aside = self.cases, self.aside
+        rest = _verdicts(judge, cases[1:], 0, on_case)
         again = [_verdicts(judge, cases, number, on_case) for number in range(1, self.repeats)]
-        repeats = [(*first, *_verdicts(judge, cases[1:], 0, on_case)), *again]
+        repeats = [(*first, *rest), *again]
         ambiguous = _verdicts(judge, aside, 0, on_case)
         read = self.scored.answer.reading_of(judge.judge.answer) or (lambda value: value)
         return Answers(

@@ -145,7 +145,8 @@ def judges_of(
     """
     loaded = [one.judge if isinstance(one, Compiled) else one for one in judges]
     ready = [one for one in loaded if isinstance(one, LoadedJudge)]
-    changed = [*options, *["model"] * (models is not None and len(ready) == len(loaded))]
+    changed = [name for name, value in options.items() if value is not None]
+    changed += ["model"] * (models is not None and len(ready) == len(loaded))
     if ready and changed:
         said = f"{ready[0].name} was loaded before, and keeps its own {' and '.join(changed)}"
         raise UsageError(said, hint="give that to jurist.load, or name the judge here")

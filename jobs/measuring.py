@@ -75,7 +75,7 @@ def shared_out(part: Part, asker: Asker, verifier: Model | None, cases: Sequence
     if verifier is None or not answered or not all(counts):
         return (part,)
     share = counts[1] / sum(counts)
-    rate, most = Rate.of(own.ledger.spend()), part.calls.most
+    rate, most = _for_all(Rate.of(own.ledger.spend()), cases), part.calls.most
     theirs = Span(least=round(part.calls.least * share), most=None if most is None else round(most * share))
     ours = Span(
         least=part.calls.least - theirs.least,
@@ -93,7 +93,7 @@ def shared_out(part: Part, asker: Asker, verifier: Model | None, cases: Sequence
         role=f"{part.role}, verifying",
         models=(verifier,),
         calls=theirs,
-        rate=Rate.of(frozen.ledger.spend()),
+        rate=_for_all(Rate.of(frozen.ledger.spend()), cases),
         who=f"{part.who} (verifiers)" if part.who else "",
     )
 
@@ -123,8 +123,11 @@ def rate_of(asker: Asker, cases: Sequence[Case]) -> Rate:
     context, few = CallContext.fresh(), some(cases)
     if not tried(asker, few, context):
         return Rate()
-    rate = Rate.of(context.ledger.spend(), len(few))
-    longer = _length(cases) - _length(few)
+    return _for_all(Rate.of(context.ledger.spend(), len(few)), cases)
+
+
+def _for_all(rate: Rate, cases: Sequence[Case]) -> Rate:
+    longer = _length(cases) - _length(some(cases))
     return dataclasses.replace(rate, input_tokens=max(0.0, rate.input_tokens + longer))
 
 

@@ -14,7 +14,10 @@ from jurist.engines.models import Model
 from jurist.gold.goldset import Gold
 from jurist.jobs.estimate import Estimate, Span
 from jurist.jobs.foresee import foresee_compilation
+from jurist.jobs.measuring import rate_of
 from jurist.jobs.plan import Plan
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import load_judge
 from jurist.programs.asking import Sampling
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
@@ -214,6 +217,10 @@ def test_verifiers_are_estimated_apart_with_their_own_model() -> None:
     writing, verifying = large.parts[2:]
     assert verifying.calls.least == pytest.approx(0.7 * (writing.calls.least + verifying.calls.least), abs=2)
     assert (writing.models, verifying.models) == ((PRICED,), (dear,))
+    split, asker = gold.split(0), load_judge("haluagent:basic", store=Store("compiled")).asker()
+    whole = rate_of(asker, (*split.train, *split.dev, *split.test)).input_tokens
+    shared = 0.3 * writing.rate.input_tokens + 0.7 * verifying.rate.input_tokens
+    assert shared == pytest.approx(whole, rel=0.001)  # both by the length of all documents, not of a few
     assert mini.cost is not None
     assert large.cost is not None
     assert large.cost.least > mini.cost.least
