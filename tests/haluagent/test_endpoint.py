@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fakes import reply
 from loopback import field_of
-from small import killed, ok, read_jsonl
+from small import cli, killed, ok, read_jsonl
 
 TEXT = (
     "The saxophone was invented by Adolphe Sax. He was born in Dinant in 1814. The body is made of brass. "
@@ -90,8 +90,8 @@ def test_a_verifier_that_cannot_be_read_passes_nothing_and_is_counted(serve):
         return "Hm." if field_of(text, "type") else say(messages)
 
     server = serve(answers, faults=lambda index, body: "503" if index % 7 == 3 else None)
-    done = ok(*argv(server, "bench", "--json"))
-    assert done.json["kept"] == 0
+    done = cli(*argv(server, "bench", "--json"))
+    assert (done.code, done.json["kept"]) == (3, 0)
     reasons = [
         reason for row in read_jsonl(Path("bench/verified.rejects.jsonl")) for reason in row["reasons"]
     ]

@@ -275,7 +275,7 @@ def test_luck_is_not_taken_for_more_when_a_test_is_opened_often() -> None:
         ]
 
     verdicts = [
-        prove(rows(30), rows(38), "accuracy", ClosedLabels("ab"), openings=n).decision for n in (1, 2, 3)
+        prove(rows(30), rows(39), "accuracy", ClosedLabels("ab"), openings=n).decision for n in (1, 2, 3)
     ]
     assert [one.verdict for one in verdicts] == ["better", "better", "not shown to be better"]
     assert len({one.p for one in verdicts}) == 1
