@@ -76,7 +76,8 @@ class CogniBenchRow(pydantic.BaseModel):
     """One response: its reference, the dialogue before it, its sentences and their labels.
 
     ``labels`` is as long as ``sentences``; ``null`` stands for an unlabelled sentence. A row may give the
-    ``response`` as it is in place of its ``sentences``: then :func:`jurist.text.sentences.split` makes them.
+    ``response`` as it is in place of its ``sentences``: then :func:`jurist.text.sentences.split` makes them;
+    and the ``dialogue`` as the judge is shown it, in place of ``history`` and ``question``.
     """
 
     model_config = pydantic.ConfigDict(extra="ignore", json_schema_extra=_either)
@@ -86,6 +87,7 @@ class CogniBenchRow(pydantic.BaseModel):
     response: str | None = None
     history: list[Turn] = pydantic.Field(default_factory=list)
     question: str = ""
+    dialogue: str | None = None
     labels: list[SentenceLabel | None] | None = None
     group: str = ""
     ratings: dict[str, list[SentenceLabel | None]] = pydantic.Field(default_factory=dict)
@@ -111,7 +113,7 @@ class CogniBenchRow(pydantic.BaseModel):
 def dialogue_of(row: CogniBenchRow) -> str:
     """Return the turns before the response, the question last, one to a paragraph with its role."""
     turns = [*row.history, *([Turn(role="user", content=row.question)] if row.question else [])]
-    return "\n".join(f"{turn.role}: {turn.content}" for turn in turns)
+    return "\n".join(f"{turn.role}: {turn.content}" for turn in turns) or row.dialogue or ""
 
 
 def _case(row: CogniBenchRow) -> Case:

@@ -60,6 +60,7 @@ def _response(sentences: list[str]) -> st.SearchStrategy[dict[str, Any]]:
             "reference": _TEXT,
             "question": _TEXT | st.just(""),
             "history": st.lists(turn, max_size=2),
+            "dialogue": _TEXT | st.none(),
             "sentences": st.just(sentences),
             "labels": labels | st.none(),
             "group": _GROUP,

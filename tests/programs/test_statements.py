@@ -42,6 +42,26 @@ ROW: dict[str, Any] = {
 SENTENCE_JUDGES = ("statement-type", "factual", "tier")
 
 
+@pytest.mark.parametrize("name", ["cognibench", "cognibench-tags", "detector", "factual"])
+def test_inputs_are_taken_by_the_names_they_have(name: str) -> None:
+    whole = {
+        "reference": "r",
+        "dialogue": "user: How?",
+        "sentences": ["So."],
+        "before": "",
+        "sentence": "So.",
+    }
+    row = {field: whole[field] for field in find(name).input_fields}
+    assert find(name).case(row).inputs == row
+
+
+def test_a_dialogue_serves_where_there_are_no_turns() -> None:
+    row = {**ROW, "dialogue": "user: How?"}
+    assert gold("cognibench", row).cases == gold("cognibench", ROW).cases
+    without = {**row, "history": [], "question": ""}
+    assert {case.inputs["dialogue"] for case in gold("factual", without).cases} == {"user: How?"}
+
+
 def gold(name: str, *rows: dict[str, Any], labelled: bool = False) -> Gold:
     return Gold.of(rows, find(name), labelled=labelled)
 
