@@ -3,6 +3,7 @@
 import functools
 import inspect
 import os
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -93,9 +94,9 @@ def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
     @functools.wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         for name in kwargs.keys() - known:
-            as_option = f"--{name.replace('_', '-')}"
-            said = in_python(as_option)
-            meant = choices(name, sorted(known)) if said == f"{name}=..." else f"write {said}"
+            said = in_python(f"--{name.replace('_', '-')}")
+            taken_by = re.split(r"\W", said)[0].lower()  # budget of Budget(calls=...)
+            meant = f"write {said}" if {taken_by, f"{taken_by}s"} & known else choices(name, sorted(known))
             raise TypeError(f"{function.__name__}() has no argument {name!r}; {meant}")
         try:
             given = signature.bind(*args, **kwargs).arguments

@@ -50,8 +50,8 @@ class Look:
         if not self.opening:
             return ""
         return (
-            f"{len(self.cases)} of these rows are of a sealed test: this is opening {self.opening} of it, and "
-            f"differences are tested at the level {self.level:.3g}"
+            f"{len(self.cases)} of these rows are of a sealed test: this is opening {self.opening} of it, which "
+            f"makes its level {self.level:.3g}"
         )
 
     def limits(self, cases: Sequence[Case], comparison: Comparison, tests: int = 1) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import plural
 from ..evaluation.drift import Drift
 from ..programs.asking import Verdict
 from ..programs.judge import Judge
@@ -91,10 +92,13 @@ class Summary:
 
     def __repr__(self) -> str:
         """Say how many rows there were, and what became of them."""
-        parts = [f"{count} {status}" for status, count in self.verdicts.items()]
+        parts = [
+            plural(count, status) if status == "verdict" else f"{count} {status}"
+            for status, count in self.verdicts.items()
+        ]
         parts += [f"{self.resumed} done before"] * bool(self.resumed)
         parts += [f"{self.rejected} rejected"] * bool(self.rejected)
-        return f"<Summary of {self.rows} rows: {', '.join(parts)}>"
+        return f"<Summary of {plural(self.rows, 'row')}: {', '.join(parts)}>"
 
     @property
     def left(self) -> int:

@@ -43,6 +43,8 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.load(), TypeError, r"load\(\) missing 1 required positional argument: 'reference'"),
         (lambda: jurist.evaluate(CHECK, ROWS, sample=3), TypeError, "did you mean samples"),
         (lambda: jurist.compile(CHECK, ROWS, max_calls=3), TypeError, r"write Budget\(calls=\.\.\.\)"),
+        (lambda: jurist.compile(CHECK, ROWS, split="40/20/40"), TypeError, r"no argument 'split'; write shares="),
+        (lambda: jurist.evaluate(CHECK, ROWS, split="40/20/40"), TypeError, r"no argument 'split'; use one of adapter"),
         (lambda: jurist.compile(CHECK, ROWS, metric="f1"), TypeError, r"write judge\.with_metric\(\.\.\.\)"),
         (lambda: jurist.compare([CHECK], ROWS, model="openai/x"), TypeError, "did you mean models"),
         (lambda: jurist.compile(CHECK, ROWS, model=None), jurist.JuristError, "model=None cannot be used"),
@@ -94,7 +96,7 @@ def _stream(count: int) -> Iterator[dict[str, Any]]:
 def test_any_rows_are_judged_into_a_file(tmp_path: Path) -> None:
     out = tmp_path / "rows" / "out.jsonl"
     done = jurist.run(basic(), _stream(12), out, budget=jurist.Budget(calls=100))
-    assert repr(done) == "<Summary of 12 rows: 12 verdict>"
+    assert repr(done) == "<Summary of 12 rows: 12 verdicts>"
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(line["id"], line["note"]) for line in lines] == [(n, f"n{n}") for n in range(12)]
     assert [line["label"] for line in lines[:5]] == [one.label for one in basic().batch(NEW)]
