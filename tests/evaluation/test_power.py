@@ -69,7 +69,7 @@ def test_what_uneven_groups_and_few_units_can_show() -> None:
         "100 units in 10 groups, tested at the level 0.05: a gain of less than 0.060 of correct units cannot be shown, "
         f"one of {even.likely:.3f} mostly is"
     )
-    assert str(gains(np.full(7, 1), 0.025)).endswith("cannot be shown, and any larger one may be missed")
+    assert str(gains(np.full(7, 1), 0.025)).endswith("cannot be shown, any larger one may be missed")
 
 
 def test_six_units_one_way_are_needed_at_five_per_cent() -> None:
