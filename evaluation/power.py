@@ -113,7 +113,9 @@ class Gains:
 
     def __str__(self) -> str:
         """One line for people."""
-        found = "any larger one may be missed" if self.likely is None else f"one of {self.likely:.3f} mostly is"
+        found = (
+            "any larger one may be missed" if self.likely is None else f"one of {self.likely:.3f} mostly is"
+        )
         return (
             f"{self.units} units in {self.groups} groups, tested at the level {self.alpha:.3g}: a gain of less than "
             f"{self.least:.3f} of correct units cannot be shown, {found}"
