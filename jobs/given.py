@@ -96,7 +96,8 @@ def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
         for name in kwargs.keys() - known:
             said = in_python(f"--{name.replace('_', '-')}")
             taken_by = re.split(r"\W", said)[0].lower()  # budget of Budget(calls=...)
-            meant = f"write {said}" if {taken_by, f"{taken_by}s"} & known else choices(name, sorted(known))
+            renamed = taken_by != name and {taken_by, f"{taken_by}s"} & known
+            meant = f"write {said}" if renamed else choices(name, sorted(known))
             raise TypeError(f"{function.__name__}() has no argument {name!r}; {meant}")
         try:
             given = signature.bind(*args, **kwargs).arguments
