@@ -3,7 +3,10 @@
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import orjson
 
@@ -28,11 +31,30 @@ def plain_fields(result: Any, *without: str) -> dict[str, Any]:
 
 
 def json_line(value: Any) -> str:
-    """Return a value as JSON on one line, without its end; a number that is none becomes null."""
+    """Return a value as JSON on one line, without its end; a number that is none becomes null.
+
+    What cells of tables hold besides, dates, decimals, durations, bytes and values of numpy, is text or numbers.
+
+    Raises:
+        TypeError: there is something else.
+    """
     try:
-        return orjson.dumps(value).decode()
+        return orjson.dumps(value, default=_of_cell).decode()
     except TypeError:  # whole numbers of more than 64 bits, and halves of surrogate pairs, which stay escapes
-        return json.dumps(json.loads(json.dumps(value), parse_constant=_null), separators=(",", ":"))
+        text = json.dumps(value, default=_of_cell)
+        return json.dumps(json.loads(text, parse_constant=_null), separators=(",", ":"))
+
+
+def _of_cell(value: Any) -> Any:
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal | timedelta | UUID):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def _null(name: str) -> None:

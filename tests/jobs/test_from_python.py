@@ -5,10 +5,13 @@ import json
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import dspy
+import numpy as np
 import pandas
 import pytest
 from dspy.utils.dummies import DummyLM
@@ -106,6 +109,23 @@ def test_any_rows_are_judged_into_a_file(tmp_path: Path) -> None:
         assert [json.loads(line)["label"] for line in again.read_text().splitlines()] == [
             line["label"] for line in lines[:5]
         ]
+
+
+@pytest.mark.parametrize("more", [{}, {"huge": 2**70}])
+def test_what_cells_of_tables_hold_goes_into_the_file(more: dict[str, int], tmp_path: Path) -> None:
+    cells = {
+        "when": (pandas.Timestamp("2026-01-02"), "2026-01-02T00:00:00"),
+        "day": (date(2026, 1, 2), "2026-01-02"),
+        "price": (Decimal("1.50"), "1.50"),
+        "raw": (b"a\xff", "a\\xff"),
+        "count": (np.int64(3), 3),
+        "list": (np.array([1.0, np.nan]), [1.0, None]),
+    }
+    out = tmp_path / "out.jsonl"
+    jurist.run(basic(), [{**NEW[0], **{name: one for name, (one, _) in cells.items()}, **more}], out)
+    line = json.loads(out.read_text())
+    written = {name: text for name, (_, text) in cells.items()} | more
+    assert {name: line[name] for name in written} == written
 
 
 def test_a_limit_stops_a_run_that_then_goes_on(tmp_path: Path) -> None:
