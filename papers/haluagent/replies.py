@@ -38,8 +38,8 @@ _TRUTH: Final = re.compile(
     rf"(?:(?<![a-z])(?P<no>{_FALSE})(?![a-z]))|(?:(?<![a-z不])(?P<yes>{_TRUE})(?![a-z]))", re.IGNORECASE
 )
 _TRUTH_STATED: Final = re.compile(
-    rf"(?:(?:answer|verdict|(?<![a-z])judg[a-z]+|statement|response|it)(?: is| would be|:)++"
-    rf"|答案(?:是|为|:)*+|判断(?:是|为|:)*+)[\s:*_\"'“(]*+(?:(?P<no>{_FALSE})|(?P<yes>{_TRUE}))(?![a-z])",
+    rf"(?:(?:answer|verdict|(?<![a-z])judg[a-z]+|statement|response|it)(?: is| would be|:)++[\s:*_\"'“(]*+"
+    rf"|(?:答案|判断)[是为\s:*_\"'“(]*)(?:(?P<no>{_FALSE})|(?P<yes>{_TRUE}))(?![a-z])",
     re.IGNORECASE,
 )
 

@@ -296,6 +296,7 @@ def test_a_choice_is_read_or_not_there(reply, letter):
         ("The answer is wrong.", False), ("正确", True), ("不正确", False), ("错误", False), ("答案：错误", False),
         ("It says 1606, which is right and wrong. The answer is false.", False), ("yes", True), ("不对", False),
         ("", None), ("perhaps", None), ("true or false", None), ("It is unclear.", None), ("对", True),
+        ("答案：是\n没有错误", True), ("判断：是的，没有错", True), ("答案 是 错误的", False), ("答案是：错误", False),
     ],
 )  # fmt: skip
 def test_a_truth_value_is_read_or_not_there(reply, said):

@@ -44,6 +44,7 @@ READ: list[tuple[str, Callable[[], Any], Any]] = [
     ("adjectives", lambda: read_choice("my " * N + "final answer: option (c)", OPTIONS), "C"),
     ("judg", lambda: read_truth("judg" * N), None),
     ("judgement", lambda: read_truth("Judgement: **false**"), False),
+    ("answers", lambda: read_truth("答案" + ":是" * N + "。没有错"), True),
     ("role", lambda: _ROLE.search("<" + "\n" * N), None),
     ("role below", lambda: _ROLE.search("\n" * N + " user :")[0], " user :"),  # type: ignore[index]
     ("Chinese number", lambda: _PATTERNS["zh_count"].search("一" * N), None),
