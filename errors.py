@@ -15,6 +15,7 @@ import signal
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 __all__ = [
     "AnswerPending",
@@ -34,6 +35,7 @@ __all__ = [
     "as_command",
     "choices",
     "in_python",
+    "near_file",
     "plural",
     "printable",
     "signal_name",
@@ -193,6 +195,12 @@ def choices(name: str, names: Iterable[str], other: str = "") -> str:
     return (
         f"did you mean {close[0]}? " if close else ""
     ) + f"use one of {', '.join(known)}{other and ', '}{other}"
+
+
+def near_file(path: Path, pattern: str) -> str:
+    """Return ``did you mean F?`` for a file that is not there, if one beside it is called nearly so; else nothing."""
+    close = difflib.get_close_matches(path.name, [one.name for one in path.parent.glob(pattern)], n=1)
+    return f"did you mean {path.with_name(close[0])}?" if close else ""
 
 
 _COMMANDS: list[str] = []

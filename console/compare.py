@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ..arguments.compare import CompareOptions
 from ..errors import UsageError
+from ..evaluation.paired import wide
 from ..gold.writing import check_files
 from ..jobs.comparing import Comparison, compare
 from ..jobs.estimate import Estimate
@@ -87,8 +88,10 @@ def _notes(experiment: Experiment, tests: int) -> list[str]:
         notes.append("at temperature 0, repeats differ only by what the model itself still varies")
     look, comparison = experiment.look, experiment.scored.comparison
     single = tests if experiment.repeats == 1 else 0  # of repeats, no unit is simply right or wrong
-    told = look.limits(experiment.cases, comparison, single)
-    return [*notes, *([look.words] if look.words else []), *told]
+    groups = len({case.group for case in experiment.cases})
+    alone = len(experiment.contenders) == 1
+    told = [wide(groups)] if alone else look.limits(experiment.cases, comparison, single)
+    return [said for said in (*notes, look.words, *told) if said]
 
 
 def _body(comparison: Comparison, people: People) -> Sequence[Part]:

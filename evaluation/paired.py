@@ -30,6 +30,7 @@ __all__ = [
     "limits",
     "mcnemar",
     "permute",
+    "wide",
 ]
 
 EXACT_GROUPS = 14
@@ -212,20 +213,25 @@ class Paired:
         return tuple(said for said in (limits(self.groups, self.tested),) if said)
 
 
+def wide(groups: int) -> str:
+    """What so few groups do to the intervals of scores, in words; empty from ``FEW_GROUPS`` groups on."""
+    if groups == 1:
+        return "all rows belong to one group: no interval can be given"
+    return f"only {groups} groups: intervals are wide" if groups < FEW_GROUPS else ""
+
+
 def limits(groups: int, alpha: float) -> str:
     """What so few groups cannot show at a level, in words; empty from ``FEW_GROUPS`` groups on."""
     if groups == 1:
-        return "all rows belong to one group: no interval can be given, so nothing can be shown"
-    said = f"only {groups} groups"
+        return f"{wide(groups)}, so nothing can be shown"
     if 2.0 ** (1 - groups) >= alpha:
         needed = math.floor(1.0 - math.log2(alpha)) + 1
         return (
-            f"{said}: nothing can be shown at the level {alpha:.3g}, as the permutation of whole groups has no p below "
-            f"{2.0 ** (1 - groups):.3g}; it takes {needed} groups or more"
+            f"only {groups} groups: nothing can be shown at the level {alpha:.3g}, as the permutation of whole groups "
+            f"has no p below {2.0 ** (1 - groups):.3g}; it takes {needed} groups or more"
         )
-    if groups < FEW_GROUPS:
-        return f"{said}: intervals are wide, and a difference is shown only if nearly all groups have it"
-    return ""
+    said = wide(groups)
+    return f"{said}, and a difference is shown only if nearly all groups have it" if said else ""
 
 
 def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> Paired:

@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from ..errors import GoldError, choices
+from ..errors import GoldError, choices, near_file
 from .authors import FECT_COLUMNS, cognibench_rows, is_cognibench
 from .columns import OnBad, refuse
 from .decoding import bytes_of, text_of
@@ -82,7 +82,7 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading:
         return _dialogues(_opened(path, path.stem, name, on_bad), path.parent)
     if name in bundled_names():
         return _folder(_bundled() / name, name, name, on_bad)
-    hint = "name a file, a folder, hf:org/name, or a bundled set"
+    hint = near_file(path, "*.*") or "name a file, a folder, hf:org/name, or a bundled set"
     if not (path.suffix or "/" in name):
         hint = choices(name, bundled_names(), "the path of a file or folder, or hf:org/name")
     raise GoldError("there is no such file or folder", path=name or "''", hint=hint)

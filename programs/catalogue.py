@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ..errors import JudgeError, UnknownJudgeError, choices
+from ..errors import JudgeError, UnknownJudgeError, choices, near_file
 from .cognibench import COGNIBENCH, COGNIBENCH_TAGS
 from .detector import DETECTOR
 from .dialogue import DIALOGUE
@@ -111,9 +111,7 @@ def _from_file(path: Path, attribute: str, allow: Callable[[Path, str], None]) -
         file = JudgeFile.read(path)
     except OSError as error:
         missing = "no such file" if not path.is_file() else error.strerror
-        near = difflib.get_close_matches(path.name, [one.name for one in path.parent.glob("*.py")], n=1)
-        hint = "give the path of a Python file that defines a jurist.Judge"
-        hint = f"did you mean {path.with_name(near[0])}?" if near else hint
+        hint = near_file(path, "*.py") or "give the path of a Python file that defines a jurist.Judge"
         raise JudgeError(f"{path}: {missing}", hint=hint) from error
     allow(path, file.sha256)
     try:

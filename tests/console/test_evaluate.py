@@ -78,6 +78,7 @@ def test_people_read_tables_and_the_worst_first(serve: Callable[..., Any]) -> No
     for said in ("each class against the rest", "what people said (rows)", "according to people", "accuracy"):
         assert said in done.out
     assert done.out.count("  difference: ") == 2
+    assert "only 14 groups: intervals are wide" in done.lines, "nothing is compared: no word on differences"
     assert "difference" not in cli("evaluate", "fect:basic", "--gold", "gold.jsonl", "--worst", 0, *model).out
 
 
@@ -135,6 +136,7 @@ def test_a_judge_of_scores_has_the_metrics_of_scores() -> None:
         (("nobody:basic", "--gold", "gold.jsonl"), 1, "no judge is called 'nobody'"),
         (("fectt:basic", "--gold", "gold.jsonl"), 1, "did you mean fect?"),
         (("fect:basic", "--gold", "none.jsonl"), 1, "none.jsonl"),
+        (("fect:basic", "--gold", "golt.jsonl"), 1, "did you mean gold.jsonl?"),
         (("fect@9", "--gold", "gold.jsonl"), 1, "there is no fect@9"),
         (("fect:basic",), 2, "--gold"),
     ],
