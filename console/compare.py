@@ -80,9 +80,9 @@ def _experiment(options: CompareOptions, store: Store) -> Experiment:
 
 def _notes(experiment: Experiment, tests: int) -> list[str]:
     notes = list(dict.fromkeys(one.note for one in experiment.contenders if one.note))
-    known = [one.fingerprint() for one in experiment.contenders]
-    for name, one in zip(experiment.names, known, strict=True):
-        if name != (first := experiment.names[known.index(one)]):
+    named = list(zip(experiment.names, experiment.contenders, strict=True))
+    for name, one in named:
+        if name != (first := next(known for known, other in named if other.is_same(one))):
             notes.append(f"{name} is {first} once more")
     if experiment.repeats > 1 and any(one.model.temperature == 0 for one in experiment.contenders):
         notes.append("at temperature 0, repeats differ only by what the model itself still varies")

@@ -150,7 +150,7 @@ class Gating(Experiment):
             What the class does; UsageError: nothing could fail, or there is a margin to no other judge.
         """
         told["criteria"].check(other=len(judges) > 1)
-        itself = [one.fingerprint() for one in judges[1:]] == [judges[0].fingerprint()]
+        itself = any(judges[0].is_same(one) for one in judges[1:])
         return cls(contenders=tuple(judges[:1] if itself else judges), itself=itself, **told)
 
     def __post_init__(self) -> None:

@@ -247,6 +247,14 @@ class LoadedJudge:
             **(told or {}),
         }
 
+    def is_same(self, other: "LoadedJudge") -> bool:
+        """Say whether another one is this version, or this very judge, and asked in the same way.
+
+        Prompts do not tell: basic ones of two files may differ in their code alone.
+        """
+        alike = self.artifact is not None or self.judge == other.judge
+        return alike and self.fingerprint() == other.fingerprint()
+
     def stamp(self) -> dict[str, Any]:
         """Return what identifies the judge in its output."""
         strictness = self.judge.answer.strictness

@@ -1,10 +1,12 @@
 """``jurist gate``, ``jurist.gate`` and ``jurist.testing``: what passes, what fails, and that it is said."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import dspy
 import pytest
 from judges import changed
 from small import claims, cli, ok, write_jsonl
@@ -55,6 +57,22 @@ def test_a_judge_that_is_held_against_itself_is_asked_once() -> None:
     assert (found["checks"][0]["name"], found["passed"]) == ("not worse than fect:basic", True)
     assert found["checks"][0]["words"] == "it is the same judge, and asked once"
     assert [one["spend"]["calls"] for one in found["comparison"]["judges"]] == [len(claims())]
+
+
+def test_judges_of_one_name_and_prompt_are_both_asked() -> None:
+    """They differ in their code alone, as two states of a file do."""
+
+    class Doubting(dspy.Predict):
+        def forward(self, **inputs: Any) -> dspy.Prediction:
+            return dspy.Prediction(factual=False)
+
+    judges = [
+        jurist.load(replace(FECT, program=program), version="basic")
+        for program in (lambda: dspy.Predict(FECT.signature), lambda: Doubting(FECT.signature))
+    ]
+    found = jurist.gate(judges[0], claims(), not_worse_than=judges[1])
+    assert "asked once" not in found.words
+    assert len(found.comparison.contenders) == 2
 
 
 def test_to_be_sure_is_to_hold_the_end_of_the_interval(f1: Any) -> None:
