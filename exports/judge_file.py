@@ -74,7 +74,7 @@ def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
         annotation=f"Literal[{', '.join(map(_quoted, labels))}] = dspy.OutputField()",
         arguments=f"positive=frozenset({{{', '.join(map(_quoted, chosen))}}}), unit={{unit}}"
         + (', metric="macro_f1"' if alike else ""),
-        words=f"labels {', '.join(labels)}, compiled for {'macro_f1' if alike else 'f1 of ' + ', '.join(chosen)}",
+        words=f"labels {', '.join(labels)}; found is {', '.join(chosen)}; compiled for {'macro_f1' if alike else 'f1'}",
     )
 
 
