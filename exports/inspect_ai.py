@@ -39,7 +39,8 @@ def judge(model: str | Model | None = None) -> Scorer:
         chat = [_CHAT[one["role"]](content=one["content"]) for one in _JUDGE.messages(row)]
         config = GenerateConfig(temperature=_SPEC["settings"]["temperature"])
         outputs = [await grader.generate(chat, config=config) for _ in range(_SPEC["samples"])]
-        verdict = _JUDGE.judged([(one.completion, one.stop_reason) for one in outputs], row)
+        replies = [(one.completion, one.stop_reason if one.choices else None) for one in outputs]
+        verdict = _JUDGE.judged(replies, row)
         if verdict["score"] is None:
             return Score.unscored(explanation="; ".join(verdict["errors"]), metadata=verdict)
         return Score(value=verdict["score"], answer=str(verdict["value"]), metadata=verdict)

@@ -26,8 +26,9 @@ REPLIES = {
     "factual": "[[ ## factual ## ]]\nTrue\n\n[[ ## completed ## ]]",
     "non_factual": "[[ ## factual ## ]]\nFalse\n\n[[ ## completed ## ]]",
     "unusable": "I would rather not say.",
+    "withheld": "",
 }
-WANTED = {"factual": 1.0, "non_factual": 0.0, "unusable": None}
+WANTED = {"factual": 1.0, "non_factual": 0.0}
 
 
 def client(reply: str) -> Any:
@@ -89,6 +90,7 @@ def in_inspect(file: Mapping[str, Any], reply: str) -> tuple[float | None, Any]:
 
     def answer(*_: Any) -> ModelOutput:
         said = ModelOutput.from_content("mock", reply)
+        said.choices = said.choices if reply else []  # as of what a provider has withheld
         said.usage = ModelUsage()
         return said
 
@@ -119,10 +121,10 @@ def test_a_framework_scores_as_the_judge_does(
     file = executed(rendered(EXPORTERS[target], given))
     for said, reply in REPLIES.items():
         score, about = FRAMEWORKS[target](file, reply)
-        assert score == WANTED[said]
+        assert score == WANTED.get(said)
         if about is not None:
             assert about["artifact"]["sha256"] == given.stamp["sha256"]
-            assert about["votes"] == [{said: 3} if said in ("factual", "non_factual") else {}]
+            assert about["votes"] == [{said: 3} if said in WANTED else {}]
 
 
 class Answers(dspy.Signature):
