@@ -66,14 +66,17 @@ class Lettuce(dspy.Module):
         """Return the spans; nothing if the response is too long for the model, or what it says are no spans."""
         shown = {"reference": reference, "dialogue": dialogue, "response": sentences}
         said = await said_of(model=self.model, **shown)
-        return dspy.Prediction(hallucinated=said if _are_spans(said) else None, text=sentences)
+        return dspy.Prediction(hallucinated=_spans(said), text=sentences)
 
 
-def _are_spans(said: Any) -> bool:
-    """Whether what a classifier said is a list of (start, end)."""
-    return isinstance(said, list) and all(
-        isinstance(one, list) and len(one) == 2 and all(type(place) is int for place in one) for one in said
-    )
+def _spans(said: Any) -> list[tuple[int, int]] | None:
+    """Return the (start, end) pairs that a classifier said; ``None`` if it said something else."""
+    if not isinstance(said, list):
+        return None
+    spans = [
+        tuple(one) for one in said if isinstance(one, list) and [type(place) for place in one] == [int, int]
+    ]
+    return spans if len(spans) == len(said) else None
 
 
 class SelfCheck(Stepwise):

@@ -79,6 +79,16 @@ def test_what_are_no_relations_and_no_spans_is_an_abstention(kind: str, said: st
     assert one.ask(judge.case(ROW)).status == "abstained"
 
 
+@pytest.mark.parametrize(("said", "values"), [("[[2, 3]]", (F, H, F, F)), ("[]", (F, F, F, F))])
+def test_spans_are_labels_of_the_sentences_that_they_touch(said: str, values: tuple[str, ...]) -> None:
+    found = named("lettuce:m")
+    assert found
+    judge = named_judge(found)
+    one = Asker(judge=judge, program=judge.basic(), lm=lm_of(Scripted([said]), context_with()))
+    verdict = one.ask(judge.case(ROW))
+    assert (verdict.status, verdict.values) == ("verdict", values)
+
+
 def test_what_cannot_contradict_is_refused_where_contradiction_decides() -> None:
     two = {0: "entailment", 1: "not_entailment"}
     assert relations("m", two) == ("entailment", "not_entailment")
