@@ -90,13 +90,15 @@ class Plan:
 
     @property
     def params(self) -> dict[str, str]:
-        """The optimizer's settings, as far as they were given."""
-        given = (
-            self.options
-            if isinstance(self.optimizer, str)
-            else settings_of(self.optimizer)[self.optimizer.name]
-        )
-        return {name: str(value) for name, value in given.items()}
+        """The optimizer's settings, as far as they were given; in a chain of optimizers, by ``PART.NAME``."""
+        if isinstance(self.optimizer, str):
+            return {name: str(value) for name, value in self.options.items()}
+        known = settings_of(self.optimizer)
+        return {
+            f"{part}.{name}" if len(known) > 1 else name: str(value)
+            for part, settings in known.items()
+            for name, value in settings.items()
+        }
 
     def _frozen_print(self) -> dict[str, Any]:
         if self.frozen_model is None:
