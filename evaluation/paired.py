@@ -30,6 +30,7 @@ __all__ = [
     "limits",
     "mcnemar",
     "permute",
+    "showable",
     "wide",
 ]
 
@@ -213,6 +214,11 @@ class Paired:
         return tuple(said for said in (limits(self.groups, self.tested),) if said)
 
 
+def showable(groups: int, alpha: float) -> bool:
+    """Whether so many groups can show any difference at a level: else no permutation of whole groups is below it."""
+    return 2.0 ** (1 - groups) < alpha
+
+
 def wide(groups: int) -> str:
     """What so few groups do to the intervals of scores, in words; empty from ``FEW_GROUPS`` groups on."""
     if groups == 1:
@@ -224,7 +230,7 @@ def limits(groups: int, alpha: float) -> str:
     """What so few groups cannot show at a level, in words; empty from ``FEW_GROUPS`` groups on."""
     if groups == 1:
         return f"{wide(groups)}, so nothing can be shown"
-    if 2.0 ** (1 - groups) >= alpha:
+    if not showable(groups, alpha):
         needed = math.floor(1.0 - math.log2(alpha)) + 1
         return (
             f"only {groups} groups: nothing can be shown at the level {alpha:.3g}, as the permutation of whole groups "

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import UsageError
 from .intervals import Jackknife, t_quantile
 from .metrics import Metric
-from .paired import mcnemar
+from .paired import mcnemar, showable
 from .units import Floats, Ints, Units
 
 __all__ = [
@@ -188,7 +188,7 @@ def noncentrality(gap: Jackknife, alpha: float) -> float:
         UsageError: ``alpha`` is not in (0, 1).
     """
     _check(alpha)
-    if 2.0 ** (1 - gap.groups) >= alpha:
+    if not showable(gap.groups, alpha):
         return math.inf
     return t_quantile(1.0 - alpha / 2.0, gap.degrees) + t_quantile(POWER, gap.degrees)
 

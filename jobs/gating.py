@@ -10,6 +10,7 @@ from ..cases import Case
 from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import shown_metrics
 from ..evaluation.contrasts import Contrast
+from ..evaluation.paired import showable
 from ..keeping.loading import LoadedJudge
 from ..text.json_lines import plain_fields
 from .comparing import Comparison, Contender, compare
@@ -301,6 +302,8 @@ def _not_worse(tests: Sequence[Contrast], margin: float | None) -> list[Check]:
         passed = test.verdict != "worse" if margin is None else lowest >= -margin
         name = f"not worse than {test.second}" + (f" by more than {margin:g}" if margin is not None else "")
         words = f"{test.metric} {test.difference:+.3f}, {test.interval_words}, p = {test.p_holm:.3g}"
+        if margin is None and not showable(test.groups, test.tested):
+            words += f"; {plural(test.groups, 'group')} cannot show that it is worse"
         found.append(Check(name=name, passed=passed, words=words))
     return found
 

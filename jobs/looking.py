@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cases import Case
 from ..evaluation.comparisons import Comparison
-from ..evaluation.paired import limits
+from ..evaluation.paired import limits, showable
 from ..evaluation.power import gains
 from ..evaluation.proof import level_of
 from ..gold.copies import near_rows
@@ -67,7 +67,7 @@ class Look:
             sizes[case.group] += len(case.known)
         few = limits(len(sizes), level)
         labelled = np.array([size for size in sizes.values() if size])
-        able = 2.0 ** (1 - len(labelled)) < level  # else no gain can be shown, which ``few`` says
+        able = showable(len(labelled), level)  # else ``few`` says it
         told = str(gains(labelled, level)) if tests and able and comparison.right_means else ""
         return tuple(said for said in (told, few) if said)
 

@@ -101,6 +101,10 @@ def test_a_worse_judge_does_not_pass_and_the_better_one_does() -> None:
     assert not worse.passed
     shown = jurist.gate(two, "gold.jsonl", not_worse_than=one, max_unusable=1)
     assert shown.passed == (shown.comparison.tests[0].verdict != "worse")
+    few = write_jsonl(Path("few.jsonl"), hard()[:12])
+    said = jurist.gate(two, str(few), not_worse_than=one, max_unusable=1)
+    assert "groups cannot show that it is worse" in said.words
+    assert "cannot show that it is worse" not in shown.words
 
 
 @pytest.mark.parametrize(
