@@ -204,22 +204,28 @@ def test_a_unit_that_is_left_out_is_an_error_and_no_score() -> None:
     assert verdict["errors"] == ["a unit has no usable answer"]
 
 
+SAID = [
+    "[[ ## factual ## ]]\nTrue",
+    "[[ ## factual ## ]]\nTrue\n\n[[ ## completed ## ]]",
+    "<think>True",
+    None,
+    [{"type": "thinking", "thinking": "False"}, {"type": "text", "text": "[[ ## factual ## ]]\nTrue"}],
+]
+
+
 @pytest.mark.parametrize("ended", ["stop", None, "eos", "length", "model_length", "content_filter", "abort"])
-@pytest.mark.parametrize(
-    "said",
-    ["[[ ## factual ## ]]\nTrue", "[[ ## factual ## ]]\nTrue\n\n[[ ## completed ## ]]", "<think>True", None]
-    + [[{"type": "thinking", "thinking": "False"}, {"type": "text", "text": "[[ ## factual ## ]]\nTrue"}]],
-)
 def test_what_an_endpoint_ends_is_read_as_jurist_reads_it(
-    said: Any, ended: str | None, monkeypatch: pytest.MonkeyPatch
+    ended: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wait_briefly(monkeypatch)
     file = executed(export(PromptState.of(FECT.basic()), FECT, "python"))
-    with Loopback(lambda messages: said, ended=ended) as server:
-        client = openai.OpenAI(base_url=server.url, api_key="none", max_retries=0)
-        found = file["judge"](client, "some", **CASES[0].inputs)
-        wanted = asker(server).ask(CASES[0])
-    assert [found["value"]] == list(wanted.values)
+    replies: list[Any] = []
+    with Loopback(lambda messages: replies[-1], ended=ended) as server:
+        client, judge = openai.OpenAI(base_url=server.url, api_key="none", max_retries=0), asker(server)
+        for said in SAID:
+            replies.append(said)
+            found = file["judge"](client, "some", **CASES[0].inputs)
+            assert [found["value"]] == list(judge.ask(CASES[0]).values), said
 
 
 def test_the_python_file_asks_a_real_client(tmp_path: Path) -> None:
