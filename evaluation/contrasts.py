@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ..errors import UsageError
+from ..errors import UsageError, plural
 from .comparisons import Comparison, MetricLike, resolve
 from .paired import Paired, compare_pair, holm
 from .power import Smallest, noncentrality, one_way, smallest_net, smallest_of
@@ -52,7 +52,7 @@ class Contrast(Paired):
     @property
     def words(self) -> str:
         """One sentence for people, with every number it rests on."""
-        units = f"; {self.mcnemar.c} units to {self.mcnemar.b}" if self.mcnemar else ""
+        units = f"; {plural(self.mcnemar.c, 'unit')} to {self.mcnemar.b}" if self.mcnemar else ""
         corrected = f", after Holm {self.p_holm:.3g}" if self.p_holm != self.p else ""
         return (
             f"{self.first} against {self.second}: {self.verdict}: {self.metric} {self.values[0]:.3f} and "

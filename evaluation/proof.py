@@ -78,7 +78,7 @@ class Decision(Paired):
         if self.mcnemar is None:
             return f"p = {self.p:.3g} by groups {level}"
         by = "units" if self.mcnemar.p > self.permutation.p else "groups"
-        counts = f"{self.mcnemar.c} units corrected, {self.mcnemar.b} broken"
+        counts = f"{plural(self.mcnemar.c, 'unit')} corrected, {self.mcnemar.b} broken"
         return f"{counts}, p = {self.p:.3g} by {by} {level}"
 
     def to_card(self) -> dict[str, Any]:

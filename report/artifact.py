@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from ..cases import Case
-from ..errors import JuristError
+from ..errors import JuristError, plural
 from ..evaluation.classes import class_scores
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
@@ -110,7 +110,7 @@ class ArtifactReport:
             f"{decision['cases']} sealed cases that no optimizer had seen."
         )
         counted = decision.get("c") is not None
-        changed = f"{decision['c']} units corrected, {decision['b']} broken. " if counted else ""
+        changed = f"{plural(decision['c'], 'unit')} corrected, {decision['b']} broken. " if counted else ""
         below = f"must be below {decision.get('tested', decision['alpha']):.3g}"
         if self._openings > 1:
             below += f", as this test has been opened {self._openings} times"
