@@ -27,6 +27,7 @@ from jurist.cases import Case, Value
 from jurist.engines.adapters import adapter
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
+from jurist.engines.offline.criteria import BANK
 from jurist.engines.offline.decisions import PER_UNIT, scene_of
 from jurist.engines.offline.features import read_units
 from jurist.engines.offline.request import read_request
@@ -39,7 +40,7 @@ from jurist.gold.splits import Split
 from jurist.keeping.artifacts import Store
 from jurist.keeping.locating import find_judge
 from jurist.optimizers.base import Job, optimize
-from jurist.optimizers.board import Board
+from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.drawing import draw_demos
 from jurist.optimizers.fewshot import pool_of, with_cases
 from jurist.optimizers.objective import row_of
@@ -51,6 +52,7 @@ from jurist.programs.votes import Sampling
 
 SIZES = (9, 16, 32, 64)
 DRAWS = 3
+SENTENCES = 3
 PENALTY = 0.03  # scikit-learn's C: the smaller, the stronger
 CUTS = 200
 
@@ -88,13 +90,13 @@ class Measured:
         def at(threshold: float | None) -> float:
             return self._at(asker, verdicts, threshold)
 
-        found = fitted(self.job, board, board.basic)
         yield "basic", at(None)
-        yield "threshold", at(found.threshold if found else None)
+        yield "threshold", at(self._cut(board, board.basic).setting.threshold)
         for size in SIZES:
             plain, cut = np.mean([self._shown(board, size, draw) for draw in range(DRAWS)], axis=0)
             yield f"{size} shown", float(plain)
             yield f"{size} shown, threshold", float(cut)
+        yield "sentences", self._sentences(board)
         yield "regression", self._regression()
         known = [self.judge.answer.probability(unit) or 0.0 for one in verdicts for unit in one.probabilities]
         cuts = sorted({round(one, 6) for one in known if 0 < round(one, 6) < 1})
@@ -110,11 +112,41 @@ class Measured:
         state = with_cases(self.judge, self.basic, cases)
         ids = tuple(case.id for case in cases)
         made = board.add(state, parent=board.basic, source="shown", demo_ids=ids)
-        board.score(made, (*self.split.train, *self.split.dev))
+        threshold = self._cut(board, made).setting.threshold
         asker = self.job.asker(state.apply(self.judge.basic()))
         verdicts = asker.ask_all(self.split.test)
-        found = fitted(self.job, board, made)
-        return self._at(asker, verdicts, None), self._at(asker, verdicts, found.threshold if found else None)
+        return self._at(asker, verdicts, None), self._at(asker, verdicts, threshold)
+
+    def _sentences(self, board: Board) -> float:
+        """Return what the sentences give that are best together under their threshold; none may be."""
+        known = (*self.split.train, *self.split.dev)
+        best = self._cut(board, board.basic)
+        for _ in range(SENTENCES):
+            tried = [self._cut(board, self._saying(board, best, one.english)) for one in BANK]
+            best = max(best, *tried, key=lambda one: round(board.value(one, known), 9))
+        asker = self.job.asker(best.state.apply(self.judge.basic()))
+        return self._at(asker, asker.ask_all(self.split.test), best.setting.threshold)
+
+    @staticmethod
+    def _saying(board: Board, parent: Candidate, sentence: str) -> Candidate:
+        state = parent.state
+        for name, prompt in parent.state.predictors.items():
+            state = state.with_instruction(name, f"{prompt.instructions} {sentence}")
+        return board.add(state, parent=board.basic, source="sentence")
+
+    def _cut(self, board: Board, prompt: Candidate) -> Candidate:
+        """Return a prompt, scored on train and dev, under the threshold that is best for it there."""
+        known = (*self.split.train, *self.split.dev)
+        board.score(prompt, known)
+        found = fitted(self.job, board, prompt)
+        if found is None:
+            return prompt
+        setting = dataclasses.replace(prompt.setting, threshold=found.threshold)
+        cut = board.add(
+            prompt.state, parent=prompt, source="threshold", setting=setting, crossed=found.crossed
+        )
+        board.score(cut, known)
+        return cut
 
     def _at(self, asker: Asker, verdicts: Sequence[Verdict], threshold: float | None) -> float:
         """Return the metric of verdicts on test under a threshold."""
