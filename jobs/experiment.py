@@ -17,7 +17,7 @@ from ..engines.meter import Budget
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.rows import Row
 from ..gold.goldset import Gold
-from ..keeping.loading import LoadedJudge, unique_names
+from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.asking import Verdict
@@ -145,7 +145,7 @@ class Experiment:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """One name a contender, told apart by model where there are several, and by number where need be."""
-        return unique_names(self.contenders)
+        return _unique_names(self.contenders)
 
     def questions(self, one: LoadedJudge) -> int:
         """Return how often the program of one contender is called: samples x (cases x repeats + ambiguous cases)."""
@@ -270,3 +270,13 @@ def scoring_judge(contenders: Sequence[LoadedJudge]) -> Judge:
         return judges[0]
     able = (one for one in judges if all(one.answer.reading_of(other.answer) for other in judges))
     return next(able, judges[0])
+
+
+def _unique_names(judges: Sequence[LoadedJudge]) -> tuple[str, ...]:
+    """Return one name a judge, told apart by model where there are several, and by number where need be."""
+    several = len({one.model.name for one in judges if not one.named}) > 1
+    names = [one.name if one.named or not several else f"{one.name} / {one.model.name}" for one in judges]
+    return tuple(
+        f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
+        for place, name in enumerate(names)
+    )

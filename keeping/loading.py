@@ -27,7 +27,7 @@ from .locating import find_judge, locate, parted
 from .metric import DSPyMetric, metric_of
 from .resolving import default_temperature, resolve_sampling, verifier_of
 
-__all__ = ["LoadedJudge", "load_judge", "unique_names"]
+__all__ = ["LoadedJudge", "load_judge"]
 
 _BASIC = ":basic"
 _ADAPTER = "chat"
@@ -396,13 +396,3 @@ def _at(model: Model, card: Mapping[str, Any]) -> Model:
     if chosen is None or model.temperature is not None or model.fixed_temperature:
         return model
     return replace(model, temperature=float(chosen))
-
-
-def unique_names(judges: Sequence[LoadedJudge]) -> tuple[str, ...]:
-    """Return one name a judge, told apart by model where there are several, and by number where need be."""
-    several = len({one.model.name for one in judges if not one.named}) > 1
-    names = [one.name if one.named or not several else f"{one.name} / {one.model.name}" for one in judges]
-    return tuple(
-        f"{name} ({names[:place].count(name) + 1})" if name in names[:place] else name
-        for place, name in enumerate(names)
-    )
