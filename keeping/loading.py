@@ -147,7 +147,7 @@ class LoadedJudge:
         Raises:
             UsageError: the answers are no number (several labels, objects, preferences), or there is no such input.
         """
-        return metric_of(self, names)
+        return metric_of(self.judge, self.ask, self.name, names)
 
     def _cases(self, rows: Any) -> list[Case]:
         return [self.judge.case(row, path="rows", line=line) for line, row in enumerate(records(rows), 1)]

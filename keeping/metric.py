@@ -1,18 +1,15 @@
 """A judge as a metric of DSPy: for ``dspy.Evaluate``, and for optimizers of a program that the judge judges."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dspy
 
+from ..cases import Case
 from ..errors import JudgeError, JuristError, UsageError, choices
-
-if TYPE_CHECKING:
-    from ..programs.verdicts import Verdict
-    from .loading import LoadedJudge
+from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
 
 __all__ = ["DSPyMetric", "metric_of"]
 
@@ -21,17 +18,28 @@ DSPyMetric = Callable[..., Any]
 ``dspy.Prediction`` of ``score`` and ``feedback``."""
 
 
-def metric_of(judge: LoadedJudge, names: Mapping[str, str]) -> DSPyMetric:
-    """Return a judge as a metric; see :meth:`~jurist.LoadedJudge.as_metric`."""
-    own = judge.judge
-    for name in names.keys() - own.input_fields:
-        raise UsageError(f"{judge.name} has no input {name!r}", hint=choices(name, own.input_fields))
-    if not own.answer.has_quality:
+def metric_of(
+    judge: Judge, ask: Callable[[Sequence[Case]], Sequence[Verdict]], reference: str, names: Mapping[str, str]
+) -> DSPyMetric:
+    """Return a judge as a metric; see :meth:`~jurist.LoadedJudge.as_metric`.
+
+    Args:
+        judge: the judge.
+        ask: asks it.
+        reference: what messages call it, with its version.
+        names: input -> what the example or the prediction calls it, where that differs.
+
+    Raises:
+        UsageError: the answers are no one number, or there is no such input.
+    """
+    for name in names.keys() - judge.input_fields:
+        raise UsageError(f"{reference} has no input {name!r}", hint=choices(name, judge.input_fields))
+    if not judge.answer.has_quality:
         raise UsageError(
-            f"the answers of {own.name} are no one number, which a metric is",
+            f"the answers of {judge.name} are no one number, which a metric is",
             hint="write a function (example, prediction, trace) of your own that calls the judge",
         )
-    wanted = {name: names.get(name, name) for name in own.input_fields}
+    wanted = {name: names.get(name, name) for name in judge.input_fields}
     known: dict[str, Verdict] = {}  # an optimizer measures the same output again and again
 
     def metric(
@@ -41,24 +49,24 @@ def metric_of(judge: LoadedJudge, names: Mapping[str, str]) -> DSPyMetric:
         for name, theirs in wanted.items():
             if theirs not in row:
                 raise JudgeError(
-                    f"neither example nor prediction has the input {name!r} of {judge.name}",
+                    f"neither example nor prediction has the input {name!r} of {reference}",
                     hint=f"say what it is called there: as_metric({name}='...')",
                 )
-        case = own.case({name: row[theirs] for name, theirs in wanted.items()})
-        verdict = known.get(case.id) or judge.ask([case])[0]
+        case = judge.case({name: row[theirs] for name, theirs in wanted.items()})
+        verdict = known.get(case.id) or ask([case])[0]
         if verdict.status != "failed":  # what the network did not bring is asked again
             known[case.id] = verdict
         if verdict.status != "verdict" or not verdict.values:
             raise JuristError(
-                f"{judge.name} decides nothing here: {verdict.error or 'there is nothing to judge'}"
+                f"{reference} decides nothing here: {verdict.error or 'there is nothing to judge'}"
             )
-        score = fmean(map(own.answer.quality, verdict.values))
+        score = fmean(map(judge.answer.quality, verdict.values))
         if pred_name is None:
             return score
-        said = ", ".join(map(own.answer.text, verdict.values))
+        said = ", ".join(map(judge.answer.text, verdict.values))
         return dspy.Prediction(
-            score=score, feedback=f"The {own.name} judge says: {said}. {verdict.reasoning}".rstrip()
+            score=score, feedback=f"The {judge.name} judge says: {said}. {verdict.reasoning}".rstrip()
         )
 
-    metric.__name__ = own.name
+    metric.__name__ = judge.name
     return metric
