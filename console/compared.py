@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from ..evaluation.contrasts import Contrast
+from ..errors import plural
+from ..evaluation.contrasts import TEST, Contrast
 from ..evaluation.repeats import Spread
 from ..jobs.comparing import Comparison, Contender
 from ..report.scores import number_cell
@@ -98,8 +99,7 @@ def _decisions(comparison: Comparison) -> Table:
         )
         for one in comparison.tests
     ]
-    test, count = comparison.tests[0].test, f"{len(rows)} test{'s' if len(rows) > 1 else ''}"
-    title = f"decisions: {test} on the same cases, {count}, Holm; unanswered units count as wrong"
+    title = f"decisions: {TEST} on the same cases, {plural(len(rows), 'test')}, Holm; unanswered units count as wrong"
     return records(title, rows)
 
 
@@ -111,7 +111,7 @@ def decision_row(one: Contrast, metric: str, counts: Mapping[str, str]) -> dict[
         "against": one.second,
         "decision": one.verdict,
         metric: f"{one.values[0]:.3f}, {one.values[1]:.3f}",
-        "difference [interval]": f"{one.difference:+.3f} {ends} at {100.0 * (1.0 - one.tested):.4g} %",
+        "difference [interval]": f"{one.difference:+.3f} {ends} at {100.0 * one.level:.4g} %",
         **counts,
         "p": f"{one.p:.3g}",
         "p after Holm": f"{one.p_holm:.3g}",
@@ -129,17 +129,10 @@ def _smallest(comparison: Comparison) -> Table:
 
 def _smallest_row(one: Contrast, metric: str) -> dict[str, str]:
     small = one.smallest
-    if one.mcnemar is None:
-        exact = "-"
-    elif small.net is None:
-        exact = f"none: fewer than {small.one_way} differ"
-    else:
-        exact = f"{small.net} units"
     return {
         "first": one.first,
         "against": one.second,
         "differing units": f"{small.discordant} of {small.units}",
-        "exact test": exact,
         "in correct units": number_cell(small.correct, ".1%"),
         f"in {metric}": number_cell(small.metric),
     }

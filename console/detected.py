@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from ..evaluation.contrasts import TEST
 from ..evaluation.measured import Score
 from ..papers.cognibench.detection import Detection, Kind, Statistic, Weighting
 from ..papers.cognibench.result import Line
@@ -93,7 +94,7 @@ def _tiers(line: Line) -> Table:
 def _tests(result: Detectors) -> Table:
     counts = [f"{one.mcnemar.c} / {one.mcnemar.b}" if one.mcnemar else "-" for one in result.tests]
     return records(
-        f"decisions on the macro F1 of sentences: {result.tests[0].test} on the same sentences, Holm; "
+        f"decisions on the macro F1 of sentences: {TEST} on the same sentences, Holm; "
         "unanswered ones count as wrong",
         [
             decision_row(one, "macro F1", {"only one right": count})

@@ -1,8 +1,9 @@
 """Two contenders on the same cases, with one repeat or several; several contrasts corrected together (Holm).
 
 The tests are those of :mod:`.paired`: for one repeat as in the proof; with several, all repeats of a group are
-exchanged between the two at once, and the mean of the metric over the repeats is compared. Holm's correction goes over
-the deciding p of all of them, and each interval is of the level of its step. Missing answers count as wrong throughout.
+exchanged between the two at once, and the mean of the metric over the repeats is compared, two-sided. Holm's
+correction goes over the p of all of them, and each interval is of the level of its step. Missing answers count as
+wrong throughout.
 """
 
 import math
@@ -13,13 +14,14 @@ from typing import Any, Literal
 from ..errors import UsageError, plural
 from .comparisons import Comparison, MetricLike, resolve
 from .paired import Paired, compare_pair, holm
-from .power import Smallest, noncentrality, one_way, smallest_net, smallest_of
+from .power import Smallest, noncentrality, smallest_of
 from .rows import Row
 from .units import encode
 
-__all__ = ["Contrast", "Shown", "contrast", "corrected"]
+__all__ = ["TEST", "Contrast", "Shown", "contrast", "corrected"]
 
 Shown = Literal["better", "worse", "not shown to differ"]
+TEST = "the two-sided permutation of whole groups"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +31,8 @@ class Contrast(Paired):
     Args:
         first, second: their names; ``difference`` is first minus second.
         smallest: what this many rows can show.
-        p_holm: the deciding p after Holm's correction.
-        alpha: the level of all tests together.
+        p_holm: the two-sided p after Holm's correction.
+        alpha: the two-sided level of all tests together.
     """
 
     first: str
@@ -47,7 +49,9 @@ class Contrast(Paired):
     @property
     def verdict(self) -> Shown:
         """What is shown of the first."""
-        return self.direction(self.p_holm, self.alpha) or "not shown to differ"
+        if self.p_holm >= self.alpha:
+            return "not shown to differ"
+        return "better" if self.permutation.better < self.permutation.worse else "worse"
 
     @property
     def words(self) -> str:
@@ -73,15 +77,15 @@ class Contrast(Paired):
             "difference": self.difference,
             "low": self.interval.low,
             "high": self.interval.high,
-            "level": 1.0 - self.tested,
+            "level": self.level,
             "missing": "counted as wrong",
-            "test": self.test,
+            "test": TEST,
             "p": self.p,
             "p_holm": self.p_holm,
             "alpha": self.alpha,
             "groups": self.groups,
             "mcnemar": dict(self.mcnemar.__dict__) if self.mcnemar else None,
-            "permutation": dict(self.permutation.__dict__),
+            "permutation": {**self.permutation.__dict__, "p": self.permutation.p},
             "smallest": self.smallest.to_json(),
         }
 
@@ -107,7 +111,7 @@ def contrast(
             hint="ask both equally often, at least once",
         )
     units, found = encode(comparison, *second[1], *first[1]), resolve(metric, comparison)
-    paired = compare_pair(units, found, seed=seed, tested=alpha)
+    paired = compare_pair(units, found, seed=seed, tested=alpha / 2.0)
     return Contrast(
         **vars(paired),
         first=first[0],
@@ -129,7 +133,7 @@ def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
         replace(
             one,
             p_holm=adjusted[str(number)],
-            tested=one.alpha / (len(contrasts) - steps.index(number)),
+            tested=one.alpha / 2.0 / (len(contrasts) - steps.index(number)),
             smallest=_at(one, len(contrasts)),
         )
         for number, one in enumerate(contrasts)
@@ -143,11 +147,4 @@ def _at(one: Contrast, tests: int) -> Smallest:
     scaled = [
         None if size is None or math.isinf(more) else size * more for size in (kept.correct, kept.metric)
     ]
-    return replace(
-        kept,
-        alpha=alpha,
-        one_way=one_way(alpha),
-        net=smallest_net(kept.discordant, alpha) if one.mcnemar else None,
-        correct=scaled[0],
-        metric=scaled[1],
-    )
+    return replace(kept, alpha=alpha, correct=scaled[0], metric=scaled[1])

@@ -1,27 +1,29 @@
-"""Two systems on the same rows: exact McNemar, a clustered permutation test, Holm's correction, and the verdict.
+"""Two systems on the same rows: the permutation of whole groups, which decides, and what describes the difference.
 
-The permutation test exchanges whole groups, and so holds its level however errors cluster; exact McNemar takes units as
-independent, and asks for more of them corrected than broken. The larger of the two p decides; where nothing is right
-or wrong, and for several repeats, whose answers of one case are not independent, there is no McNemar. A difference is
-shown only if that p is below the level and the clustered interval of the same level excludes 0.
+One test for every metric: the judge's own, recomputed under swaps of whole groups of answers between the two systems.
+It is exact, however errors cluster, where the two are equally good in every row. Where they only have the same score
+(one misses more, the other alarms more), few units of a rare class would make it too sure: their errors were hardly
+seen. So two more units are swapped along, once each way, of the class in which a unit counts most. Units corrected and
+broken (McNemar 1947) and the interval of the difference describe, and decide nothing.
 """
 
 import math
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import UsageError, plural
 from .intervals import Interval, Jackknife, difference_of
 from .metrics import Metric
-from .units import Bools, Units
+from .units import Bools, Floats, Units
 
 __all__ = [
     "EXACT_GROUPS",
     "FEW_GROUPS",
+    "Direction",
     "McNemar",
     "Paired",
     "Permutation",
@@ -37,6 +39,7 @@ __all__ = [
 EXACT_GROUPS = 14
 FEW_GROUPS = 20
 SLICE = 1024  # swaps held in memory at once
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,35 +76,45 @@ def mcnemar(b: int, c: int) -> McNemar:
     return McNemar(b=b, c=c, p=max(min(2 * below, ways) / ways, sys.float_info.min))
 
 
+Direction: TypeAlias = Literal["better", "worse"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Permutation:
     """A paired permutation test that swaps the two systems' answers in whole groups.
 
-    All 2^g swaps are enumerated when at most 14 groups differ, so p is exact; otherwise random ones are evaluated and
-    p is (k + 1) / (draws + 1). With g differing groups p cannot go below 2^(1 - g).
+    All 2^g swaps are enumerated when at most 14 groups differ, so both p are exact; otherwise random ones are evaluated
+    and p is (k + 1) / (draws + 1). With g differing groups p cannot go below 2^-g.
 
     Args:
         difference: second minus first, missing answers counted as wrong.
-        p: two-sided, in (0, 1].
+        better, worse: one-sided p, in (0, 1], that luck alone makes the second so much better, or so much worse.
         swaps: how many swaps were evaluated.
         exact: all swaps were enumerated, else they were drawn.
         groups: the groups in which the two systems differ; the others cannot matter.
     """
 
     difference: float
-    p: float
+    better: float
+    worse: float
     swaps: int
     exact: bool
     groups: int
 
+    @property
+    def p(self) -> float:
+        """Two-sided, in (0, 1]."""
+        return min(1.0, 2.0 * min(self.better, self.worse))
 
-def permute(units: Units, metric: Metric, *, seed: int) -> Permutation:
+
+def permute(units: Units, metric: Metric, *, seed: int, cautious: bool = True) -> Permutation:
     """Test whether two systems differ in a metric, with the group as the unit of exchange.
 
     Args:
         units: 2R answer sets, those of the first system before those of the second.
         metric: what is compared, missing answers counted as wrong.
         seed: of the swaps, where they are drawn.
+        cautious: swap two more units along; without, the test is exact for judges that are equally good in every row.
     """
     filled, half = metric.worst(units), len(units.predicted) // 2
     first, second = filled.sets(slice(half)), filled.sets(slice(half, None))
@@ -109,15 +122,51 @@ def permute(units: Units, metric: Metric, *, seed: int) -> Permutation:
     exact = len(differing) <= EXACT_GROUPS
     count = 1 << len(differing) if exact else metric.draws
     chosen = _all_swaps(len(differing)) if exact else _drawn_swaps(len(differing), count, seed)
-    observed = metric.of(second) - metric.of(first)
-    reached = 0
+    sign = 1.0 if metric.higher_is_better else -1.0
+    observed = sign * (metric.of(second) - metric.of(first))
+    values: list[Floats] = []
     for some in chosen:
         swaps = np.zeros((len(some), units.groups), dtype=np.bool_)
         swaps[:, differing] = some
+        values.append(sign * metric.swapped(filled, swaps))
+    swapped = np.concatenate(values)
+    shift = 2.0 * _unit_weight(filled, metric) if cautious else 0.0
+    return Permutation(
+        difference=sign * observed,
+        better=_one_sided(swapped, observed, shift, exact=exact),
+        worse=_one_sided(-swapped, -observed, shift, exact=exact),
+        swaps=count,
+        exact=exact,
+        groups=len(differing),
+    )
+
+
+def _one_sided(swapped: Floats, observed: float, shift: float, *, exact: bool) -> float:
+    """Return the share of swaps that reach a difference, with two more units swapped along; at least that without."""
+
+    def reached(least: float) -> float:
         # Equal differences may be computed along different roundings; ties must count as reached.
-        reached += int((np.abs(metric.swapped(filled, swaps)) >= abs(observed) - 1e-12).sum())
-    p = reached / count if exact else (reached + 1) / (count + 1)
-    return Permutation(difference=observed, p=p, swaps=count, exact=exact, groups=len(differing))
+        count = int((swapped >= least - _ROUNDING).sum())
+        return count / len(swapped) if exact else (count + 1) / (len(swapped) + 1)
+
+    alone = reached(observed)
+    return max(alone, (reached(observed - shift) + 2.0 * alone + reached(observed + shift)) / 4.0)
+
+
+def _unit_weight(filled: Units, metric: Metric) -> float:
+    """Return how far one unit can move a metric of closed labels, in the class where it moves it most; else 0."""
+    if not filled.kind.domain or filled.right is None:
+        return 0.0
+    most = 0.0
+    for answers in (filled.predicted[:1], filled.predicted[-1:]):
+        value = metric.of(filled.answering(answers))
+        for label in np.unique(filled.gold):
+            own = np.flatnonzero(filled.gold == label)
+            unit = own[np.argmax(answers[0, own] == label)]  # a right one, where there is one
+            changed = answers.copy()
+            changed[0, unit] = filled.wrong[unit] if answers[0, unit] == label else label
+            most = max(most, abs(metric.of(filled.answering(changed)) - value))
+    return most
 
 
 def _all_swaps(groups: int) -> Iterator[Bools]:
@@ -144,8 +193,8 @@ class Paired:
         limit: the largest difference there can be.
         mcnemar: the unit test: ``b`` only the first has right, ``c`` only the second; ``None`` where nothing is right
             or wrong, and for several repeats.
-        permutation: the clustered permutation test of the same difference.
-        tested: the level of the test, and of the interval.
+        permutation: the test of the same difference.
+        tested: the one-sided level of the test; the interval is of 1 - 2 x this.
     """
 
     metric: str
@@ -169,44 +218,39 @@ class Paired:
         return self.gap.groups
 
     @property
+    def level(self) -> float:
+        """The level of the interval: 0.95 at a one-sided level of 0.025."""
+        return 1.0 - 2.0 * self.tested
+
+    @property
     def interval(self) -> Interval:
-        """The clustered interval of ``difference``, at the level of the test."""
-        return self.gap.around(self.limit, 1.0 - self.tested)
+        """The clustered interval of ``difference``."""
+        return self.gap.around(self.limit, self.level)
 
     @property
     def interval_words(self) -> str:
         """The interval with its level."""
         ends = self.interval
-        return f"{100.0 * (1.0 - self.tested):.4g} % interval {ends.low:+.3f} to {ends.high:+.3f}"
+        return f"{100.0 * self.level:.4g} % interval {ends.low:+.3f} to {ends.high:+.3f}"
 
     @property
     def p(self) -> float:
-        """The deciding p, the larger of the two tests', not corrected for how many there are."""
-        return max(self.permutation.p, self.mcnemar.p if self.mcnemar else 0.0)
+        """Two-sided, not corrected for how many tests there are."""
+        return self.permutation.p
 
     @property
-    def test(self) -> str:
-        """What decides, in words."""
-        swaps = "the permutation of whole groups"
-        return f"the larger p of exact McNemar and {swaps}" if self.mcnemar else swaps
+    def units_words(self) -> str:
+        """How many units were corrected and broken; empty where nothing is right or wrong."""
+        if self.mcnemar is None:
+            return ""
+        return f"{plural(self.mcnemar.c, 'unit')} corrected, {self.mcnemar.b} broken"
 
-    def direction(self, p: float, alpha: float) -> Literal["better", "worse"] | None:
-        """What is shown of the second system, if anything is.
-
-        Args:
-            p: the deciding one, corrected where it must be.
-            alpha: the level for that.
-        """
-        if p >= alpha:
-            return None
-        sign = 1.0 if self.higher_is_better else -1.0
-        net = self.mcnemar.c - self.mcnemar.b if self.mcnemar else 0
-        ends = sorted((sign * self.interval.low, sign * self.interval.high))
-        if sign * self.difference > 0.0 and ends[0] > 0.0 and net >= 0:
+    @property
+    def direction(self) -> Direction | None:
+        """What is shown of the second system, if anything is: one side of the test is below the level."""
+        if self.permutation.better < self.tested:
             return "better"
-        if sign * self.difference < 0.0 and ends[1] < 0.0 and net <= 0:
-            return "worse"
-        return None
+        return "worse" if self.permutation.worse < self.tested else None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -215,8 +259,8 @@ class Paired:
 
 
 def showable(groups: int, alpha: float) -> bool:
-    """Whether so many groups can show any difference at a level: else no permutation of whole groups is below it."""
-    return 2.0 ** (1 - groups) < alpha
+    """Whether so many groups can show a difference at a one-sided level: else no permutation of groups is below it."""
+    return 2.0**-groups < alpha
 
 
 def wide(groups: int) -> str:
@@ -231,10 +275,10 @@ def limits(groups: int, alpha: float) -> str:
     if groups == 1:
         return f"{wide(groups)}, so nothing can be shown"
     if not showable(groups, alpha):
-        needed = math.floor(1.0 - math.log2(alpha)) + 1
+        needed = math.floor(-math.log2(alpha)) + 1
         return (
             f"only {groups} groups: nothing can be shown at the level {alpha:.3g}, as the permutation of whole groups "
-            f"has no p below {2.0 ** (1 - groups):.3g}; it takes {needed} groups or more"
+            f"has no p below {2.0**-groups:.3g}; it takes {needed} groups or more"
         )
     said = wide(groups)
     return f"{said}, and a difference is shown only if nearly all groups have it" if said else ""
@@ -247,7 +291,7 @@ def compare_pair(units: Units, metric: Metric, *, seed: int, tested: float) -> P
         units: 2R answer sets, those of the first system before those of the second.
         metric: what is compared.
         seed: of the permutation test's swaps.
-        tested: the level of test and interval.
+        tested: the one-sided level of the test; the interval is of 1 - 2 x this.
     """
     filled, half = metric.worst(units), len(units.predicted) // 2
     right = units.right if half == 1 else None

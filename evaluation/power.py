@@ -1,4 +1,4 @@
-"""The smallest effect that this many rows can show: exact for McNemar's test, approximate for the rest.
+"""The smallest effect that this many rows can show, approximately.
 
 Not a verdict on a judge but on the experiment: a difference below these sizes would often not have been seen even if it
 were there, so "not shown" then says little. :func:`gains` says it before anything is asked.
@@ -24,7 +24,6 @@ __all__ = [
     "gains",
     "noncentrality",
     "one_way",
-    "smallest_net",
     "smallest_of",
 ]
 
@@ -42,9 +41,6 @@ class Smallest:
         units: labelled units compared.
         discordant: units that one of the two has right (more often) and the other has not; where nothing is right or
             wrong, units on which their answers differ.
-        one_way: the least number of discordant units that is significant when all go one way.
-        net: with ``discordant`` units, the least difference in correct units that exact McNemar calls significant;
-            ``None`` if no split of them is, or with several repeats.
         correct: the true difference in the share of correct units that is found with ``power``, by Student's t with
             the clustered standard error seen here; ``None`` without any discordant unit, where nothing is right or
             wrong, and where no test of so few groups is significant.
@@ -55,8 +51,6 @@ class Smallest:
     power: float
     units: int
     discordant: int
-    one_way: int
-    net: int | None
     correct: float | None
     metric: float | None
 
@@ -86,8 +80,6 @@ def smallest_of(units: Units, metric: Metric, gap: Jackknife, alpha: float) -> S
         power=POWER,
         units=len(units.gold),
         discordant=differing,
-        one_way=one_way(alpha),
-        net=smallest_net(differing, alpha) if half == 1 and right is not None else None,
         correct=None if shares is None else _finite(clustered_error(shares, units.group) * errors),
         metric=_finite(gap.error * errors),
     )
@@ -160,25 +152,6 @@ def one_way(alpha: float) -> int:
     return units
 
 
-def smallest_net(discordant: int, alpha: float) -> int | None:
-    """Return the least \\|b - c\\| with b + c = ``discordant`` that exact McNemar calls significant, or ``None``.
-
-    Raises:
-        UsageError: ``alpha`` is not in (0, 1), or the count is negative.
-    """
-    _check(alpha)
-    if mcnemar(0, discordant).p >= alpha:
-        return None
-    low, high = 0, discordant // 2 + 1  # significant at b = low; p is 1 where b is half
-    while high - low > 1:
-        middle = (low + high) // 2
-        if mcnemar(middle, discordant - middle).p < alpha:
-            low = middle
-        else:
-            high = middle
-    return discordant - 2 * low
-
-
 def noncentrality(gap: Jackknife, alpha: float) -> float:
     """Return how many standard errors a true difference must be for a two-sided t-test of groups to have ``POWER``.
 
@@ -188,7 +161,7 @@ def noncentrality(gap: Jackknife, alpha: float) -> float:
         UsageError: ``alpha`` is not in (0, 1).
     """
     _check(alpha)
-    if not showable(gap.groups, alpha):
+    if not showable(gap.groups, alpha / 2.0):
         return math.inf
     return t_quantile(1.0 - alpha / 2.0, gap.degrees) + t_quantile(POWER, gap.degrees)
 

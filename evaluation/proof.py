@@ -1,9 +1,9 @@
 """The proof: did compiling help, on rows that nobody tuned on? Basic against compiled, paired, in words.
 
-Three things must agree before "better" is said: the metric is better, the larger p of exact McNemar (more units
-corrected than broken) and of the permutation of whole groups is below the level, and the clustered interval of that
-level excludes 0. The k-th time that a test is opened the level is alpha / (k (k + 1)): over any number of openings
-these add up to alpha, so the best of many looks is not taken for more than luck.
+"Better" is said if the one-sided permutation of whole groups shows it of the judge's own metric twice: over the basic
+prompt, and over the best constant answer, where there is one. Both must be shown, so neither takes from the other's
+level. The k-th time that a test is opened the level is alpha / (k (k + 1)), 0.025 at the first: over any number of
+openings these add up to alpha, so the best of many looks is not taken for more than luck.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from .paired import Paired, compare_pair
 from .rows import Row, Tally, tally
 from .units import encode
 
-__all__ = ["Decision", "Proof", "Verdict", "level_of", "prove"]
+__all__ = ["Constant", "Decision", "Proof", "Verdict", "level_of", "odds", "prove"]
 
 Verdict = Literal["better", "worse", "not shown to be better"]
 
@@ -33,14 +33,50 @@ def level_of(alpha: float, openings: int) -> float:
     return alpha / (openings * (openings + 1))
 
 
+def odds(p: float) -> str:
+    """Return a p-value in words: ``1 time in 120``."""
+    return f"1 time in {1.0 / p:,.0f}" if p <= 0.5 else f"{p:.0%} of the time"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant(Paired):
+    """The best constant answer (``before``) against compiled (``after``).
+
+    Args:
+        answer: what it is called, such as ``always 'hold'``.
+    """
+
+    answer: str
+
+    @property
+    def words(self) -> str:
+        """One sentence for people."""
+        shown = "better than that too" if self.direction == "better" else "not shown to be better than that"
+        luck = odds(self.permutation.better)
+        return f"the best constant answer, {self.answer}, has {self.before:.3f}: {shown} (luck: {luck})"
+
+    def to_card(self) -> dict[str, Any]:
+        """Plain types, ready for JSON."""
+        return {
+            "answer": self.answer,
+            "value": self.before,
+            "difference": self.difference,
+            "low": self.interval.low,
+            "high": self.interval.high,
+            "p": self.permutation.better,
+            "better": self.direction == "better",
+        }
+
+
 @dataclass(frozen=True, kw_only=True)
 class Decision(Paired):
     """What was decided on basic (``before``) against compiled (``after``), and on which evidence.
 
     Args:
         alpha: the level of all openings together.
-        right_means: what McNemar counts as right; empty where nothing is right or wrong.
+        right_means: what counts as right in units corrected and broken; empty where nothing is right or wrong.
         counts: units and cases compared.
+        constant: the same test against the best constant answer, if there is one.
         openings: how often this test has been opened, this time included.
         remarks: what else limits it.
     """
@@ -48,6 +84,7 @@ class Decision(Paired):
     alpha: float
     right_means: str
     counts: Tally
+    constant: Constant | None = None
     openings: int = 1
     remarks: tuple[str, ...] = ()
 
@@ -57,33 +94,39 @@ class Decision(Paired):
         return (*super().warnings, *self.remarks)
 
     @property
+    def p(self) -> float:
+        """One-sided: how often luck alone makes compiled so much better than basic."""
+        return self.permutation.better
+
+    @property
     def verdict(self) -> Verdict:
         """The decision."""
-        return self.direction(self.p, self.tested) or "not shown to be better"
+        if self.direction == "worse":
+            return "worse"
+        over_constant = self.constant is None or self.constant.direction == "better"
+        return "better" if self.direction == "better" and over_constant else "not shown to be better"
 
     @property
     def words(self) -> str:
         """One sentence for people: the verdict, the metric, and every number it rests on."""
-        return (
-            f"compiled is {self.verdict}: {self.metric} {self.before:.3f} -> {self.after:.3f} "
-            f"({self.difference:+.3f}, {self.interval_words}); {self._test_words}; "
-            f"{plural(self.counts.units.labelled, 'unit')}, {plural(self.counts.cases.labelled, 'case')}, "
-            f"{plural(self.groups, 'group')}"
+        hollow = self.direction == "better" and self.verdict != "better"
+        shown = (
+            "better than basic, but not shown to be better than a constant answer" if hollow else self.verdict
         )
-
-    @property
-    def _test_words(self) -> str:
         opening = f", opening {self.openings} of this test" if self.openings > 1 else ""
-        level = f"(level {self.tested:.3g}{opening})"
-        if self.mcnemar is None:
-            return f"p = {self.p:.3g} by groups {level}"
-        by = "units" if self.mcnemar.p > self.permutation.p else "groups"
-        counts = f"{plural(self.mcnemar.c, 'unit')} corrected, {self.mcnemar.b} broken"
-        return f"{counts}, p = {self.p:.3g} by {by} {level}"
+        sentences = (
+            f"compiled is {shown}: {self.metric} {self.before:.3f} -> {self.after:.3f} "
+            f"({self.difference:+.3f}, {self.interval_words})",
+            f"luck alone does this {odds(self.p)} (limit: {odds(self.tested)}{opening})",
+            self.constant.words if self.constant else "",
+            self.units_words,
+            f"{plural(self.counts.units.labelled, 'unit')}, {plural(self.counts.cases.labelled, 'case')}, "
+            f"{plural(self.groups, 'group')}",
+        )
+        return "; ".join(filter(None, sentences))
 
     def to_card(self) -> dict[str, Any]:
         """Plain types, ready for JSON."""
-        right = f" (right: {self.right_means})" if self.mcnemar else ""
         return {
             "verdict": self.verdict,
             "words": self.words,
@@ -95,15 +138,15 @@ class Decision(Paired):
             "difference": self.difference,
             "low": self.interval.low,
             "high": self.interval.high,
-            "level": 1.0 - self.tested,
+            "level": self.level,
             "missing": "counted as wrong",
             "p": self.p,
             "openings": self.openings,
-            "mcnemar_p": self.mcnemar.p if self.mcnemar else None,
-            "clustered_p": self.permutation.p,
             "alpha": self.alpha,
             "tested": self.tested,
-            "test": f"{self.test}{right}, two-sided",
+            "test": "the one-sided permutation of whole groups",
+            "constant": self.constant.to_card() if self.constant else None,
+            "right": self.right_means if self.mcnemar else "",
             "b": self.mcnemar.b if self.mcnemar else None,
             "c": self.mcnemar.c if self.mcnemar else None,
             "units": self.counts.units.labelled,
@@ -146,17 +189,19 @@ def prove(
     alpha: float = 0.05,
     openings: int = 1,
     remarks: tuple[str, ...] = (),
+    constant: tuple[str, Sequence[Row]] | None = None,
 ) -> Proof:
     """Compare basic and compiled on the same held-out rows.
 
     Args:
         basic, compiled: their rows, each in any order.
         metric: the judge's metric: a name, or a function (gold, predicted) -> float.
-        comparison: the kind of answer; what it calls right is what McNemar counts.
+        comparison: the kind of answer.
         seed: of the permutation test's swaps.
         alpha: the level of all openings together; the intervals of scores are always of 95 %.
         openings: how often these rows have been opened for such a test, this time included: see :func:`level_of`.
         remarks: what else limits the decision, in words.
+        constant: what the best constant answer is called, and its rows; chosen on other rows than these.
 
     Raises:
         JuristError: ids, gold or groups differ, nothing is labelled, or a value is not of this kind.
@@ -164,20 +209,26 @@ def prove(
     """
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha!r}", hint="give a level between 0 and 1, usually 0.05")
-    tested = level_of(alpha, openings)
+    tested, own = level_of(alpha, openings), resolve(metric, comparison)
     units = encode(comparison, basic, compiled)
     before, after = (
         measure_units(units.sets(slice(place, place + 1)), tally(rows), metric, comparison)
         for place, rows in enumerate((basic, compiled))
     )
+    over_constant = None
+    if constant is not None:
+        answer, rows = constant
+        pair = compare_pair(encode(comparison, rows, compiled), own, seed=seed, tested=tested)
+        over_constant = Constant(**vars(pair), answer=answer)
     return Proof(
         basic=before,
         compiled=after,
         decision=Decision(
-            **vars(compare_pair(units, resolve(metric, comparison), seed=seed, tested=tested)),
+            **vars(compare_pair(units, own, seed=seed, tested=tested)),
             alpha=alpha,
             right_means=comparison.right_means,
             counts=before.counts,
+            constant=over_constant,
             openings=openings,
             remarks=remarks,
         ),

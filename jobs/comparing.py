@@ -147,7 +147,7 @@ def compare(
     judge = answers[0].scored
     tested = resolve(judge.metric, judge.comparison).name
     contenders = tuple(_contender(one, judge) for one in answers)
-    alpha = look.level if look else ALPHA
+    alpha = 2.0 * look.level if look else ALPHA  # two-sided
     every = itertools.combinations(answers, 2)
     chosen = [(one, two) for one, two in every if pairs == "all" or one is answers[0]]
     return Comparison(

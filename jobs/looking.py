@@ -41,8 +41,8 @@ class Look:
 
     @property
     def level(self) -> float:
-        """The level at which differences are tested."""
-        return level_of(ALPHA, self.opening) if self.opening else ALPHA
+        """The one-sided level at which differences are tested."""
+        return level_of(ALPHA, max(1, self.opening))
 
     @property
     def words(self) -> str:

@@ -89,6 +89,7 @@ class Board:
         self._outcomes: dict[str, dict[str, Outcome]] = defaultdict(dict)  # by candidate and case
         self._verdicts: dict[tuple[str, str], Verdict] = {}
         self._marks: dict[tuple[str, str], int] = {}
+        self._shown: dict[tuple[str, str, int, int], bool] = {}
 
     def basic_state(self) -> PromptState:
         """Return the prompt of the judge's basic program."""
@@ -268,7 +269,7 @@ class Board:
 
         All that is known of a candidate counts, on whatever cases but its own demonstrations; see
         :mod:`jurist.optimizers.standing`. The basic prompt stays unless another's gain over it is above its error, and
-        the sign test over groups agrees, on ``cases`` alone and on all. Where the basic prompt under another
+        the permutation of groups agrees, on ``cases`` alone and on all. Where the basic prompt under another
         threshold passes, all other prompts must do the same over that: it changes least, and is not the best of many.
         One that has met less than half of the cases that another of those which pass has is left out: the best of
         many hasty estimates is mostly luck, and shows that with the next block.
@@ -299,12 +300,17 @@ class Board:
         return best
 
     def _outdoes(self, candidate: Candidate, other: Candidate, dev: Sequence[Case]) -> bool:
-        one, two = self.outcomes(candidate), self.outcomes(other)
-        met = [id_ for id_ in one if id_ in two and id_ not in candidate.demo_ids]
+        shared, theirs = self.outcomes(candidate), self.outcomes(other)
+        met = [id_ for id_ in shared if id_ in theirs and id_ not in candidate.demo_ids]
         shown_to_nobody = {case.id for case in dev}
-        return outdoes([(two[id_], one[id_]) for id_ in met if id_ in shown_to_nobody], ON_DEV) and outdoes(
-            [(two[id_], one[id_]) for id_ in met], ON_ALL
-        )
+        on_dev = [id_ for id_ in met if id_ in shown_to_nobody]
+        key = candidate.id, other.id, len(met), len(on_dev)
+        if key not in self._shown:
+            self._shown[key] = all(
+                outdoes([(theirs[id_], shared[id_]) for id_ in ids], self.judge, level)
+                for ids, level in ((on_dev, ON_DEV), (met, ON_ALL))
+            )
+        return self._shown[key]
 
     def known(self) -> list[Scored]:
         """Return every candidate with what is known of it, but on its own demonstrations."""

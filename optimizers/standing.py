@@ -8,16 +8,17 @@ is as good as the one it was made from. The best of many raw means is mostly luc
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..cases import Values
-from ..evaluation.paired import mcnemar
-from ..evaluation.units import Floats
+from ..evaluation.comparisons import resolve
+from ..evaluation.paired import permute
+from ..evaluation.units import Floats, encode
+from ..programs.judge import Judge
 from .objective import Objective, Outcome
 
 __all__ = [
@@ -40,10 +41,10 @@ CAUTION = 0.5
 SURE = 2.0
 """Errors by which a gain over the basic prompt must stand out before another one is chosen."""
 ON_DEV, ON_ALL = 0.1, 0.05
-"""Largest p of the sign test with which another prompt than the basic one is chosen: on dev alone (4 groups to 0, 6 to
-1, 8 to 2), which was shown to nobody, and on all cases that both met."""
+"""Largest one-sided p with which another prompt than the basic one is chosen: on dev alone, which was shown to nobody,
+and on all cases that both met."""
 _FEW = 4  # groups, of which one without a difference leaves too few for the level
-_EQUAL = 1e-9
+_SWAPS = 499  # drawn for one choice; a proof draws more
 _NORMAL_95 = 1.96
 _CASE = 4.0  # prompts for which the mean of all cases counts beside a case's own
 _STEADY = 30.0  # cases for which the pooled spread counts beside a prompt's own: a clean record of a few says little
@@ -132,25 +133,27 @@ class Standing:
         return self.gain - caution * self.doubt if self.gain > SURE * self.doubt else -math.inf
 
 
-def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], level: float) -> bool:
-    """Say whether a prompt is right where another is wrong in more groups than the reverse: the one-sided sign test.
+def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float) -> bool:
+    """Say whether the judge's metric is better than another prompt's by more than luck, as the proof would test it.
 
-    Estimated gains are the best of many, some of them found on the cases they are measured on; this
-    looks at how many conversations agree with them, whatever each one weighs in the metric. Of four groups or fewer,
-    none may disagree.
+    Estimated gains are the best of many, some of them found on the cases they are measured on; the one-sided
+    permutation of whole groups looks at how many conversations agree with them. Of four groups or fewer, none may
+    disagree.
 
     Args:
         pairs: of each case that both met, the outcome of the other prompt and of this one.
+        judge: whose metric it is.
         level: the largest p.
     """
-    gains: defaultdict[str, float] = defaultdict(float)
-    for other, one in pairs:
-        gains[one.row.group] += one.score - other.score
-    more = sum(gain > _EQUAL for gain in gains.values())
-    less = sum(gain < -_EQUAL for gain in gains.values())
-    if len(gains) <= _FEW:
-        return more > 0 == less
-    return more > less and mcnemar(less, more).p <= 2 * level
+    labelled = [(other.row, own.row) for other, own in pairs if own.labelled]
+    if not labelled:
+        return False
+    metric = resolve(judge.metric, judge.comparison)
+    units = encode(judge.comparison, *zip(*labelled, strict=True))
+    drawn = replace(metric, draws=min(metric.draws, _SWAPS))
+    found = permute(units, drawn, seed=0, cautious=False)
+    least = 2.0**-found.groups if units.groups <= _FEW else 0.0
+    return metric.oriented(found.difference) > 0.0 and found.better <= max(level, least)
 
 
 def standings(prompts: Sequence[Scored], credit: Credit, shrink: float = SHRINK) -> list[Standing]:
