@@ -1,19 +1,24 @@
 """How often the proof says "better" when nothing is, how often it finds a gain, and how often intervals cover.
 
-Two judges with known error rates answer simulated units in groups. In half of the settings their errors are
-clustered: each group is easy or hard for each judge on its own, which is what makes units of a group no independent
-evidence. Beside the rules that jurist uses stand those that take units as independent (exact McNemar alone) and
-percentiles of a bootstrap of whole groups. A last table has the gain that is said beforehand to be
-mostly shown, and how often it is.
+Two judges with known error rates answer simulated units in groups. The first table has every setting in which none of
+them is better: judges that err alike, that share 95 % of their answers, or that err otherwise at the same value of the
+metric (one misses more, the other alarms more); groups of one size, of lognormal sizes, or with one that holds three
+quarters of the units; errors that are independent or alike within a group (intraclass correlation on the logit scale);
+rare, usual and frequent positives. Its size is the share of runs that say "better", beside the level 0.025. Power is
+for a judge that errs 0.15 in place of 0.30. Beside the test stand the same permutation without its two more units, and
+the rule until 2026-11: the larger p of two-sided McNemar and permutation below 0.025, and an interval that excludes 0.
 
-Run: python benchmarks/coverage.py --runs 500
+Run: python benchmarks/coverage.py --runs 200
 """
 
 import argparse
-from collections import Counter
-from collections.abc import Sequence
+import math
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
@@ -23,40 +28,35 @@ from scipy.special import expit
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import Interval, metric_interval
 from jurist.evaluation.metrics import Metric
-from jurist.evaluation.paired import Paired, compare_pair, holm
+from jurist.evaluation.paired import Paired, compare_pair, holm, permute
 from jurist.evaluation.power import gains
 from jurist.evaluation.proof import level_of
-from jurist.evaluation.rows import Row
-from jurist.evaluation.units import Bools, Floats, Units, encode
+from jurist.evaluation.scores import Scores
+from jurist.evaluation.units import Bools, Ints, Kind, Units
 
-KIND = ClosedLabels(("found", "fine"), {"found"})
-UNITS = 12  # of a group
-POSITIVE = 0.4
-ERROR, BETTER = 0.30, 0.21  # of the first judge and, where there is a gain, of the second: F1 0.65 and 0.75
-SPREAD = 1.5  # of how hard groups are, on the logit scale
-DRAWS = 999  # swaps of a permutation test
-
-
-def f1_of(error: float) -> float:
-    """Return the F1 of a judge that errs so often on either side."""
-    hits = POSITIVE * (1 - error)
-    return 2 * hits / (2 * hits + error)
-
-
-def group_weights(groups: int, *, seed: int, resamples: int) -> np.ndarray:
-    """How often each group was drawn with replacement, shape (resamples, groups); every row sums to ``groups``."""
-    rng = np.random.default_rng(seed)
-    weights = np.empty((resamples, groups), dtype=np.int64)
-    for start in range(0, resamples, 256):
-        count = min(256, resamples - start)
-        drawn = rng.integers(0, groups, size=(count, groups)) + groups * np.arange(count)[:, np.newaxis]
-        weights[start : start + count] = np.bincount(drawn.ravel(), minlength=count * groups).reshape(
-            count, groups
-        )
-    return weights
+LABELS = ClosedLabels(("found", "fine"), {"found"})
+PAIRS = ClosedLabels(("first", "second", "tie"))
+SCORES = Scores(1, 5, 1)
+KINDS: dict[str, Kind] = {
+    "f1": LABELS,
+    "balanced_accuracy": LABELS,
+    "kappa": LABELS,
+    "mae": SCORES,
+    "pairs": PAIRS,
+}
+UNITS = 6  # of a group, on average
+ERROR, BETTER, ALARMS = 0.30, 0.15, 0.15
+SHARED = 0.95
+DRAWS = 499  # swaps of a permutation test
+LEVEL = level_of(0.05, 1)
 
 
-@lru_cache
+def spread_of(correlation: float) -> float:
+    """Return the standard deviation of groups' logits with this intraclass correlation."""
+    return math.sqrt(correlation / (1.0 - correlation) * math.pi**2 / 3.0)
+
+
+@cache
 def centre(error: float, spread: float) -> float:
     """Return the logit around which groups lie if the mean error is ``error``."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
@@ -64,29 +64,29 @@ def centre(error: float, spread: float) -> float:
     def excess(middle: float) -> float:
         return float(weights @ expit(middle + spread * nodes) / weights.sum()) - error
 
-    return float(brentq(excess, -12, 12))
+    return float(brentq(excess, -40, 40))
 
 
-def simulated(groups: int, spread: float, errors: Sequence[float], rng: np.random.Generator) -> Units:
-    """Return the answers of judges with these mean errors to the same units."""
-    gold = rng.random((groups, UNITS)) < POSITIVE
-    middles = np.array([centre(error, spread) for error in errors])
-    rates = expit(middles[:, None] + spread * rng.standard_normal((len(errors), groups)))
-    said = gold ^ (rng.random((len(errors), groups, UNITS)) < rates[:, :, None])
-    names = np.array(["fine", "found"])
-    sets = [
-        [
-            Row(
-                id=f"{group:03d}",
-                group=f"{group:03d}",
-                gold=tuple(names[gold[group].astype(int)].tolist()),
-                predicted=tuple(names[answers[group].astype(int)].tolist()),
-            )
-            for group in range(groups)
-        ]
-        for answers in said
-    ]
-    return encode(KIND, *sets)
+def value_of(metric: str, positive: float, missed: float, alarms: float) -> float:
+    """Return the metric of a judge that misses and alarms so often, in the long run."""
+    hits, quiet = positive * (1 - missed), (1 - positive) * (1 - alarms)
+    if metric == "f1":
+        return 2 * hits / (2 * hits + positive * missed + (1 - positive) * alarms)
+    if metric == "balanced_accuracy":
+        return 1 - (missed + alarms) / 2
+    said = hits + (1 - positive) * alarms
+    luck = positive * said + (1 - positive) * (1 - said)
+    return (hits + quiet - luck) / (1 - luck)
+
+
+def traded(metric: str, positive: float) -> tuple[float, float] | None:
+    """Return misses and alarms of a judge that is as good and alarms half as often; ``None`` if there is none."""
+    wanted = value_of(metric, positive, ERROR, ERROR)
+    try:
+        missed = brentq(lambda missed: value_of(metric, positive, missed, ALARMS) - wanted, 1e-6, 1 - 1e-6)
+    except ValueError:
+        return None
+    return float(missed), ALARMS
 
 
 @dataclass(frozen=True)
@@ -94,64 +94,204 @@ class Setting:
     """What is simulated.
 
     Attributes:
+        metric: a key of ``KINDS``.
         groups: how many there are.
-        spread: of how hard they are; 0 without clustering.
-        error: of the second judge; the first has ``ERROR``.
+        sizes: ``equal``, ``lognormal`` or ``giant``.
+        correlation: of errors within a group, 0 to 1.
+        positive: the share of positive units.
+        truth: ``same``, ``shared`` or ``traded``, where neither is better; or ``gain``.
     """
 
+    metric: str
     groups: int
-    spread: float
-    error: float
+    sizes: str
+    correlation: float
+    positive: float
+    truth: str
 
-    def once(self, rng: np.random.Generator, seed: int) -> Counter[str]:
-        """Return what one experiment shows, each name 1 if it is so."""
-        metric = fast()
-        units = simulated(self.groups, self.spread, (ERROR, self.error), rng)
-        found = compare_pair(units, metric, seed=seed, tested=0.05)
-        first = units.sets(slice(1))
-        weights = group_weights(self.groups, seed=seed, resamples=1000)
-        drawn = metric.resampled(first, weights)
-        gain = metric.resampled(units.sets(slice(1, None)), weights) - drawn
-        true = f1_of(ERROR), f1_of(self.error) - f1_of(ERROR)
-        assert found.mcnemar is not None
-        return Counter(
-            {
-                "McNemar": found.mcnemar.p < 0.05 and found.difference > 0,
-                "better": found.direction(found.p, 0.05) == "better",
-                "better, opened": opened(found, 1),
-                "score, percentile": _holds(np.quantile(drawn, [0.025, 0.975]), true[0]),
-                "score": _holds(_ends(metric_interval(first, metric)), true[0]),
-                "difference, percentile": _holds(np.quantile(gain, [0.025, 0.975]), true[1]),
-                "difference": _holds(_ends(found.interval), true[1]),
-            }
+    @property
+    def errors(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Misses and alarms of both judges."""
+        first = ERROR, ERROR
+        if self.truth == "gain":
+            return first, (BETTER, BETTER)
+        other = traded(self.metric, self.positive) if self.truth == "traded" else first
+        assert other is not None
+        return first, other
+
+    def units(self, rng: np.random.Generator) -> Units:
+        """Return the answers of both to the same units."""
+        group = np.repeat(np.arange(self.groups), self._sizes(rng))
+        gold, first, second = self._answers(group, rng)
+        kind = KINDS[self.metric]
+        return Units(
+            kind=kind,
+            values=kind.domain or (1, 2, 3, 4, 5),
+            gold=gold,
+            predicted=np.stack([first, second]),
+            group=group,
+            groups=self.groups,
+            case=np.arange(len(group)),
         )
 
+    def _sizes(self, rng: np.random.Generator) -> Ints:
+        if self.sizes == "equal":
+            return np.full(self.groups, UNITS)
+        if self.sizes == "lognormal":
+            drawn = np.exp(rng.normal(math.log(UNITS) - 0.5, 1.0, self.groups))
+            return np.maximum(1, np.rint(drawn)).astype(np.int64)
+        sizes = np.full(self.groups, UNITS // 2)
+        sizes[0] = 3 * sizes[1:].sum()
+        return sizes
 
-def opened(found: Paired, opening: int) -> bool:
-    """Return whether the k-th opening of a test says "better"."""
-    level = level_of(0.05, opening)
-    return replace(found, tested=level).direction(found.p, level) == "better"
+    def _answers(self, group: Ints, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+        gold = self._gold(len(group), rng)
+        first, second = (self.said(gold, group, errors, rng) for errors in self.errors)
+        if self.truth == "shared":
+            both = rng.random(len(group)) < SHARED
+            common = self.said(gold, group, self.errors[0], rng)
+            first, second = np.where(both, common, first), np.where(both, common, second)
+        return gold, first, second
+
+    def _gold(self, count: int, rng: np.random.Generator) -> Ints:
+        if self.metric == "mae":
+            return rng.choice(5, size=count, p=[0.1, 0.15, 0.3, 0.3, 0.15])
+        if self.metric == "pairs":
+            return rng.choice(3, size=count, p=[0.45, 0.45, 0.1])
+        return np.where(rng.random(count) < self.positive, 0, 1)
+
+    def said(self, gold: Ints, group: Ints, errors: tuple[float, float], rng: np.random.Generator) -> Ints:
+        """Return what one judge says."""
+        spread = spread_of(self.correlation)
+        shift = spread * rng.standard_normal(self.groups)[group]
+        missed, alarms = (expit(centre(error, spread) + shift) for error in errors)
+        wrong = rng.random(len(gold)) < np.where(gold == 0, missed, alarms)
+        if self.metric == "mae":
+            return np.clip(gold + wrong * rng.choice([-2, -1, 1, 2], size=len(gold)), 0, 4)
+        if self.metric == "pairs":
+            return np.where(wrong, (gold + rng.choice([1, 2], size=len(gold))) % 3, gold)
+        return gold ^ wrong
 
 
-def looks(groups: int, spread: float, runs: int, seed: int) -> str:
-    """Return one line on ten judges that are as good as the first, on the same rows."""
-    rng, metric, counts = np.random.default_rng(seed), fast(), Counter[str]()
+def metric_of(name: str) -> Metric:
+    """Return a metric with the swaps of a simulation."""
+    kind = KINDS[name]
+    return replace(kind.metrics["accuracy" if name == "pairs" else name], draws=DRAWS)  # type: ignore[attr-defined]
+
+
+RULES = ("proof", "plain permutation", "until 2026-11")
+
+
+def shown(units: Units, metric: Metric, seed: int) -> dict[str, bool]:
+    """Return which rules say "better"."""
+    found = compare_pair(units, metric, seed=seed, tested=LEVEL)
+    plain = permute(units, metric, seed=seed, cautious=False)
+    return {
+        "proof": found.direction == "better",
+        "plain permutation": plain.better < LEVEL,
+        "until 2026-11": _before(found, plain.p, metric),
+    }
+
+
+def _before(found: Paired, p: float, metric: Metric) -> bool:
+    ends = found.gap.around(found.limit, 1.0 - LEVEL)
+    net = found.mcnemar.c - found.mcnemar.b if found.mcnemar else 0
+    away = ends.low > 0.0 if metric.higher_is_better else ends.high < 0.0
+    return max(p, found.mcnemar.p if found.mcnemar else 0.0) < LEVEL and away and net >= 0
+
+
+def shares(setting: Setting, runs: int, seed: int) -> dict[str, float]:
+    """Return how often each rule says "better" in one setting."""
+    rng, metric = np.random.default_rng([seed, zlib.crc32(repr(setting).encode())]), metric_of(setting.metric)
+    counts: Counter[str] = Counter()
     for run in range(runs):
-        units = simulated(groups, spread, (ERROR,) * 11, rng)
-        pairs = [units.answering(units.predicted[[0, other]]) for other in range(1, 11)]
-        found = [compare_pair(pair, metric, seed=run, tested=0.05) for pair in pairs]
+        counts.update(shown(setting.units(rng), metric, run))
+    return {rule: counts[rule] / runs for rule in RULES}
+
+
+def settings(metrics: Sequence[str], groups: Sequence[int]) -> Iterator[Setting]:
+    """Yield every setting."""
+    sizes, correlations, truths = (
+        ("equal", "lognormal", "giant"),
+        (0.0, 0.6),
+        ("same", "shared", "traded", "gain"),
+    )
+    for metric in metrics:
+        closed = metric not in ("mae", "pairs")
+        rates = (0.02, 0.3, 0.98) if closed else (0.5,)
+        for row in product([metric], groups, sizes, correlations, rates, truths):
+            one = Setting(*row)
+            if one.truth != "traded" or (closed and traded(metric, one.positive)):
+                yield one
+
+
+def sizes_and_power(metrics: Sequence[str], groups: Sequence[int], runs: int, seed: int) -> None:
+    """Print how often each rule says "better" where nothing is and where something is."""
+    every = list(settings(metrics, groups))
+    with ProcessPoolExecutor() as pool:
+        found = list(pool.map(partial(shares, runs=runs, seed=seed), every, chunksize=4))
+    error = math.sqrt(LEVEL * (1 - LEVEL) / runs)
+    by_row: dict[tuple[str, int, bool], list[tuple[Setting, dict[str, float]]]] = defaultdict(list)
+    for one, rates in zip(every, found, strict=True):
+        by_row[one.metric, one.groups, one.truth == "gain"].append((one, rates))
+    print(
+        f"| metric | groups | settings | size, mean: {' / '.join(RULES)} "
+        f"| largest | settings above {LEVEL + 2 * error:.3f} | power |"
+    )
+    print("|" + "---|" * 7)
+    for metric, count in product(metrics, groups):
+        null, gain = by_row[metric, count, False], by_row[metric, count, True]
+
+        def over(rows: Sequence[tuple[Setting, dict[str, float]]], of: object, form: str = ".3f") -> str:
+            return " / ".join(format(of([rates[rule] for _, rates in rows]), form) for rule in RULES)  # type: ignore[operator]
+
+        above = over(null, lambda rates: sum(rate > LEVEL + 2 * error for rate in rates), "d")
+        cells = over(null, np.mean), over(null, max), above, over(gain, np.mean, ".2f")
+        print(f"| {metric} | {count} | {len(null)} | " + " | ".join(cells) + " |", flush=True)
+    worst = sorted(
+        ((rates["proof"], one) for one, rates in zip(every, found, strict=True) if one.truth != "gain"),
+        key=lambda row: -row[0],
+    )
+    print(f"\nthe largest sizes of the proof, {runs} runs each (standard error {error:.3f}):")
+    for rate, one in worst[:5]:
+        print(f"- {rate:.3f}: {one}")
+
+
+def covered(groups: int, correlation: float, runs: int, seed: int) -> str:
+    """Return one line on how often the intervals of an F1 and of a difference hold the true values."""
+    setting = Setting("f1", groups, "equal", correlation, 0.4, "gain")
+    metric, rng, counts = metric_of("f1"), np.random.default_rng(seed), Counter[str]()
+    first, second = (value_of("f1", 0.4, *errors) for errors in setting.errors)
+    for run in range(runs):
+        units = setting.units(rng)
+        found = compare_pair(units, metric, seed=run, tested=LEVEL)
+        counts["score"] += _holds(metric_interval(units.sets(slice(1)), metric), first)
+        counts["difference"] += _holds(found.interval, second - first)
+    cells = " | ".join(f"{counts[name] / runs:.3f}" for name in ("score", "difference"))
+    return f"| {groups} | {correlation:g} | {cells} |"
+
+
+def looks(groups: int, correlation: float, runs: int, seed: int) -> str:
+    """Return one line on ten judges that are as good as the first, on the same rows."""
+    setting = Setting("f1", groups, "equal", correlation, 0.4, "same")
+    rng, metric, counts = np.random.default_rng(seed), metric_of("f1"), Counter[str]()
+    for run in range(runs):
+        units = setting.units(rng)
+        errors = setting.errors[0]
+        group = units.group
+        others = [setting.said(units.gold, group, errors, rng) for _ in range(10)]
+        pairs = [units.answering(np.stack([units.predicted[0], other])) for other in others]
+        found = [permute(pair, metric, seed=run) for pair in pairs]
         least = holm({str(place): one.p for place, one in enumerate(found)}).values()
-        plain = holm({str(place): one.mcnemar.p for place, one in enumerate(found) if one.mcnemar}).values()
         counts.update(
             {
-                "each at 0.05": any(one.direction(one.p, 0.05) == "better" for one in found),
-                "openings": any(opened(one, place) for place, one in enumerate(found, 1)),
-                "Holm, McNemar": min(plain) < 0.05,
+                "each": any(one.better < LEVEL for one in found),
+                "openings": any(one.better < level_of(0.05, place) for place, one in enumerate(found, 1)),
                 "Holm": min(least) < 0.05,
             }
         )
-    names = ("each at 0.05", "openings", "Holm, McNemar", "Holm")
-    return _line(groups, spread, [counts[name] / runs for name in names])
+    cells = " | ".join(f"{counts[name] / runs:.3f}" for name in ("each", "openings", "Holm"))
+    return f"| {groups} | {correlation:g} | {cells} |"
 
 
 def foreseen(groups: int, size: int, opening: int, runs: int, seed: int) -> str:
@@ -164,8 +304,8 @@ def foreseen(groups: int, size: int, opening: int, runs: int, seed: int) -> str:
         drawn = rng.random(groups * size)
         lost, won = drawn < said.likely / 2, drawn > 1 - 1.5 * said.likely
         units = _paired(lost | (~won & (rng.random(len(drawn)) < 0.5)), lost, won, groups, size)
-        found = compare_pair(units, fast("accuracy"), seed=run, tested=level)
-        counts["shown"] += found.direction(found.p, level) == "better"
+        metric = replace(LABELS.metrics["accuracy"], draws=DRAWS)
+        counts["shown"] += permute(units, metric, seed=run).better < level
     cells = f"{said.least:.3f} | {said.likely:.3f} | {counts['shown'] / runs:.3f}"
     return f"| {groups} | {size} | {level:.4f} | {cells} |"
 
@@ -175,8 +315,8 @@ def _paired(first: Bools, lost: Bools, won: Bools, groups: int, size: int) -> Un
     said = np.stack([first, (first & ~lost) | won])
     places = np.arange(len(first))
     return Units(
-        kind=KIND,
-        values=KIND.domain,
+        kind=LABELS,
+        values=LABELS.domain,
         gold=np.zeros(len(first), dtype=np.int64),
         predicted=np.where(said, 0, 1),
         group=places // size,
@@ -185,65 +325,36 @@ def _paired(first: Bools, lost: Bools, won: Bools, groups: int, size: int) -> Un
     )
 
 
-def fast(name: str = "f1") -> Metric:
-    """Return a metric with the swaps of a simulation."""
-    return replace(KIND.metrics[name], draws=DRAWS)
-
-
-def _ends(interval: Interval) -> tuple[float, float]:
-    return interval.low, interval.high
-
-
-def _holds(ends: Sequence[float] | Floats, value: float) -> bool:
-    return bool(ends[0] <= value <= ends[1])
-
-
-def _line(groups: int, spread: float, cells: Sequence[float]) -> str:
-    return f"| {groups} | {'yes' if spread else 'no'} | " + " | ".join(f"{cell:.3f}" for cell in cells) + " |"
-
-
-def row(groups: int, spread: float, runs: int, seed: int) -> str:
-    """Return one line of the table."""
-    shares = []
-    for error in (ERROR, BETTER):
-        rng, counts = np.random.default_rng(seed), Counter[str]()
-        for run in range(runs):
-            counts.update(Setting(groups, spread, error).once(rng, run))
-        shares.append({name: count / runs for name, count in counts.items()})
-    null, gain = shares
-    cells = [
-        *(null[name] for name in ("McNemar", "better", "better, opened")),
-        *(gain[name] for name in ("better", "better, opened")),
-        *(null[name] for name in ("score, percentile", "score", "difference, percentile", "difference")),
-    ]
-    return _line(groups, spread, cells)
+def _holds(ends: Interval, value: float) -> bool:
+    return ends.low <= value <= ends.high
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=500, help="experiments a setting (default: 500)")
-    parser.add_argument("--groups", type=int, nargs="+", default=[5, 8, 13, 25, 50])
+    parser.add_argument("--runs", type=int, default=200, help="experiments a setting (default: 200)")
+    parser.add_argument("--groups", type=int, nargs="+", default=[5, 8, 13, 25, 50, 100])
+    parser.add_argument("--metrics", nargs="+", default=list(KINDS), choices=list(KINDS))
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    print('| groups | clustered | "better", no gain: McNemar alone | as decided | 1st opening ', end="")
-    print('| "better", +0.10: as decided | 1st opening | covers: score, percentile | score ', end="")
-    print("| difference, percentile | difference |")
-    print("|" + "---|" * 11)
+    runs, seed = arguments.runs, arguments.seed
+    sizes_and_power(arguments.metrics, arguments.groups, runs, seed)
+    print("\n| groups | correlation | covers: F1 | difference of F1 |")
+    print("|" + "---|" * 4)
+    for groups, correlation in product(arguments.groups, (0.0, 0.4)):
+        print(covered(groups, correlation, runs, seed), flush=True)
+    print(
+        '\n| groups | correlation | any "better" of 10: each at 0.025 | as openings 1 to 10 | Holm, two-sided |'
+    )
+    print("|" + "---|" * 5)
     for groups in arguments.groups:
-        for spread in (0.0, SPREAD):
-            print(row(groups, spread, arguments.runs, arguments.seed), flush=True)
-    print('\n| groups | clustered | any "better" of 10: each at 0.05 | as openings 1 to 10 ', end="")
-    print("| any difference of 10: McNemar and Holm | as decided and Holm |")
-    print("|" + "---|" * 6)
-    for groups in arguments.groups:
-        print(looks(groups, SPREAD, arguments.runs, arguments.seed), flush=True)
+        print(looks(groups, 0.4, runs, seed), flush=True)
     print("\n| groups | units of each | level | no gain below | mostly shown | is shown in |")
     print("|" + "---|" * 6)
-    for groups, size, opening in product(arguments.groups, (3, UNITS), (1, 2)):
-        print(foreseen(groups, size, opening, arguments.runs, arguments.seed), flush=True)
+    for groups, size, opening in product(arguments.groups, (3, 12), (1, 2)):
+        print(foreseen(groups, size, opening, runs, seed), flush=True)
 
 
 if __name__ == "__main__":

@@ -72,15 +72,17 @@ def systems(seed: int, *, groups: int, most: int, labels: str = "ab") -> tuple[l
     return rows_of(gold, said[0]), rows_of(gold, said[1])
 
 
-def enumerated(one: list[Row], two: list[Row], name: str, labels: str) -> float:
-    """The p-value by swapping rows; the systems must have no gaps."""
+def enumerated(one: list[Row], two: list[Row], name: str, labels: str) -> tuple[float, float]:
+    """The one-sided p-values, better and worse, by swapping rows; the systems must have no gaps."""
     differences = []
     for swap in itertools.product([False, True], repeat=len(one)):
         left = [b if swapped else a for a, b, swapped in zip(one, two, swap, strict=True)]
         right = [a if swapped else b for a, b, swapped in zip(one, two, swap, strict=True)]
         scored = [objective_score(rows, name, ClosedLabels(labels, {"a"})) for rows in (left, right)]
-        differences.append(abs(scored[1] - scored[0]))
-    return float(np.mean([value >= differences[0] - 1e-12 for value in differences]))
+        differences.append(scored[1] - scored[0])
+    better = np.mean([value >= differences[0] - 1e-12 for value in differences])
+    worse = np.mean([value <= differences[0] + 1e-12 for value in differences])
+    return float(better), float(worse)
 
 
 def without_gaps(rows: list[Row]) -> list[Row]:
@@ -95,7 +97,39 @@ def test_permutation_equals_enumeration(name: str, seed: int) -> None:
     one, two = (without_gaps(rows) for rows in systems(seed, groups=7, most=4, labels="abc"))
     found = permutation(one, two, name, ClosedLabels("abc", {"a"}))
     assert found.exact
-    assert found.p == pytest.approx(enumerated(one, two, name, "abc"), abs=1e-12)
+    assert (found.better, found.worse) == pytest.approx(enumerated(one, two, name, "abc"), abs=1e-12)
+    assert found.p == min(1.0, 2.0 * min(found.better, found.worse))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_two_more_units_never_make_it_surer(name: str, seed: int) -> None:
+    one, two = systems(seed, groups=9, most=4, labels="abc")
+    plain, cautious = (
+        permutation(one, two, name, ClosedLabels("abc", {"a"}), cautious=way) for way in (False, True)
+    )
+    assert cautious.better >= plain.better
+    assert cautious.worse >= plain.worse
+    assert cautious.difference == plain.difference
+
+
+def test_a_rare_class_of_which_little_is_known_does_not_pass_for_sure() -> None:
+    """One judge misses more, the other alarms more, both with the same balanced accuracy in the long run."""
+    rng, runs, shown = np.random.default_rng(1), 150, {False: 0, True: 0}
+    kind = ClosedLabels("ab", {"a"})
+    for run in range(runs):
+        gold = ["".join("a" if rng.random() < 0.04 else "b" for _ in range(6)) for _ in range(25)]
+        rates = {"first": {"a": 0.3, "b": 0.3}, "second": {"a": 0.45, "b": 0.15}}
+        said = [
+            ["".join(x if rng.random() >= rate[x] else "ab"[x == "a"] for x in text) for text in gold]
+            for rate in rates.values()
+        ]
+        for way in shown:
+            pair = [rows_of(gold, one) for one in said]
+            found = permutation(*pair, "balanced_accuracy", kind, seed=run, draws=399, cautious=way)
+            shown[way] += found.better < 0.025
+    assert shown[False] > 0.08 * runs  # what the plain permutation says too often
+    assert shown[True] <= 0.025 * runs + 2 * (0.025 * 0.975 * runs) ** 0.5
 
 
 @settings(max_examples=40)
@@ -152,7 +186,7 @@ def test_a_drawn_p_value_is_never_zero() -> None:
     found = permutation(
         rows_of(gold, ["b"] * 60), rows_of(gold, ["a"] * 60), "accuracy", ClosedLabels("ab"), draws=99
     )
-    assert found.p == pytest.approx(1 / 100)
+    assert found.better == pytest.approx(1 / 100)
 
 
 def test_equal_systems_have_p_one() -> None:

@@ -74,11 +74,11 @@ def permutation(
     *,
     seed: int = 0,
     draws: int | None = None,
+    cautious: bool = False,
 ) -> Permutation:
     found = resolve(metric, comparison)
-    return permute(
-        encode(comparison, first, second), replace(found, draws=draws) if draws else found, seed=seed
-    )
+    drawn = replace(found, draws=draws) if draws else found
+    return permute(encode(comparison, first, second), drawn, seed=seed, cautious=cautious)
 
 
 def mcnemar_of(first: Sequence[Row], second: Sequence[Row], comparison: Comparison) -> McNemar | None:

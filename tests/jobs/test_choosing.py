@@ -279,7 +279,7 @@ def test_luck_is_not_taken_for_more_when_a_test_is_opened_often() -> None:
     ]
     assert [one.verdict for one in verdicts] == ["better", "better", "not shown to be better"]
     assert len({one.p for one in verdicts}) == 1
-    assert "(level 0.00417, opening 3 of this test)" in verdicts[2].words
+    assert "(limit: 1 time in 240, opening 3 of this test)" in verdicts[2].words
 
 
 def test_a_matrix_too_large_keeps_whole_candidates() -> None:

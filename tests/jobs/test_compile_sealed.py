@@ -138,7 +138,7 @@ def test_everything_that_scores_sealed_rows_is_an_opening() -> None:
     assert "only " in first.err  # how little so few groups can show is said before
     compared = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--json")
     assert compared.json["opening"] == 2
-    assert compared.json["tests"][0]["level"] == pytest.approx(1 - 0.05 / 6)
+    assert compared.json["tests"][0]["level"] == pytest.approx(1 - 0.05 / 3)
     evaluated = cli("evaluate", "fect", "--gold", "gold.jsonl", "--json")
     assert evaluated.json["opening"] == 3
     assert "this is opening 3 of it" in evaluated.err

@@ -98,18 +98,32 @@ def test_credits_order_prompts_as_the_metric_does(metric: str) -> None:
     ("more", "less", "told"),
     [(0, 0, False), (3, 0, False), (4, 0, True), (5, 1, False), (6, 1, True), (8, 2, True), (2, 8, False)],
 )
-def test_a_prompt_outdoes_another_by_the_sign_test_over_groups(more: int, less: int, told: bool) -> None:
+def test_a_prompt_outdoes_another_by_the_permutation_of_groups(more: int, less: int, told: bool) -> None:
     better, worse = (outcome(0, False), outcome(0, True)), (outcome(0, True), outcome(0, False))
     pairs = [*[better] * more, *[worse] * less, *[(outcome(0, True), outcome(0, True))] * 20]
 
+    def placed(one: Outcome, number: int, group: str) -> Outcome:
+        return replace(one, row=replace(one.row, id=str(number), group=group))
+
     def grouped(names: Iterable[str]) -> list[tuple[Outcome, Outcome]]:
         return [
-            (replace(one, row=replace(one.row, group=name)), replace(two, row=replace(two.row, group=name)))
-            for (one, two), name in zip(pairs, names, strict=True)
+            (placed(one, number, name), placed(two, number, name))
+            for number, ((one, two), name) in enumerate(zip(pairs, names, strict=True))
         ]
 
-    assert outdoes(grouped(map(str, range(len(pairs)))), 0.1) is told
-    assert outdoes(grouped(["one"] * len(pairs)), 0.1) is (more > less)  # there are no others
+    judge = JUDGE.with_metric("accuracy")
+    assert outdoes(grouped(map(str, range(len(pairs)))), judge, 0.1) is told
+    assert outdoes(grouped(["one"] * len(pairs)), judge, 0.1) is (more > less)  # there are no others
+
+
+def test_the_judges_own_metric_decides_which_prompt_outdoes_another() -> None:
+    """Recall of rare rejections rises while more acceptances are broken: units right fall, F1 rises."""
+    gold = {n: "reject" if n % 5 == 0 else "accept" for n in range(60)}
+    before = [outcome(n, gold[n] == "accept", gold[n]) for n in gold]
+    after = [outcome(n, gold[n] == "reject" or n % 5 != 1 or n % 2 == 0, gold[n]) for n in gold]
+    pairs = list(zip(before, after, strict=True))
+    assert outdoes(pairs, JUDGE.with_metric("f1"), 0.05)
+    assert not outdoes(pairs, JUDGE.with_metric("precision"), 0.0)
 
 
 # -- the board's choice -------------------------------------------------------------------------------
