@@ -1,0 +1,92 @@
+"""How often a real gain is shown on little gold: whole default compilations on some groups of the bundled house-rule.
+
+Each run draws so many of its 40 groups, splits and searches them by default, and proves on the sealed part. The true
+gain is measured on the groups that were not drawn. Beside "better" stand how often the test could have shown anything
+else: the constant answer was not beaten, or the choice stayed at the basic prompt.
+
+Run: python benchmarks/small_gold.py --runs 30
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import jurist
+from jurist.engines.meter import Budget
+
+JUDGE = Path(__file__).resolve().parents[1] / "docs" / "may_send.py"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one compilation came to: the decision, and the gain on groups that it never saw."""
+
+    verdict: str
+    over_basic: bool
+    changed: bool
+    gain: float
+
+
+def compiled(seed: int, groups: int, gold: str, metric: str, calls: int) -> Run:
+    """Compile on so many groups, drawn by the seed."""
+    judge = jurist.judge(f"{JUDGE}:judge").with_metric(metric)
+    whole = jurist.Gold.load(gold, judge)
+    names = sorted({case.group for case in whole.cases})
+    drawn = set(np.random.default_rng(seed).permutation(names)[:groups].tolist())
+    some, rest = (
+        replace(whole, cases=tuple(case for case in whole.cases if (case.group in drawn) is inside))
+        for inside in (True, False)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_DATA_HOME"] = folder  # no compilation knows of another one's openings
+        made = jurist.compile(
+            judge, gold=some, seed=seed, store=Path(folder) / "store", budget=Budget(calls=calls)
+        )
+        basic = jurist.load(judge, version="basic", store=Path(folder) / "store")
+        scores = [jurist.evaluate(one, rest)[metric].value for one in (basic, made.judge)]
+    decision = made.proof.decision
+    changed = made.result.best.id != made.result.board.basic.id
+    return Run(decision.verdict, decision.direction == "better", changed, scores[1] - scores[0])
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=30, help="compilations for each number of groups")
+    parser.add_argument("--groups", type=int, nargs="+", default=[20, 25, 30])
+    parser.add_argument("--gold", default="house-rule")
+    parser.add_argument("--metric", default="balanced_accuracy")
+    parser.add_argument("--calls", type=int, default=2000, help="a compilation's budget (default: 2000)")
+    arguments = parser.parse_args()
+    print("| groups | compilations | better | better than basic | prompt changed | true gain, mean |")
+    print("|" + "---|" * 6)
+    for groups in arguments.groups:
+        work = partial(
+            compiled,
+            groups=groups,
+            gold=arguments.gold,
+            metric=arguments.metric,
+            calls=arguments.calls,
+        )
+        with ProcessPoolExecutor(2) as pool:
+            found = list(pool.map(work, range(arguments.runs)))
+        counts = [
+            sum(run.verdict == "better" for run in found),
+            sum(run.over_basic for run in found),
+            sum(run.changed for run in found),
+        ]
+        gain = statistics.fmean(run.gain for run in found)
+        print(f"| {groups} | {len(found)} | {' | '.join(map(str, counts))} | {gain:+.3f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
