@@ -211,8 +211,10 @@ def _look(work: _Work, pair: _Pair) -> Proving:
     card = work.artifact.card
     own = work.row["candidate"] == card["optimizer"]["candidate"]
     tried = (
-        prompt_of(PromptState.of(pair.basic.program), pair.own.name, pair.basic.sampling),
-        prompt_of(work.state, pair.model.name, pair.chosen.sampling),
+        prompt_of(
+            work.judge, PromptState.of(pair.basic.program), pair.own, pair.basic.adapter, pair.basic.sampling
+        ),
+        prompt_of(work.judge, work.state, pair.model, pair.chosen.adapter, pair.chosen.sampling),
     )
     return proof_of(work.split, tried, int(card.get("test_openings") or 1) - own)
 

@@ -241,8 +241,8 @@ def _tried(plan: Plan, result: Result, sampling: Sampling) -> tuple[str, str]:
     """Return what the proof tries, for the ledger of openings: the basic prompt and the chosen one."""
     best, own = result.best, plan.sampling
     model = model_under(plan.model, best.setting, own.samples)
-    basic = prompt_of(result.board.basic.state, plan.model.name, own)
-    return basic, prompt_of(best.state, model.name, sampling)
+    basic = prompt_of(plan.judge, result.board.basic.state, plan.model, plan.adapter, own)
+    return basic, prompt_of(plan.judge, best.state, model, best.setting.adapter or plan.adapter, sampling)
 
 
 def _prove(job: Job, look: Proving, result: Result, sampling: Sampling) -> Proven:

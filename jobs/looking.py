@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cases import Case
+from ..cases import Case, text_hash
+from ..engines.models import Model
 from ..evaluation.comparisons import Comparison
 from ..evaluation.paired import limits, showable
 from ..evaluation.power import gains
@@ -22,6 +23,7 @@ from ..gold.goldset import Gold
 from ..gold.splits import Split
 from ..keeping.loading import LoadedJudge
 from ..keeping.openings import Openings
+from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.votes import Sampling, majority
 
@@ -132,10 +134,17 @@ def _sizes(cases: Sequence[Case]) -> Ints:
     return np.array([size for size in sizes.values() if size], dtype=np.int64)
 
 
-def prompt_of(state: PromptState, model: str, sampling: Sampling) -> str:
-    """Return what names a prompt in the ledger: the prompt, the model, and a vote threshold other than the majority."""
+def prompt_of(judge: Judge, state: PromptState, model: Model, adapter: str, sampling: Sampling) -> str:
+    """Return what names a prompt in the ledger: all that is sent, to whom and how, and a threshold of its own."""
+    fields = [
+        (name, kind, str(field.annotation), str((field.json_schema_extra or {}).get("desc")))
+        for predictor in judge.basic().predictors()
+        for kind in ("input", "output")
+        for name, field in getattr(predictor.signature, f"{kind}_fields").items()
+    ]
     usual = sampling.needed == majority(sampling.samples)
-    return f"{state.id} {model}" + ("" if usual else f" {sampling.needed:g} of {sampling.samples}")
+    votes = "" if usual else f"{sampling.needed:g} of {sampling.samples}"
+    return text_hash(repr((state.id, fields, model.name, model.temperature, adapter, votes)))[:16]
 
 
 def look_at(cases: Sequence[Case], judges: Sequence[LoadedJudge] = (), *, chooses: bool = True) -> Look:
@@ -147,7 +156,7 @@ def look_at(cases: Sequence[Case], judges: Sequence[LoadedJudge] = (), *, choose
         chooses: whether one of several is chosen by it; if not, a kept version, which nobody changes, opens nothing.
     """
     ledger = Openings()
-    tried = {prompt_of(one.state, one.model.name, one.sampling): one for one in judges}
+    tried = {prompt_of(one.judge, one.state, one.model, one.adapter, one.sampling): one for one in judges}
     known = ledger.of(cases, tried)
     sealed = [(case, row) for case, row in zip(cases, known, strict=True) if row.before]
     new = any(row.number > row.before for _, row in sealed)

@@ -15,17 +15,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..cases import Case
+from ..cases import Case, text_hash
 from ..text.folding import strings
 from ..text.near import clusters, folded, sketches
 
+_Text: TypeAlias = tuple[str, str]
+"""A text, folded, and what is left of it without what all texts of its input begin and end with."""
 _MOST = 2  # rows of a set that may have a text which identifies them
 _LONG = 20  # letters and digits from which a text can identify a row
 _SAME = 0.5  # of the information in one labelling, the share that another of the same question tells
@@ -37,21 +39,22 @@ class RowMarks:
     """What is kept of some rows: no text and no label.
 
     Attributes:
-        texts: a sketch of each different text, shape (T, 64), one byte a bin.
+        texts: of each different text a sketch of it without what all texts of its input begin and end with; shape
+            (T, 64), one byte a bin.
+        whole: a hash of each of them as it is, shape (T,).
         rows: the places in ``texts`` of each row's own texts, in the order of its inputs.
-        trimmed: pairs of places: a text, and the same without what all texts of its input begin and end with.
         gold: each row's labels by their numbers, in the order in which they first come; -1 where nobody labelled.
     """
 
     texts: NDArray[np.uint8]
+    whole: NDArray[np.uint64]
     rows: Sequence[Sequence[int]]
-    trimmed: Sequence[Sequence[int]]
     gold: Sequence[Sequence[int]]
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain JSON types."""
-        sketched = base64.b64encode(self.texts.tobytes()).decode("ascii")
-        return {"texts": sketched, "rows": self.rows, "trimmed": self.trimmed, "gold": self.gold}
+        texts, whole = (base64.b64encode(part.tobytes()).decode("ascii") for part in (self.texts, self.whole))
+        return {"texts": texts, "whole": whole, "rows": self.rows, "gold": self.gold}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "RowMarks":
@@ -60,33 +63,38 @@ class RowMarks:
         Raises:
             KeyError, TypeError, ValueError: it is something else.
         """
-        texts = np.frombuffer(base64.b64decode(data["texts"], validate=True), dtype=np.uint8).reshape(-1, 64)
-        if len(data["rows"]) != len(data["gold"]):
-            raise ValueError("rows and labels do not go together")
-        return cls(texts=texts, rows=data["rows"], trimmed=data["trimmed"], gold=data["gold"])
+        texts, whole = (base64.b64decode(data[name], validate=True) for name in ("texts", "whole"))
+        found = cls(
+            texts=np.frombuffer(texts, dtype=np.uint8).reshape(-1, 64),
+            whole=np.frombuffer(whole, dtype=np.uint64),
+            rows=data["rows"],
+            gold=data["gold"],
+        )
+        if len(found.rows) != len(found.gold) or len(found.texts) != len(found.whole):
+            raise ValueError("parts of other lengths")
+        return found
 
 
 def marks_of(cases: Sequence[Case]) -> RowMarks:
     """Return what is kept of some rows."""
-    fields = [_texts(case) for case in cases]
-    found = Counter(text for texts in fields for text in set(texts.values()))
-    places: dict[str, int] = {}
+    fields = _trimmed([_texts(case) for case in cases])
+    found = Counter(text for texts in fields for text in set(texts))
+    places: dict[_Text, int] = {}
     rows = [
         [places.setdefault(text, len(places)) for text in dict.fromkeys(_own(texts, found))]
         for texts in fields
     ]
-    trimmed = {
-        (places[text], places.setdefault(short, len(places)))
-        for text, short in _trimmed(fields)
-        if text in places
-    }
     numbers: dict[Any, int] = {}
     gold = [
         [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in case.gold or ()]
         for case in cases
     ]
+    whole = [int(text_hash(whole)[:16], 16) for whole, _ in places]
     return RowMarks(
-        texts=sketches(list(places)).astype(np.uint8), rows=rows, trimmed=sorted(trimmed), gold=gold
+        texts=sketches([text for _, text in places]).astype(np.uint8),
+        whole=np.array(whole, dtype=np.uint64),
+        rows=rows,
+        gold=gold,
     )
 
 
@@ -95,25 +103,26 @@ def _texts(case: Case) -> dict[str, str]:
     return {name: text for name, text in found.items() if text.strip()}
 
 
-def _own(texts: Mapping[str, str], found: Mapping[str, int]) -> list[str]:
-    own = [text for text in texts.values() if found[text] <= _MOST]
-    return own if any(len(text) >= _LONG for text in own) else list(texts.values())
+def _own(texts: Sequence[_Text], found: Mapping[_Text, int]) -> Sequence[_Text]:
+    own = [text for text in texts if found[text] <= _MOST]
+    return own if any(len(trimmed) >= _LONG for _, trimmed in own) else texts
 
 
-def _trimmed(fields: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield each text of an input that has a common start or end, and what is left of it without."""
+def _trimmed(rows: Sequence[Mapping[str, str]]) -> list[list[_Text]]:
+    """Return each text with what is left of it without the start and the end that all texts of its input have."""
     by_name: defaultdict[str, set[str]] = defaultdict(set)
-    for texts in fields:
+    for texts in rows:
         for name, text in texts.items():
             by_name[name].add(text)
-    for several in by_name.values():
-        if len(several) < 2:
-            continue
-        start = _alike(min(several), max(several))
+    cuts = {}
+    for name, several in by_name.items():
+        start = _alike(min(several), max(several)) if len(several) > 1 else 0
         ends = [text[start:][::-1] for text in several]
-        end = _alike(min(ends), max(ends))
-        if start or end:
-            yield from ((text, short) for text in several if (short := text[start : len(text) - end]))
+        cuts[name] = start, _alike(min(ends), max(ends)) if len(several) > 1 else 0
+    return [
+        [(text, text[cuts[name][0] : len(text) - cuts[name][1]] or text) for name, text in texts.items()]
+        for texts in rows
+    ]
 
 
 def _alike(one: str, two: str) -> int:
@@ -170,17 +179,12 @@ def _in_clusters(sets: Sequence[RowMarks]) -> list[list[tuple[int, ...]]]:
     texts = np.concatenate([one.texts for one in sets])
     starts = np.cumsum([0, *(len(one.texts) for one in sets)])
     _, first, place = np.unique(_keys(texts), return_index=True, return_inverse=True)
-    pairs = [
-        np.array(one.trimmed, dtype=np.int64).reshape(-1, 2) + start
-        for one, start in zip(sets, starts, strict=False)
-    ]
-    edges = place[np.concatenate(pairs)]
-    near = clusters(texts[first].astype(np.uint16))
-    size = int(near.max(initial=-1)) + 1
+    near = clusters(texts[first].astype(np.uint16))[place]
+    whole = np.unique(np.concatenate([one.whole for one in sets]), return_inverse=True)[1] + len(near)
     joined = coo_array(
-        (np.ones(len(edges), dtype=np.bool_), (near[edges[:, 0]], near[edges[:, 1]])), shape=(size, size)
+        (np.ones(len(near), dtype=np.bool_), (near, whole)), shape=(2 * len(near), 2 * len(near))
     )
-    cluster = connected_components(joined, directed=False)[1][near][place]
+    cluster = connected_components(joined, directed=False)[1][near]
     found = []
     for one, start in zip(sets, starts, strict=False):
         here = cluster[start : start + len(one.texts)].tolist()

@@ -18,6 +18,8 @@ __all__ = ["Point", "cheaper", "dominant", "front", "points"]
 
 HALF = 0.5
 """Of the price of the chosen candidate, the most that another one is named for as cheaper."""
+SEEN = 0.5
+"""Of the cases of dev that the chosen candidate has met, the share that a cheaper one must have met."""
 MOST = 3
 """Cheaper candidates that are named."""
 Unit = Literal["USD per case", "tokens per case"]
@@ -85,6 +87,8 @@ def points(job: Job, board: Board, without: Collection[str] = ()) -> list[Point]
 def cheaper(job: Job, board: Board, chosen: Candidate, without: Collection[str] = ()) -> list[dict[str, Any]]:
     """Return the candidates that cost at most half and are within one error of the chosen one, the best first.
 
+    They have met at least half of the cases of dev that the chosen one has.
+
     Args:
         job: the job.
         board: its candidates.
@@ -95,10 +99,12 @@ def cheaper(job: Job, board: Board, chosen: Candidate, without: Collection[str] 
     own = board.spent(chosen, job.dev)
     if own is None or not found:
         return []
-    best, known = found[chosen.id], []
+    best, known, seen = found[chosen.id], [], SEEN * board.met(chosen, job.dev)
     for one in board.candidates.values():
         taken = board.spent(one, job.dev)
-        able = board.scored(one, job.dev) and one.id not in (*without, chosen.id) and found[one.id].gain > 0
+        able = (
+            board.met(one, job.dev) >= seen and one.id not in (*without, chosen.id) and found[one.id].gain > 0
+        )
         if taken is None or not able or best.gain - found[one.id].gain > best.doubt:
             continue
         price, full = prices([taken, own])

@@ -195,7 +195,9 @@ class Ablation:
             contexts = tuple(job.contexts[f"{number}-{part}"] for part in _PARTS)
             result = self._mined(model, contexts[0])
             notes.append(_examples(result, model.name))
-            tried.append(prompt_of(result.best.state, model.name, Sampling(samples=self.samples)))
+            tried.append(
+                prompt_of(self.judge, result.best.state, model, "chat", Sampling(samples=self.samples))
+            )
             notes.append(
                 f"{model.name}: - CFP is the basic prompt, {self.samples} draws, {majority(self.samples)} votes"
             )
