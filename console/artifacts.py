@@ -20,6 +20,7 @@ from ..keeping.artifacts import Artifact, Problem, Store, Summary, prompt_text
 from ..keeping.fitness import needs, unfit
 from ..keeping.loading import load_judge
 from ..keeping.locating import judge_of
+from ..keeping.price import tokens_words
 from ..keeping.proofs import rows_of
 from ..keeping.signing import PublicKey, public_key
 from ..programs.answers.confusion import confused
@@ -57,11 +58,12 @@ def list_(options: Printed) -> Result:
             (one.card.get("optimizer") or {}).get("name", "-"),
             (one.card.get("model") or {}).get("name", "-"),
             scored(one),
+            tokens_words(one.card) or "-",
             one.problem or (one.card.get("decision") or {}).get("verdict", "-"),
         ]
         for one in found
     ]
-    columns = ["artifact", "names", "optimizer", "model", "metric on test", "decision"]
+    columns = ["artifact", "names", "optimizer", "model", "metric on test", "tokens a row", "decision"]
     return Result(data={"artifacts": [_entry(one) for one in found]}, body=[table("", columns, rows)])
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..evaluation.proof import Decision
 from ..keeping.artifacts import Artifact
+from ..keeping.price import price_words
 from ..programs.state import PromptState
 from ..programs.votes import Sampling
 from ..report.scores import counts_line, scores_table
@@ -18,7 +19,7 @@ def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> lis
     """Return the metric that was compiled for, what was not answered, ``notes``, and the decision."""
     metric = decision.metric
     scores = {name: {metric: scores[metric]} for name, scores in card["scores"].items()}
-    found: list[Part] = [scores_table(f"sealed test, {card['gold']['test']} cases", scores, metric)]
+    found: list[Part] = [scores_table(f"sealed test, {decision.counts.cases.labelled} cases", scores, metric)]
     found += [
         counts_line(name, counts)
         for name, counts in card["counts"].items()
@@ -27,6 +28,8 @@ def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> lis
     if any(card["inconsistent"].values()):
         found.append(f"answers that contradicted themselves: {card['inconsistent']}")
     found += [*notes, f"decision: {decision.words}"]
+    if price := price_words(card):
+        found.append(price)
     return found + [f"warning: {warning}" for warning in decision.warnings]
 
 

@@ -32,7 +32,7 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.strictness import with_strictness
 from .estimate import Estimate
-from .looking import Look, proof_of
+from .looking import Proving, prompt_of, proof_of
 from .measuring import part_of
 from .proving import asked_as, model_under, proven
 
@@ -124,11 +124,11 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
     row = _row(artifact, choosing.candidate)
     split = _split(artifact, judge, choosing)
     check_leaks(split, [PromptState.from_json(row["prompt"])])
-    look = proof_of(split.test, int(artifact.card.get("test_openings") or 1))
     work = _Work(artifact=artifact, judge=judge, row=row, split=split, budget=choosing.budget)
     start = Start(root=store.checkpoints, resume=choosing.resume, fresh=choosing.fresh)
     with paying(work, start) as job:
         pair = _pair(choosing, work, job.contexts["judge"])
+        look = _look(work, pair)
         choosing.begin(_opening(work, pair, look, job.paid))
         return _proven(choosing, store, work, job, pair, look)
 
@@ -206,8 +206,21 @@ def _pair(choosing: Choosing, work: _Work, context: CallContext) -> _Pair:
     return _Pair(basic=basic, chosen=chosen, own=own, model=model)
 
 
-def _opening(work: _Work, pair: _Pair, look: Look, paid: Mapping[str, int]) -> Opening:
-    test = work.split.test
+def _look(work: _Work, pair: _Pair) -> Proving:
+    """Return the look that the proof is; the card's openings count too, where the ledger does not know them."""
+    card = work.artifact.card
+    own = work.row["candidate"] == card["optimizer"]["candidate"]
+    tried = (
+        prompt_of(
+            work.judge, PromptState.of(pair.basic.program), pair.own, pair.basic.adapter, pair.basic.sampling
+        ),
+        prompt_of(work.judge, work.state, pair.model, pair.chosen.adapter, pair.chosen.sampling),
+    )
+    return proof_of(work.split, tried, int(card.get("test_openings") or 1) - own)
+
+
+def _opening(work: _Work, pair: _Pair, look: Proving, paid: Mapping[str, int]) -> Opening:
+    test = look.cases
     done = f"proving {work.row['candidate']} on {len(test)} sealed cases, opening {look.opening} of this test"
     asked = [("judge", pair.basic, pair.own)] + [("chosen", pair.chosen, pair.model)] * (not pair.same)
     parts = [part_of(role, one, [model], test, _draws(one, len(test))) for role, one, model in asked]
@@ -223,9 +236,11 @@ def _draws(asker: Asker, cases: int) -> tuple[int, int]:
     return cases * asker.sampling.fewest, cases * asker.sampling.samples
 
 
-def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _Pair, look: Look) -> Chosen:
+def _proven(
+    choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _Pair, look: Proving
+) -> Chosen:
     shown = proven(
-        work.split,
+        look.split,
         pair.basic,
         pair.chosen,
         same=pair.same,
@@ -238,7 +253,7 @@ def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _
     kept = store.save(
         work.judge,
         work.state,
-        {**_card(work, pair, job), "spend": job.spend(), **shown.to_card(), "test_openings": look.opening},
+        {**_card(work, pair, job), "spend": job.spend(), **shown.to_card(), **look.to_card()},
         work.artifact.history,
         records={
             **({MATRIX: work.artifact.matrix()} if "matrix" in work.artifact.card else {}),

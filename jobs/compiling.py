@@ -27,14 +27,14 @@ from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.sealing import MATRIX, PROOF, SEEN
 from ..optimizers.base import Event, Job, Result, Sink, optimize
 from ..optimizers.matrix import bounded
-from ..optimizers.pareto import front
+from ..optimizers.pareto import cheaper, front
 from ..optimizers.registry import make, settings_of
 from ..optimizers.setting import Setting
 from ..optimizers.threshold import with_thresholds
 from ..programs.asking import Sampling, Verdict
 from ..report.notebook import artifact_html
 from .foresee import foresee_compilation
-from .looking import proof_of
+from .looking import Proving, prompt_of, proof_of
 from .plan import Plan
 from .proving import Proven, asked_as, described, model_under, proven
 
@@ -103,9 +103,9 @@ def compile_judge(
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
     _check_budget(plan)
     check_files(store.root / plan.judge.name / "card.json")
-    test = plan.split.test
-    told = [f"the sealed test: {said}" for said in proof_of(test).limits(test, plan.judge.comparison)]
-    for said in (*told, plan.split.near_words):
+    look = proof_of(plan.split)
+    told = [f"the sealed test: {said}" for said in look.limits(look.cases, plan.judge.comparison)]
+    for said in (look.words, *told, plan.split.near_words):
         if said:
             sink(Event(kind="note", text=said))
     start = Start(root=store.checkpoints, resume=resume, fresh=fresh, on_open=on_open)
@@ -135,17 +135,18 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     result, leaking = _chosen(split, job, result)
     work.on_stop = partial(_keep_best, work, result, "no proof yet; ")
     sampling = job.sampling_under(result.best.setting)
-    words, held = f"proving on {len(split.test)} sealed cases", plan.proof_calls
+    look = proof_of(split, _tried(plan, result, sampling))
+    words, held = f"proving on {len(look.cases)} sealed cases", plan.proof_calls
     sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=held))
-    look = proof_of(split.test)
-    shown = _prove(job, split, result, sampling, look.opening)
+    shown = _prove(job, look, result, sampling)
     look.done(f"compile {plan.judge.name}")
     card = {
         **_card(plan, work, result, sampling),
         **shown.to_card(),
         "parent": _parent(plan, store),
         "pareto": [one.to_json() for one in front(job, result.board, leaking)],
-        "test_openings": look.opening,
+        "cheaper": cheaper(job, result.board, result.best, leaking),
+        **look.to_card(),
     }
     return _kept(plan, store, result, shown, card, force)
 
@@ -236,12 +237,20 @@ def _job(plan: Plan, context: CallContext, sink: Sink) -> Job:
     )
 
 
-def _prove(job: Job, split: Split, result: Result, sampling: Sampling, opened: int) -> Proven:
+def _tried(plan: Plan, result: Result, sampling: Sampling) -> tuple[str, str]:
+    """Return what the proof tries, for the ledger of openings: the basic prompt and the chosen one."""
+    best, own = result.best, plan.sampling
+    model = model_under(plan.model, best.setting, own.samples)
+    basic = prompt_of(plan.judge, result.board.basic.state, plan.model, plan.adapter, own)
+    return basic, prompt_of(plan.judge, best.state, model, best.setting.adapter or plan.adapter, sampling)
+
+
+def _prove(job: Job, look: Proving, result: Result, sampling: Sampling) -> Proven:
     basic, best = job.judge.basic(), result.best
     asker = job.asker(best.state.apply(basic), best.setting.asked)
     compiled = dataclasses.replace(asker, sampling=sampling)
     same = best.asked_id == result.board.basic.asked_id
-    return proven(split, job.asker(basic), compiled, same=same, seed=job.seed, opened=opened)
+    return proven(look.split, job.asker(basic), compiled, same=same, seed=job.seed, opened=look.opening)
 
 
 def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict[str, Any]:

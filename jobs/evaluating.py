@@ -29,6 +29,7 @@ class Evaluating(Experiment):
     """One judge, asked once about every row that it was not compiled on."""
 
     kind: ClassVar[str] = "evaluate"
+    chooses: ClassVar[bool] = False
     fewest: ClassVar[int] = 1
 
     @property

@@ -43,6 +43,8 @@ class Experiment:
 
     kind: ClassVar[str] = "compare"
     """What it is called in fingerprints and in the ledger of openings."""
+    chooses: ClassVar[bool] = True
+    """Whether people choose one of several by it; what tells of a version alone opens no sealed row."""
     fewest: ClassVar[int] = 2
     """Judges times repeats without which there is nothing to compare."""
 
@@ -117,7 +119,7 @@ class Experiment:
     @cached_property
     def look(self) -> Look:
         """Which of the rows are of a sealed test, and the number of this opening of it."""
-        return look_at(self.cases)
+        return look_at(self.cases, self.contenders, chooses=self.chooses)
 
     @property
     def roles(self) -> tuple[str, ...]:

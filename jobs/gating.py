@@ -133,6 +133,7 @@ class Gating(Experiment):
     """
 
     kind: ClassVar[str] = "gate"
+    chooses: ClassVar[bool] = False
     fewest: ClassVar[int] = 1
 
     criteria: Criteria = field(default_factory=Criteria)

@@ -3,26 +3,34 @@
 No score may flatter a judge with rows that its artifact was compiled on or near.
 """
 
+import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from ..cases import Case
+from ..cases import Case, text_hash
+from ..engines.models import Model
 from ..evaluation.comparisons import Comparison
 from ..evaluation.paired import limits, showable
 from ..evaluation.power import gains
 from ..evaluation.proof import level_of
+from ..evaluation.units import Ints
 from ..gold.copies import near_rows
 from ..gold.goldset import Gold
+from ..gold.splits import Split
 from ..keeping.loading import LoadedJudge
 from ..keeping.openings import Openings
+from ..programs.judge import Judge
+from ..programs.state import PromptState
+from ..programs.votes import Sampling, majority
 
-__all__ = ["ALPHA", "Look", "look_at", "proof_of", "seen_by", "unseen"]
+__all__ = ["ALPHA", "Look", "Proving", "look_at", "prompt_of", "proof_of", "seen_by", "unseen"]
 
 ALPHA = 0.05
-"""The level of all openings of a test together."""
+"""The level of all openings of a row together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +39,16 @@ class Look:
 
     Attributes:
         cases: the sealed rows among those that are scored.
-        opening: which opening of them this is; 0 if none is sealed.
+        opening: which opening of them this is, the highest of all; 0 if none is sealed.
+        prompts: what is tried on them.
+        counted: whether that opens any of them: a prompt that was tried on all of them before opens none.
         ledger: where it is counted.
     """
 
     cases: tuple[Case, ...]
     opening: int
+    prompts: frozenset[str]
+    counted: bool
     ledger: Openings
 
     @property
@@ -49,10 +61,11 @@ class Look:
         """What is said before anything is spent; empty where nothing is sealed."""
         if not self.opening:
             return ""
-        return (
-            f"{len(self.cases)} of these rows are of a sealed test: this is opening {self.opening} of it, which "
-            f"makes its level {self.level:.3g}"
-        )
+        sealed = f"{len(self.cases)} of these rows are of a sealed test"
+        level = f"level {self.level:.3g}"
+        if self.counted:
+            return f"{sealed}: this is opening {self.opening} of them ({level})"
+        return f"{sealed}: this opens none of them again, and tests at the {level} of opening {self.opening}"
 
     def limits(self, cases: Sequence[Case], comparison: Comparison, tests: int = 1) -> tuple[str, ...]:
         """What so few units and groups can and cannot show, in words, said before anything is spent.
@@ -62,37 +75,140 @@ class Look:
             comparison: the kind of answer; gains are told where it calls answers right or wrong.
             tests: how many share the level; 0 where nothing is compared, and no gain is told of.
         """
-        level, sizes = self.level / max(1, tests), Counter[str]()
-        for case in cases:
-            sizes[case.group] += len(case.known)
-        few = limits(len(sizes), level)
-        labelled = np.array([size for size in sizes.values() if size])
+        level, labelled = self.level / max(1, tests), _sizes(cases)
+        few = limits(len({case.group for case in cases}), level)
         able = showable(len(labelled), level)  # else ``few`` says it
         told = str(gains(labelled, level)) if tests and able and comparison.right_means else ""
         return tuple(said for said in (told, few) if said)
 
     def done(self, what: str) -> None:
         """Count it, before anything is shown."""
-        if self.opening:
-            self.ledger.note(what, self.cases)
+        if self.counted:
+            self.ledger.note(what, self.cases, self.prompts)
 
 
-def look_at(cases: Sequence[Case]) -> Look:
-    """Return the look that scoring some rows is: an opening if any of them is sealed."""
-    ledger = Openings()
-    sealed = ledger.sealed(cases)
-    return Look(cases=sealed, opening=1 + ledger.of(sealed) if sealed else 0, ledger=ledger)
+@dataclass(frozen=True, kw_only=True)
+class Proving(Look):
+    """The look that a proof is, which seals its rows.
+
+    Attributes:
+        split: with the rows that the proof uses as its test.
+        before: how many rows of the whole test were opened before.
+        unused: rows of the test that are left out, because they were opened more often than those that are used.
+    """
+
+    split: Split
+    before: int
+    unused: int
+
+    @property
+    def words(self) -> str:
+        """Which rows it uses, and why; empty where all are opened for the first time."""
+        if not self.before or not self.counted:
+            return ""
+        total = len(self.cases) + self.unused
+        said = f"{self.before} of the {total} sealed rows were opened before: the proof uses"
+        level = f"at opening {self.opening} (level {self.level:.3g})"
+        if self.unused:
+            kept = "unopened rows" if self.opening == 1 else "rows opened least"
+            return f"{said} the {len(self.cases)} {kept} alone, {level}"
+        if self.before < total:
+            return f"{said} all of them, {level}, as the others alone can show less"
+        return f"{said} them again, {level}; rows that you label anew are at their first"
+
+    def to_card(self) -> dict[str, Any]:
+        """Return what a card says of it: the number of the opening, and how many rows were used."""
+        rows = {
+            "sealed": len(self.cases) + self.unused,
+            "opened_before": self.before,
+            "used": len(self.cases),
+        }
+        return {"test_openings": self.opening, "test_rows": rows}
 
 
-def proof_of(cases: Sequence[Case], known: int = 0) -> Look:
-    """Return the look that a proof on a test is, which seals it.
+def _sizes(cases: Sequence[Case]) -> Ints:
+    """Return the labelled units of each group that has any."""
+    sizes = Counter[str]()
+    for case in cases:
+        sizes[case.group] += len(case.known)
+    return np.array([size for size in sizes.values() if size], dtype=np.int64)
+
+
+def prompt_of(judge: Judge, state: PromptState, model: Model, adapter: str, sampling: Sampling) -> str:
+    """Return what names a prompt in the ledger: all that is sent, to whom and how, and a threshold of its own."""
+    fields = [
+        (name, kind, str(field.annotation), str((field.json_schema_extra or {}).get("desc")))
+        for predictor in judge.basic().predictors()
+        for kind in ("input", "output")
+        for name, field in getattr(predictor.signature, f"{kind}_fields").items()
+    ]
+    usual = sampling.needed == majority(sampling.samples)
+    votes = "" if usual else f"{sampling.needed:g} of {sampling.samples}"
+    return text_hash(repr((state.id, fields, model.name, model.temperature, adapter, votes)))[:16]
+
+
+def look_at(cases: Sequence[Case], judges: Sequence[LoadedJudge] = (), *, chooses: bool = True) -> Look:
+    """Return the look that scoring some rows is: an opening if a prompt was never tried on a sealed one of them.
 
     Args:
-        cases: of the test.
-        known: openings that a card tells of, such as that of the artifact which is chosen from.
+        cases: the rows.
+        judges: whose prompts are tried.
+        chooses: whether one of several is chosen by it; if not, a kept version, which nobody changes, opens nothing.
     """
     ledger = Openings()
-    return Look(cases=tuple(cases), opening=1 + max(known, ledger.of(cases)), ledger=ledger)
+    tried = {prompt_of(one.judge, one.state, one.model, one.adapter, one.sampling): one for one in judges}
+    known = ledger.of(cases, tried)
+    sealed = [(case, row) for case, row in zip(cases, known, strict=True) if row.before]
+    new = any(row.number > row.before for _, row in sealed)
+    return Look(
+        cases=tuple(case for case, _ in sealed),
+        opening=max((row.number for _, row in sealed), default=0),
+        prompts=frozenset(tried),
+        counted=new and (chooses or not all(one.artifact for one in judges)),
+        ledger=ledger,
+    )
+
+
+def proof_of(split: Split, prompts: Collection[str] = (), known: int = 0, *, whole: bool = False) -> Proving:
+    """Return the look that a proof on a test is: on all of its rows, or on those alone that were opened least.
+
+    A test is at the level of that of its rows which was opened most often. So rows that were opened more often than the
+    others are left out where the others alone can show a smaller gain. Which ones depends on counts alone, and on
+    nothing that was seen in a row.
+
+    Args:
+        split: with the test.
+        prompts: what is tried on it; by default something that never was.
+        known: openings that a card tells of, such as that of the artifact which is chosen from.
+        whole: leave no row out.
+    """
+    ledger = Openings()
+    rows = [replace(row, number=max(row.number, known + 1)) for row in ledger.of(split.test, prompts)]
+    all_, *least = (
+        (most, tuple(case for case, row in zip(split.test, rows, strict=True) if row.number <= most))
+        for most in sorted({row.number for row in rows}, reverse=True)
+    )
+    able = [all_]
+    if not whole:
+        able += (part for part in least if split.judge.answer.check_part(part[1]) is None)
+    opening, chosen = min(able, key=lambda part: _foreseen(part[1], level_of(ALPHA, part[0])))
+    return Proving(
+        cases=chosen,
+        opening=opening,
+        prompts=frozenset(prompts),
+        counted=any(row.number > row.before for row in rows if row.number <= opening),
+        ledger=ledger,
+        split=replace(split, test=chosen),
+        before=sum(row.before > 0 for row in rows),
+        unused=len(split.test) - len(chosen),
+    )
+
+
+def _foreseen(cases: Sequence[Case], level: float) -> float:
+    """Return the gain that these rows mostly show at that level; without end if there is none."""
+    sizes = _sizes(cases)
+    found = gains(sizes, level).likely if showable(len(sizes), level) else None
+    return math.inf if found is None else found
 
 
 def seen_by(judge: LoadedJudge, cases: Sequence[Case]) -> frozenset[str]:

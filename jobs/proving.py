@@ -18,6 +18,7 @@ from ..evaluation.proof import Proof, prove
 from ..evaluation.rows import Row
 from ..gold.splits import Split
 from ..keeping.resolving import default_temperature
+from ..optimizers.matrix import spent
 from ..optimizers.objective import row_of
 from ..optimizers.setting import Setting
 from ..programs.asking import Asker, Verdict
@@ -129,9 +130,15 @@ def proven(
         openings=opened,
         remarks=(split.near_words,) if split.near else (),
     )
+    asked = verdicts if same else others  # a vote under another threshold takes nothing more
+    took = {"basic": spent([one.usage for one in verdicts]), "compiled": spent([one.usage for one in asked])}
     counted: dict[str, dict[str, Any]] = {
-        "inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}
+        "tokens_per_row": {name: one.per_row() for name, one in took.items()},
+        "inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent},
     }
+    dollars = {name: round(1000 * one.cost, 6) for name, one in took.items() if one.cost}
+    if len(dollars) == len(took):
+        counted["dollars_per_1000_rows"] = dollars
     told = {"basic": _calibrated(judge, test, verdicts), "compiled": _calibrated(judge, test, others)}
     if all(told.values()):
         counted["calibration"] = told

@@ -66,6 +66,14 @@ class _Optimizer(_Part):
     candidate: str | None = None
 
 
+class _Cheaper(_Part):
+    candidate: str
+    name: str
+    price: float
+    less: float
+    error: float
+
+
 class _Card(_Part):
     judge: str
     version: Annotated[int, Field(ge=1)]
@@ -85,6 +93,10 @@ class _Card(_Part):
     scores: dict[str, dict[str, Any] | None] | None = None
     decision: _Decision | None = None
     optimizer: _Optimizer | None = None
+    tokens_per_row: dict[str, dict[str, float]] | None = None
+    dollars_per_1000_rows: dict[str, float] | None = None
+    cheaper: list[_Cheaper] | None = None
+    test_rows: dict[str, int] | None = None
     spend: dict[str, Any] | None = None
     pareto: list[dict[str, Any]] | None = None
     versions: dict[str, str] | None = None

@@ -1,31 +1,49 @@
-"""How often sealed rows have been looked at: a ledger of the user's, counted by rows and not by names.
+"""How often sealed rows have been opened: a ledger of the user's, counted by row and labelled question.
 
-A test is sealed when a proof opens it. From then on everything that scores one of its rows is an opening, whatever the
-store, the judge's name, the shares, the seed or the order of rows, and one row in common is enough. Rows are known by
-the letters and digits of their inputs: case, spaces, punctuation and zero-width characters make no other row. The
-ledger is ``openings.jsonl`` in the user's data home: hashes and no text, one opening a line. Whoever deletes it starts
-to count anew, which is said; another user, or another machine, counts for itself.
+A proof seals the rows that it opens. From then on a row is opened whenever a prompt that was never tried on it is
+scored on it for a choice or a proof: trying the same prompt again selects nothing, and opens nothing. Which rows are
+the same, and which labels ask the same, says :mod:`jurist.keeping.same_rows`; the store, the judge's name, the seed and
+the shares change nothing.
+
+The ledger is ``openings.jsonl`` in the user's data home: hashes and no text, one opening a line; rows that a line
+before holds already are named by their hash. Whoever deletes it starts to count anew, which is said; another user, or
+another machine, counts for itself.
 """
 
+import hashlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..cases import Case, text_hash
-from ..text.folding import strings
-from ..text.near import folded
+import orjson
+
+from ..cases import Case
+from .same_rows import RowMarks, marks_of, same_question, same_rows
 from .trust import data_file, to_stderr
 
-__all__ = ["Openings", "row_hashes"]
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """What is known of one row.
+
+    Attributes:
+        before: how often it has been opened; 0 if it is not sealed.
+        number: which opening scoring it with certain prompts is: the one in which the last of them was tried on it, or
+            the next one.
+    """
+
+    before: int
+    number: int
 
 
-def row_hashes(cases: Iterable[Case]) -> tuple[str, ...]:
-    """Return the hash of each row's inputs, 16 hex digits."""
-    return tuple(text_hash("\n".join(map(folded, strings(case.inputs))))[:16] for case in cases)
+@dataclass(frozen=True, kw_only=True)
+class _Line:
+    prompts: frozenset[str]
+    rows: str
+    marks: RowMarks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,52 +52,104 @@ class Openings:
 
     Attributes:
         path: the file.
-        say: takes the line that says that there is none yet, or that it cannot be written.
+        say: takes the line that says that there is none yet, that some cannot be read, or that it cannot be written.
     """
 
     path: Path = field(default_factory=lambda: data_file("openings.jsonl"))
     say: Callable[[str], None] = to_stderr
 
-    def of(self, cases: Sequence[Case]) -> int:
-        """Return how often any of these rows has been opened."""
-        wanted = frozenset(row_hashes(cases))
-        return sum(not wanted.isdisjoint(rows) for rows in self._lines())
+    def of(self, cases: Sequence[Case], prompts: Collection[str] = ()) -> tuple[Opened, ...]:
+        """Return what is known of each row.
 
-    def sealed(self, cases: Sequence[Case]) -> tuple[Case, ...]:
-        """Return those of some rows that were opened before."""
-        known = frozenset(row for rows in self._lines() for row in rows)
-        return tuple(case for case, row in zip(cases, row_hashes(cases), strict=True) if row in known)
+        Args:
+            cases: the rows.
+            prompts: what is tried on them; by default something that never was.
+        """
+        lines = list(self._lines())
+        if not lines or not cases:
+            return (Opened(before=0, number=1),) * len(cases)
+        sets = {line.rows: line.marks for line in lines}
+        mine = marks_of(cases)
+        held = {
+            name: {pair.here for pair in pairs}
+            if pairs and same_question(known, mine, pairs)
+            else frozenset()
+            for (name, known), pairs in zip(sets.items(), same_rows([*sets.values()], mine), strict=True)
+        }
+        wanted = frozenset(prompts) or None
+        return tuple(
+            _counted([line.prompts for line in lines if place in held[line.rows]], wanted)
+            for place in range(len(cases))
+        )
 
-    def note(self, what: str, cases: Sequence[Case]) -> None:
+    def note(self, what: str, cases: Sequence[Case], prompts: Collection[str] = ()) -> None:
         """Add an opening of these rows, before anything of it is shown.
 
         Args:
             what: what opened them, for people who read the ledger.
             cases: the rows.
+            prompts: what was tried on them.
         """
+        marks = orjson.dumps(marks_of(cases).to_json())
+        rows = hashlib.sha256(marks).hexdigest()[:16]
         line = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "what": what,
-            "rows": row_hashes(cases),
+            "prompts": sorted(prompts),
+            "rows": rows,
         }
         if not self.path.exists():
             self.say(
                 f"openings of sealed tests are counted in {self.path}, which is new: none is known from before"
             )
+        elif rows in {one.rows for one in self._lines(quiet=True)}:
+            marks = b""
+        text = json.dumps(line)
+        if marks:
+            text = f'{text[:-1]}, "marks": {marks.decode("ascii")}}}'
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # one write: lines of several processes do not mix; a newline first: one that was cut off stays alone
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
-                os.write(descriptor, ("\n" + json.dumps(line)).encode("utf-8"))
+                os.write(descriptor, ("\n" + text).encode("utf-8"))
             finally:
                 os.close(descriptor)
         except OSError as error:
             self.say(f"this opening is not counted: {self.path} cannot be written ({error.strerror})")
 
-    def _lines(self) -> Iterator[Collection[str]]:
-        """Yield the rows of every opening; a line that was cut off is none."""
-        with suppress(OSError), self.path.open(encoding="utf-8", errors="replace") as file:
-            for text in file:
-                with suppress(ValueError, TypeError, KeyError):
-                    yield frozenset(map(str, json.loads(text)["rows"]))
+    def _lines(self, *, quiet: bool = False) -> Iterator[_Line]:
+        """Yield every opening; what was cut off, or written by an earlier format, is none, and that is said."""
+        sets: dict[str, RowMarks] = {}
+        unread = 0
+        try:
+            texts = self.path.read_bytes().split(b"\n")
+        except OSError:
+            return
+        for text in filter(None, texts):
+            try:
+                data = orjson.loads(text)
+                rows = str(data["rows"])
+                if rows not in sets:
+                    sets[rows] = RowMarks.from_json(data["marks"])
+                yield _Line(prompts=frozenset(map(str, data["prompts"])), rows=rows, marks=sets[rows])
+            except (ValueError, TypeError, KeyError):
+                unread += 1
+        if unread and not quiet:
+            self.say(
+                f"{unread} of the lines in {self.path} cannot be read (cut off, or of an earlier format): what they "
+                "tell of is not counted"
+            )
+
+
+def _counted(lines: Sequence[frozenset[str]], wanted: frozenset[str] | None) -> Opened:
+    """Return how many of the lines opened a row, and which opening trying these prompts on it is."""
+    tried: set[str] = set()
+    before, number = 0, None
+    for prompts in lines:
+        if not prompts or not prompts <= tried:
+            before += 1
+        tried |= prompts
+        if number is None and wanted is not None and wanted <= tried:
+            number = before
+    return Opened(before=before, number=number or before + 1)

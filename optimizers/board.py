@@ -22,7 +22,7 @@ from ..engines.ledger import Spend
 from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from .matrix import Spent, cells, spent
+from .matrix import Spent, cells, prices, spent
 from .naming import candidate_names
 from .objective import Objective, Outcome
 from .setting import DEFAULT_SETTING, Setting
@@ -30,6 +30,10 @@ from .standing import CAUTION, ON_ALL, ON_DEV, Credit, Scored, Standing, outdoes
 
 __all__ = ["Board", "Candidate"]
 
+ALIKE = 0.5
+"""Errors of the best gain within which prompts are as good as the best: the cheapest a row is chosen of them."""
+CHEAPER = 0.9
+"""Of the price of the best, the most that one is chosen for as cheaper: less than that is not worth a worse bound."""
 _SEEN = 0.5
 """Of the cases of dev that another prompt which is better too has met, the share that a choice must have met."""
 
@@ -265,7 +269,7 @@ class Board:
         return found
 
     def best(self, cases: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
-        """Return the candidate with the highest lower bound, of those scored on some of ``cases``.
+        """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``cases``.
 
         All that is known of a candidate counts, on whatever cases but its own demonstrations; see
         :mod:`jurist.optimizers.standing`. The basic prompt stays unless another's gain over it is above its error, and
@@ -295,9 +299,23 @@ class Board:
         for _ in range(2):  # credits are to first order: the second time around what was chosen
             if best is None:
                 return None
-            bounds = {one.id: round(one.bound(CAUTION), 9) for one in self.standings(best, over=other)}
-            best = max(able, key=lambda one: bounds[one.id])
+            best = self._cheapest(able, {one.id: one for one in self.standings(best, over=other)}, dev)
         return best
+
+    def _cheapest(
+        self, able: Sequence[Candidate], found: Mapping[str, Standing], dev: Sequence[Case]
+    ) -> Candidate:
+        """Return the one with the highest bound, or the cheapest a row of those that are as good by it."""
+        bounds = {one.id: round(found[one.id].bound(CAUTION), 9) for one in able}
+        best = max(able, key=lambda one: bounds[one.id])
+        least = bounds[best.id] - ALIKE * found[best.id].doubt
+        near = [best, *(one for one in able if one.id != best.id and bounds[one.id] >= least)]
+        taken = [self.spent(one, dev) for one in near]
+        known = prices([one for one in taken if one is not None])
+        if len(known) < len(near):
+            return best
+        cheapest = min(range(len(near)), key=known.__getitem__)
+        return near[cheapest] if known[cheapest] <= CHEAPER * known[0] else best
 
     def _outdoes(self, candidate: Candidate, other: Candidate, dev: Sequence[Case]) -> bool:
         shared, theirs = self.outcomes(candidate), self.outcomes(other)

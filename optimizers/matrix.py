@@ -13,10 +13,14 @@ from ..cases import Value
 from ..engines.ledger import Spend
 from .objective import Outcome
 
-__all__ = ["MOST_CELLS", "Spent", "bounded", "cells", "spent"]
+__all__ = ["MOST_CELLS", "OUTPUT_PRICE", "Spent", "bounded", "cells", "prices", "spent"]
 
 MOST_CELLS = 200_000
 """Rows that an artifact keeps, about 30 MB; a search this large keeps the candidates with the most rows."""
+
+
+OUTPUT_PRICE = 4.0
+"""What an output token costs beside an input token, where prices are not known; it is 4 to 5 times with most models."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +29,23 @@ class Spent:
 
     Attributes:
         calls: answered calls.
-        tokens: input and output tokens.
+        input_tokens, output_tokens: of the prompt, and of the reply.
         cost: US dollars; ``None`` if the price of a call is not known.
     """
 
     calls: float
-    tokens: float
+    input_tokens: float
+    output_tokens: float
     cost: float | None
+
+    @property
+    def tokens(self) -> float:
+        """Input and output tokens."""
+        return self.input_tokens + self.output_tokens
+
+    def per_row(self) -> dict[str, float]:
+        """Return the tokens as a card has them."""
+        return {"input": round(self.input_tokens, 1), "output": round(self.output_tokens, 1)}
 
 
 def spent(usages: Sequence[Spend]) -> Spent:
@@ -40,9 +54,18 @@ def spent(usages: Sequence[Spend]) -> Spent:
     unknown = any(usage.unpriced for usage in usages)
     return Spent(
         calls=sum(_answered(usage) for usage in usages) / count,
-        tokens=sum(usage.input_tokens + usage.output_tokens for usage in usages) / count,
+        input_tokens=sum(usage.input_tokens for usage in usages) / count,
+        output_tokens=sum(usage.output_tokens for usage in usages) / count,
         cost=None if unknown else sum(usage.cost for usage in usages) / count,
     )
+
+
+def prices(taken: Sequence[Spent]) -> list[float]:
+    """Return the price of a case of each: in dollars where all are known and not nothing, else in input tokens."""
+    dollars = [one.cost for one in taken if one.cost]
+    if len(dollars) == len(taken):
+        return dollars
+    return [one.input_tokens + OUTPUT_PRICE * one.output_tokens for one in taken]
 
 
 def cells(

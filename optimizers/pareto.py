@@ -11,10 +11,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .base import Job
-from .board import Board
+from .board import Board, Candidate
+from .matrix import prices
 
-__all__ = ["Point", "dominant", "front", "points"]
+__all__ = ["Point", "cheaper", "dominant", "front", "points"]
 
+HALF = 0.5
+"""Of the price of the chosen candidate, the most that another one is named for as cheaper."""
+SEEN = 0.5
+"""Of the cases of dev that the chosen candidate has met, the share that a cheaper one must have met."""
+MOST = 3
+"""Cheaper candidates that are named."""
 Unit = Literal["USD per case", "tokens per case"]
 
 
@@ -74,6 +81,45 @@ def points(job: Job, board: Board, without: Collection[str] = ()) -> list[Point]
             threshold=one.setting.threshold,
         )
         for one, cost in zip(done, costs, strict=True)
+    ]
+
+
+def cheaper(job: Job, board: Board, chosen: Candidate, without: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return the candidates that cost at most half and are within one error of the chosen one, the best first.
+
+    They have met at least half of the cases of dev that the chosen one has.
+
+    Args:
+        job: the job.
+        board: its candidates.
+        chosen: the one that was chosen.
+        without: ids of candidates that are left out.
+    """
+    found = {one.id: one for one in board.standings(chosen)}
+    own = board.spent(chosen, job.dev)
+    if own is None or not found:
+        return []
+    best, known, seen = found[chosen.id], [], SEEN * board.met(chosen, job.dev)
+    for one in board.candidates.values():
+        taken = board.spent(one, job.dev)
+        able = (
+            board.met(one, job.dev) >= seen and one.id not in (*without, chosen.id) and found[one.id].gain > 0
+        )
+        if taken is None or not able or best.gain - found[one.id].gain > best.doubt:
+            continue
+        price, full = prices([taken, own])
+        if full and price <= HALF * full:
+            known.append((found[one.id].gain, one, price / full, taken))
+    return [
+        {
+            "candidate": one.id,
+            "name": board.name(one),
+            "less": round(best.gain - gain, 6),
+            "error": round(best.doubt, 6),
+            "price": round(share, 4),
+            "tokens_per_row": taken.per_row(),
+        }
+        for gain, one, share, taken in sorted(known, key=lambda each: -each[0])[:MOST]
     ]
 
 

@@ -26,7 +26,7 @@ from ...gold.goldset import Gold
 from ...gold.leaks import check_leaks
 from ...gold.splits import Shares, Split
 from ...jobs.estimate import Estimate
-from ...jobs.looking import proof_of
+from ...jobs.looking import prompt_of, proof_of
 from ...jobs.measuring import part_of
 from ...jobs.proving import described
 from ...keeping.paying import PaidJob
@@ -190,10 +190,14 @@ class Ablation:
         pairs: list[tuple[int, int]] = []
         notes: list[str] = []
         thresholds: dict[str, dict[int, Detection]] = {}
+        tried: list[str] = []
         for number, model in enumerate(self.models):
             contexts = tuple(job.contexts[f"{number}-{part}"] for part in _PARTS)
             result = self._mined(model, contexts[0])
             notes.append(_examples(result, model.name))
+            tried.append(
+                prompt_of(self.judge, result.best.state, model, "chat", Sampling(samples=self.samples))
+            )
             notes.append(
                 f"{model.name}: - CFP is the basic prompt, {self.samples} draws, {majority(self.samples)} votes"
             )
@@ -203,7 +207,7 @@ class Ablation:
             first = len(lines)
             lines += self._lines(model, contexts, full, single, basic)
             pairs += [(first, other) for other in range(first + 1, len(lines))]
-        look = proof_of(self.split.test)
+        look = proof_of(self.split, tried, whole=True)
         look.done("table cognibench-5")
         return table_of(
             "cognibench-5",
@@ -214,7 +218,7 @@ class Ablation:
             pairs=pairs,
             seed=self.seed,
             alpha=look.level,
-            notes=[*notes, look.words],
+            notes=[*notes, *([look.words] if look.words else [])],
             thresholds=thresholds,
         )
 

@@ -93,58 +93,63 @@ def test_other_labels_on_the_same_rows_are_refused() -> None:
     assert not Path("compiled/fect/2").exists()
 
 
-def test_compiling_again_on_an_opened_test_is_corrected() -> None:
-    for opened, sets in ((1, 2), (2, 3), (3, 4)):
-        more = ("--set", f"sets={sets}")
-        done = ok("compile", "fect", "--gold", "gold.jsonl", *FAST, *more, "--json")
+def test_every_prompt_that_is_proven_on_the_same_rows_is_an_opening_and_a_repeat_is_none(
+    serve: Callable[..., Any],
+) -> None:
+    server = serve(leaking(99))  # each search proposes other rules
+    for opened in (1, 2, 3):
+        done = ok(*argv(server, "--json"))
         decision = done.json["decision"]
         assert done.json["test_openings"] == decision["openings"] == opened
         assert decision["tested"] == pytest.approx(0.05 / (opened * (opened + 1)))
         assert (f"opening {opened} of this test" in decision["words"]) == (opened > 1)
+        assert ("sealed rows were opened before: the proof uses them again" in done.err) == (opened > 1)
+    again = ok(*argv(serve(leaking(99)), "--json"))  # the rules of the first search
+    assert again.json["test_openings"] == 1
+    assert ok(*argv(server, "--json")).json["test_openings"] == 4
 
 
-def test_openings_are_counted_by_rows_whatever_else_is_another() -> None:
-    """Another store, seed and shares, spaces and capitals, a dropped row: the test is the one that was opened."""
-    rows = read_jsonl(Path("gold.jsonl"))
-    ok("compile", "fect", "--gold", "gold.jsonl", *FAST)
-    write_jsonl(
-        Path("shifted.jsonl"), [{**row, "claim": row["claim"].replace(".", " .").upper()} for row in rows[1:]]
-    )
-    gold, opened = Gold.load("gold.jsonl", FECT), []
-    test = {case.id for case in gold.split(0).test}
-    # a test of another seed may have no row in common, and is another test then
-    seed = next(seed for seed in range(1, 99) if test & {case.id for case in gold.split(seed).test})
+def test_openings_are_counted_by_rows_whatever_else_is_another(serve: Callable[..., Any]) -> None:
+    """Another store, seed and shares, spaces and punctuation, a dropped row: the test is the one that was opened."""
+    rows, server = read_jsonl(Path("gold.jsonl")), serve(leaking(99))
+    ok(*argv(server))
+    spaced = [{**row, "claim": row["claim"].replace(" ", "  ").replace(".", " !")} for row in rows[1:]]
+    write_jsonl(Path("shifted.jsonl"), spaced)
     for number, more in enumerate(
-        (
-            ("--gold", "gold.jsonl", "--store", "other"),
-            ("--gold", "gold.jsonl", "--seed", seed),
-            ("--gold", "gold.jsonl", "--split", "30/20/50"),
-            ("--gold", "shifted.jsonl"),
-        ),
-        2,
+        (("--store", "other"), ("--seed", 3), ("--split", "30/20/50"), ("--gold", "shifted.jsonl")), 2
     ):
-        done = ok("compile", "fect", *more, *FAST, "--json")
-        opened.append((number, done.json["decision"]["openings"]))
-    assert [found for _, found in opened] == [number for number, _ in opened]
+        assert ok(*argv(server, *more, "--json")).json["decision"]["openings"] == number
 
 
-def test_everything_that_scores_sealed_rows_is_an_opening() -> None:
-    before = cli("compare", "fect:basic", "fect-reasoning:basic", "--gold", "gold.jsonl", "--json")
-    assert (before.json["opening"], before.json["tests"][0]["level"]) == (0, pytest.approx(0.95))
+def test_looking_at_what_was_proven_opens_nothing(serve: Callable[..., Any]) -> None:
+    server = serve(leaking(99))
+    asked = ("--gold", "gold.jsonl", "--model", "openai/x", "--api-base", server.url)
+    before = cli("compare", "fect:basic", "fect-reasoning:basic", *asked, "--json")
+    assert before.json["opening"] == 0
     ledger = data_file("openings.jsonl")
     assert not ledger.exists()
-    first = cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--force")
+    first = cli(*argv(server, "--force"))
     assert f"counted in {ledger}, which is new" in first.err
     assert "only " in first.err  # how little so few groups can show is said before
-    compared = cli("compare", "fect", "fect:basic", "--gold", "gold.jsonl", "--json")
+    known = ledger.read_bytes()
+    for looking in (
+        ("evaluate", "fect"),
+        ("gate", "fect", "--min", "accuracy=0.1"),
+        ("compare", "fect", "fect:basic"),
+    ):
+        done = cli(*looking, *asked, "--json")
+        assert done.code == 0, done.err
+        assert "this opens none of them again" in done.err
+    assert (done.json["opening"], ledger.read_bytes()) == (1, known)
+    compared = cli(
+        "compare", "fect", "fect-reasoning:basic", *asked, "--json"
+    )  # a prompt that was never tried there
     assert compared.json["opening"] == 2
-    assert compared.json["tests"][0]["level"] == pytest.approx(1 - 0.05 / 3)
-    evaluated = cli("evaluate", "fect", "--gold", "gold.jsonl", "--json")
-    assert evaluated.json["opening"] == 3
-    assert "this is opening 3 of it" in evaluated.err
     with ledger.open("a") as file:
         file.write('\n{"rows": [')  # cut off by a full disk
-    assert cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--json").json["test_openings"] == 4
+    again = cli(*argv(server, "--json"))
+    assert again.json["test_openings"] == 3
+    assert "1 of the lines" in again.err
     assert "claim" not in ledger.read_text(encoding="utf-8")
 
 

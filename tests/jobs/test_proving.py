@@ -8,6 +8,7 @@ from fakes import Scripted, context_with, lm_of, reply
 
 from jurist.gold.splits import Split
 from jurist.jobs.proving import proven
+from jurist.keeping.price import price_words
 from jurist.programs.asking import Asker, Sampling
 from jurist.programs.fect import FECT
 
@@ -37,8 +38,13 @@ def test_the_same_prompt_is_asked_once(threshold: int | None, same: bool, asked:
         judge=FECT, program=FECT.basic(), lm=lm_of(inner, context_with()), sampling=Sampling(samples=3)
     )
     compiled = dataclasses.replace(basic, sampling=Sampling(samples=3, threshold=threshold))
-    proven(SPLIT, basic, compiled, same=same, seed=0)
+    card = proven(SPLIT, basic, compiled, same=same, seed=0).to_card()
     assert len(inner.requests) == asked
+    before, after = card["tokens_per_row"]["basic"], card["tokens_per_row"]["compiled"]
+    assert before == after  # a vote under another threshold takes what the samples took
+    assert before["input"] > before["output"] > 0
+    assert price_words(card).startswith(f"tokens a row: {sum(before.values()):,.0f} -> ")
+    assert "(1.0 times)" in price_words(card)
 
 
 def test_two_thresholds_vote_on_the_same_samples() -> None:

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from worlds import World, board_of, job_of, simulator
 
 from jurist.cases import Case
+from jurist.engines.ledger import Spend
 from jurist.evaluation.rows import Row
 from jurist.optimizers.board import Board, Candidate
+from jurist.optimizers.matrix import Spent, prices
 from jurist.optimizers.objective import Objective, Outcome
+from jurist.optimizers.pareto import cheaper
 from jurist.optimizers.standing import Credit, Scored, outdoes, standings
 from jurist.programs.asking import Verdict
 
@@ -139,20 +142,27 @@ def all_right(cases: Iterable[Case]) -> list[tuple[Case, bool]]:
 
 
 def put(
-    board: Board, text: str, rights: Iterable[tuple[Case, bool]], parent: Candidate | None = None
+    board: Board,
+    text: str,
+    rights: Iterable[tuple[Case, bool]],
+    parent: Candidate | None = None,
+    usage: Spend | None = None,
 ) -> Candidate:
     """Enter an instruction with what it shall have got right; no call is made."""
     parent = parent or board.basic
     candidate = board.add(board.basic.state.with_instruction("self", text), parent=parent, source="test")
-    give(board, candidate, rights)
+    give(board, candidate, rights, usage)
     return candidate
 
 
-def give(board: Board, candidate: Candidate, rights: Iterable[tuple[Case, bool]]) -> None:
+def give(
+    board: Board, candidate: Candidate, rights: Iterable[tuple[Case, bool]], usage: Spend | None = None
+) -> None:
     for case, right in rights:
         gold = str((case.gold or ("",))[0])
         label = gold if right else {"accept": "reject", "reject": "accept"}[gold]
-        board.record(candidate, case, Verdict(id=case.id, status="verdict", values=(label,)))
+        verdict = Verdict(id=case.id, status="verdict", values=(label,), usage=usage or Spend())
+        board.record(candidate, case, verdict)
 
 
 def test_nothing_scored_on_dev_is_no_choice() -> None:
@@ -210,3 +220,58 @@ def test_a_gain_that_dev_does_not_show_is_not_chosen() -> None:
     assert board.best(dev) == board.basic
     good = put(board, "Of use.", [(case, n % 5 > 0) for n, case in enumerate((*dev, *train))])
     assert board.best(dev) == good
+
+
+def took(tokens: int) -> Spend:
+    return Spend(calls=1, input_tokens=tokens, output_tokens=10)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "tokens", "chosen"),
+    [
+        (1, 300, "Short."),  # as good, and a third of the price
+        (1, 850, "Long."),  # as good, and hardly cheaper
+        (10, 300, "Long."),  # cheaper, and worse
+    ],
+)
+def test_of_prompts_that_are_as_good_the_cheapest_a_row_is_chosen(
+    wrong: int, tokens: int, chosen: str
+) -> None:
+    board, train, dev = board_with(simulator.World(seed=4))
+    cases = (*dev, *train)
+    give(board, board.basic, [(case, n % 2 == 0) for n, case in enumerate(cases)], took(100))
+    put(board, "Long.", [(case, n % 10 > 0) for n, case in enumerate(cases)], usage=took(900))
+    put(
+        board,
+        "Short.",
+        [(case, n % 10 > 0 and n > wrong) for n, case in enumerate(cases)],
+        usage=took(tokens),
+    )
+    best = board.best(dev)
+    assert best is not None
+    assert best.state.predictors["self"].instructions == chosen
+
+
+def test_a_cheaper_prompt_within_one_error_is_named() -> None:
+    job = job_of(simulator.World(seed=4))
+    board, cases = board_of(job), (*job.dev, *job.train)
+    give(board, board.basic, [(case, n % 2 == 0) for n, case in enumerate(cases)], took(100))
+    long = put(board, "Long.", [(case, n % 10 > 0) for n, case in enumerate(cases)], usage=took(900))
+    near = [(case, n % 10 > 0 and n > 4) for n, case in enumerate(cases)]
+    short = put(board, "Short.", near, usage=took(300))
+    put(board, "Hardly cheaper.", near, usage=took(600))
+    put(board, "Worse.", [(case, n % 4 > 0) for n, case in enumerate(cases)], usage=took(200))
+    (named,) = cheaper(job, board, long)
+    assert (named["candidate"], named["name"]) == (short.id, board.name(short))
+    assert named["price"] == pytest.approx((300 + 4 * 10) / (900 + 4 * 10), abs=1e-4)
+    assert 0 < named["less"] < named["error"]
+    assert named["tokens_per_row"] == {"input": 300.0, "output": 10.0}
+    assert cheaper(job, board, long, {short.id}) == []
+    assert cheaper(job, board, board.basic) == []
+
+
+def test_prices_are_dollars_where_all_are_known_else_tokens() -> None:
+    known = Spent(calls=1, input_tokens=100, output_tokens=10, cost=0.02)
+    unknown = Spent(calls=1, input_tokens=50, output_tokens=20, cost=None)
+    assert prices([known, known]) == [0.02, 0.02]
+    assert prices([known, unknown]) == [140.0, 130.0]

@@ -1,0 +1,123 @@
+"""Default compilations on public sets that were not written here, beside what needs no language model.
+
+Of each set 40 % of the rows, whole groups, are held out before anything else. The rest is compiled by default, and all
+are scored on the held-out rows: basic, compiled, and the references, which learn from the same rows as the compilation.
+
+Run: python benchmarks/others.py --seeds 3
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from common import missing, parser
+
+import jurist
+from jurist.engines.meter import Budget
+from jurist.gold.mapping import RowMapping
+from jurist.jobs.references import references
+
+SETS = {
+    "qags": {},
+    "topicalchat": {},
+    "humanpref": {"output_1": "first", "output_2": "second"},
+}
+HELD_OUT = 0.4
+
+
+@dataclass(frozen=True)
+class Line:
+    """One compilation: what was decided, and every score on held-out rows by name."""
+
+    name: str
+    seed: int
+    rows: int
+    groups: int
+    verdict: str
+    over_basic: bool
+    scores: dict[str, float]
+    tokens: str
+
+
+def line(name: str, seed: int, data: Path, calls: int) -> Line:
+    """Hold out, compile the rest, and score all on what was held out."""
+    judge = jurist.judge(f"{data / 'others' / name}.py:judge")
+    mapping = RowMapping(labels=SETS[name])
+    whole = jurist.Gold.load(data / "others" / f"{name}.jsonl", judge, mapping=mapping)
+    names = np.random.default_rng(1000 + seed).permutation(sorted({case.group for case in whole.cases}))
+    out: set[str] = set()
+    size = 0
+    sizes = {group: sum(case.group == group for case in whole.cases) for group in names.tolist()}
+    for group in names.tolist():
+        if size < HELD_OUT * len(whole.cases):
+            out.add(group)
+            size += sizes[group]
+    known, held = (
+        replace(whole, cases=tuple(case for case in whole.cases if (case.group in out) is inside))
+        for inside in (False, True)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_DATA_HOME"] = folder  # no compilation knows of another one's openings
+        store = Path(folder) / "store"
+        made = jurist.compile(
+            judge, gold=known, seed=seed, store=store, budget=Budget(calls=calls), anyway=True
+        )
+        basic = jurist.load(judge, version="basic", store=store)
+        evaluated = [jurist.evaluate(one, held) for one in (basic, made.judge)]
+    metric = evaluated[0].measured.metric
+    others = references(judge, known.cases, held.cases, seed=seed)
+    decision = made.proof.decision
+    return Line(
+        name=f"{name} ({metric})",
+        seed=seed,
+        rows=len(held.cases),
+        groups=len(out),
+        verdict=decision.verdict,
+        over_basic=decision.direction == "better",
+        scores={
+            "basic": evaluated[0][metric].value,
+            "compiled": evaluated[1][metric].value,
+            **{reference: one.score.value for reference, one in others.found.items()},
+        },
+        tokens=str(made.artifact.card.get("tokens_per_row", "")),
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    options = parser(__doc__)
+    options.add_argument("--calls", type=int, default=2000, help="a compilation's budget (default: 2000)")
+    options.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
+    options.set_defaults(seeds=3)
+    arguments: argparse.Namespace = options.parse_args()
+    if missing(arguments.data, ["others"]):
+        sys.exit(1)
+    names = ("basic", "compiled", "constant", "words", "neighbours")
+    print(f"| set (metric) | seed | held out: rows, groups | {' | '.join(names)} | decision |")
+    print("|" + "---|" * (4 + len(names)))
+    with ProcessPoolExecutor(2) as pool:
+        jobs = [
+            pool.submit(line, name, seed, arguments.data, arguments.calls)
+            for name in arguments.sets
+            for seed in range(arguments.seeds)
+        ]
+        for job in jobs:
+            found = job.result()
+            scores = " | ".join(
+                f"{found.scores[name]:.3f}" if name in found.scores else "-" for name in names
+            )
+            hollow = " (better than basic)" if found.over_basic and found.verdict != "better" else ""
+            print(
+                f"| {found.name} | {found.seed} | {found.rows}, {found.groups} | {scores} "
+                f"| {found.verdict}{hollow} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
