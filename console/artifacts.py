@@ -48,20 +48,20 @@ def store_named(options: StoreOptions) -> Store:
 
 
 def list_(options: Printed) -> Result:
-    """List all artifacts."""
+    """List all artifacts, one's own first."""
     found = store_named(options).list()
     rows = [
         [
             f"{one.judge}@{one.version}",
             " ".join(one.names),
             (one.card.get("optimizer") or {}).get("name", "-"),
-            (one.card.get("model") or {}).get("name", "-"),
+            one.model or "-",
             scored(one),
             one.problem or (one.card.get("decision") or {}).get("verdict", "-"),
         ]
         for one in found
     ]
-    columns = ["artifact", "names", "optimizer", "model", "metric on test", "decision"]
+    columns = ["artifact", "names", "optimizer", "proven with", "metric on test", "decision"]
     return Result(data={"artifacts": [_entry(one) for one in found]}, body=[table("", columns, rows)])
 
 

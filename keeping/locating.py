@@ -98,13 +98,14 @@ def judge_of(artifact: Artifact, store: Store, *, source: bool = False) -> Judge
 def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:
     """Return a judge if it can be asked as the artifact was proven, else the one that the artifact keeps; say it.
 
-    A judge that cannot and is not kept is returned, too: what asks it refuses it, with the reason.
-
     Args:
         judge: as it is now.
         artifact: of this judge.
         store: whose user is told.
         reference: the file that the judge stands in, if it is known; it was executed.
+
+    Raises:
+        ArtifactError: it cannot, and the artifact keeps none.
     """
     definition = artifact.card.get("definition")
     if not definition:
@@ -112,6 +113,7 @@ def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "")
         if path is not None and _was_changed(artifact, executed_hashes(store.file(path))):
             said = f"the code of {path} was changed since {artifact.ref} was compiled from it"
             store.trust.tell(f"{said}: its proof is of the code as it was")
+        artifact.check(judge.verified_by(artifact.card))
         return judge
     try:
         artifact.program(judge.verified_by(artifact.card))
