@@ -67,7 +67,7 @@ def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool
     Args:
         name: which one.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        trust: execute the Python file that an artifact was compiled from, if its content is the same.
+        trust: execute the Python file that an artifact was compiled from, where its code is needed.
 
     Raises:
         JudgeError: there is none, or its file may not be executed.

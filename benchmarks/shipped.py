@@ -60,7 +60,7 @@ def ship(names: Collection[str]) -> None:
 
 
 def make(name: str, folder: Path) -> bool:
-    """Compile one judge or generator; if it is better, attack it if it judges, and put it into a folder as version 1."""
+    """Compile one judge or generator; if it is better, put it into a folder as version 1, and attack a judge."""
     judge, gold = find(name), GOLD.get(name) or find(name).bundled
     with tempfile.TemporaryDirectory() as work:
         model, budget = jurist.Model(temperature=0.0), jurist.Budget(calls=MORE.get(name, CALLS))
@@ -146,7 +146,9 @@ def main() -> int:
             elif better and (found := differences(name, folder, SHIPPED)):
                 code = 1
         done = f"not the same: {', '.join(found)}" if found else "the same" if given.check else "made"
-        print(f"{name}: {done if better or found else 'not shown to be better, and does not ship'}", flush=True)
+        print(
+            f"{name}: {done if better or found else 'not shown to be better, and does not ship'}", flush=True
+        )
     return code
 
 

@@ -21,7 +21,7 @@ from ..papers.haluagent.rounds import rounds_of
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.scores import OFFLINE, number_cell, total_line
 from ..report.table import Table, table
-from .common import budget_of, store_of
+from .common import budget_of
 from .generate import ended, writer
 from .history import prompt_diff
 from .printing import Part, Result, Verbatim, remark

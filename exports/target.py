@@ -102,7 +102,9 @@ class Subject:
         """What no target holds of this judge, in words."""
         threshold = (self.card.get("thresholds") or {}).get("threshold") or 1
         model = self._proven_with
-        proven = (f"{self.ref} was proven with {model}: its scores do not hold for other models",) if model else ()
+        proven = (
+            (f"{self.ref} was proven with {model}: its scores do not hold for other models",) if model else ()
+        )
         if threshold >= 1:
             return proven
         return (

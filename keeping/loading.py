@@ -195,7 +195,8 @@ class LoadedJudge:
     def with_model(self, model: Model, *, draws: int | None = None) -> "LoadedJudge":
         """Return the same judge for another model, with as many samples as can differ there.
 
-        A judge that was named without a version is what its name stands for with that model. A temperature that ``model`` leaves open is the one that the artifact's search chose, else the one that
+        A judge that was named without a version is what its name stands for with that model. A temperature that
+        ``model`` leaves open is the one that the artifact's search chose, else the one that
         suits ``draws`` of each row (default: its samples). A detector that is named with its model takes the
         settings of ``model`` only.
         """
@@ -327,7 +328,9 @@ def load_judge(
         prompt, by_name = named_prompt(reference, version, model and model.name, store, given)
     if own and own.checker:
         verifier = Model(name=own.checker, temperature=0.0)
-    verifier_of(prompt.judge, Model(), verifier)  # a judge without frozen steps is said before anything is asked
+    verifier_of(
+        prompt.judge, Model(), verifier
+    )  # a judge without frozen steps is said before anything is asked
     card = prompt.artifact.card if prompt.artifact else {}
     fit = resolve_sampling(_at(_own(own, model or Model()), card), prompt.wanted, prompt.judge.temperature)
     return LoadedJudge(

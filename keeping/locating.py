@@ -1,7 +1,7 @@
 """From a name to a judge: a built-in one, a file, or an artifact that keeps its judge or says which file it came from.
 
-A plain judge is kept with its versions as data (:mod:`~jurist.programs.definition`): they need no file, and go on as they
-were proven whatever becomes of it. What a file that was changed means for them is said in one line.
+A plain judge is kept with its versions as data (:mod:`~jurist.programs.definition`): they need no file, and go on as
+they were proven whatever becomes of it. What a file that was changed means for them is said in one line.
 """
 
 import difflib
@@ -130,9 +130,8 @@ def _was_changed(artifact: Artifact, now: Mapping[str, str]) -> bool:
 
 def _goes_on(artifact: Artifact) -> str:
     reference = artifact.card.get("judge_ref") or artifact.judge
-    return (
-        f": {artifact.ref} is asked as it was proven; jurist compile {reference} makes a version of the judge as it is"
-    )
+    again = f"jurist compile {reference} makes a version of the judge as it is"
+    return f": {artifact.ref} is asked as it was proven; {again}"
 
 
 def _nearest(name: str, store: Store) -> JudgeError | None:

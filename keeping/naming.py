@@ -160,7 +160,9 @@ def meaning(judge: str, model: str | None, store: Store, reference: str = "") ->
     for one in promoted:
         if model is None or one.problem or not one.model or same_model(one.model, model):
             return one.version, ""
-    proving = f"jurist compile {reference or judge}" + ("" if model in (None, OFFLINE) else f" --model {model}")
+    proving = f"jurist compile {reference or judge}" + (
+        "" if model in (None, OFFLINE) else f" --model {model}"
+    )
     if promoted:
         ref = f"{judge}@{promoted[0].version}"
         return 0, (

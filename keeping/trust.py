@@ -4,7 +4,8 @@ An artifact may come from anywhere, and its seal has no key: whoever writes a ca
 is executed only if the user has compiled from that very code, or has said ``--trust`` to it. Both are remembered in
 the user's data home, which no folder of artifacts brings along. A file that the user names is the user's own affair.
 Code is the same where only formatting, comments, docstrings or descriptions of fields differ. Other code than that on
-the card is executed only if the user trusted the code on the card, so that the artifact is no stranger's, and trusts the new one.
+the card is executed only if the user trusted the code on the card, so that the artifact is no stranger's, and trusts
+the new one.
 """
 
 import os

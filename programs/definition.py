@@ -35,7 +35,17 @@ _BOUNDS = {
 }
 _PROGRAMS: Mapping[str, type[dspy.Module]] = {"Predict": dspy.Predict, "ChainOfThought": dspy.ChainOfThought}
 _SETTINGS = (
-    *("name", "metric", "variant", "description", "bundled", "document", "most_calls", "shares", "most_groups"),
+    *(
+        "name",
+        "metric",
+        "variant",
+        "description",
+        "bundled",
+        "document",
+        "most_calls",
+        "shares",
+        "most_groups",
+    ),
     *("common", "temperature"),
 )
 _UNTYPED = "IS_TYPE_UNDEFINED"
@@ -89,7 +99,9 @@ def definition_of(judge: Judge) -> dict[str, Any] | None:
             ],
             program=program,
             answer=type(judge.answer).__name__,
-            answers={one.name: _plain(getattr(judge.answer, one.name)) for one in dataclasses.fields(judge.answer)},
+            answers={
+                one.name: _plain(getattr(judge.answer, one.name)) for one in dataclasses.fields(judge.answer)
+            },
         ).model_dump(mode="json", exclude_defaults=True)
         return data if _same(judge, defined(data)) else None
     except (TypeError, ValueError, JuristError):
@@ -118,7 +130,7 @@ def defined(data: Mapping[str, Any]) -> Judge:
             answer=_ANSWERS[kept.answer](**answer),
             program=None if kind is dspy.Predict else partial(kind, signature),
         )
-    except (TypeError, ValueError, KeyError, JuristError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError, JuristError) as error:
         raise ArtifactError(
             f"the definition of the judge is damaged: {type(error).__name__}", hint="restore it from a copy"
         ) from error
@@ -129,7 +141,11 @@ def _same(judge: Judge, made: Judge) -> bool:
     one, two = judge.basic(), made.basic()
     asks = [
         [
-            (name, predictor.config, [(key, *_about(info)) for key, info in predictor.signature.fields.items()])
+            (
+                name,
+                predictor.config,
+                [(key, *_about(info)) for key, info in predictor.signature.fields.items()],
+            )
             for name, predictor in program.named_predictors()
         ]
         for program in (one, two)
@@ -188,7 +204,9 @@ def _type(data: Any, field: _Field | None = None) -> Any:
     ((kind, inner),) = data.items()
     if kind == "literal":
         return Literal[tuple(inner)]
-    return list[_type(inner)] if kind == "list" else Union[tuple(map(_type, inner))]  # type: ignore[misc]  # noqa: UP007
+    if kind == "list":
+        return list[_type(inner)]  # type: ignore[misc]
+    return Union[tuple(map(_type, inner))]  # noqa: UP007
 
 
 def _plain(value: Any) -> Any:

@@ -71,9 +71,12 @@ class JudgeFile:
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
-        """What a card keeps of the file and its modules: ``judge_sha256`` of their bytes, ``judge_code`` of their code."""
+        """What a card keeps of file and modules: ``judge_sha256`` of their bytes, ``judge_code`` of their code."""
         parts = {"": self.content, **{name: one.content for name, one in self.modules.items()}}
-        return {"judge_sha256": _hash(parts), "judge_code": _hash({name: _code(one) for name, one in parts.items()})}
+        return {
+            "judge_sha256": _hash(parts),
+            "judge_code": _hash({name: _code(one) for name, one in parts.items()}),
+        }
 
     def execute(self) -> types.ModuleType:
         """Execute it and return its module. Raises whatever it raises."""
@@ -130,7 +133,7 @@ def _hash(parts: Mapping[str, bytes]) -> str:
 
 
 def _code(content: bytes) -> bytes:
-    """Return a file without formatting, comments, docstrings and descriptions of fields; as it is if it is no Python."""
+    """Return a file without formatting, comments, docstrings and descriptions; as it is if it is no Python."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):

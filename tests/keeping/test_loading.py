@@ -110,7 +110,9 @@ def test_a_judge_in_no_file_is_loaded_by_itself_and_its_name_says_what_it_needs(
     assert load_judge(POLITE, store=store, version="basic").name == "polite:basic"
     assert load_judge("polite", store=store).name == "polite@1"  # its versions keep it
     store.save(TWO, changed(TWO), {}, [], make_latest=True)
-    with pytest.raises(JudgeError, match="two-steps@1 was compiled from a judge that stands in no file") as caught:
+    with pytest.raises(
+        JudgeError, match="two-steps@1 was compiled from a judge that stands in no file"
+    ) as caught:
         load_judge("two-steps", store=store)
     assert "FILE.py:judge" in str(caught.value)
 

@@ -62,7 +62,9 @@ def test_the_flip_rate_of_every_judge_is_beside_its_card(tmp_path: Path) -> None
 
 
 def test_a_built_in_judge_runs_at_once(tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"conversation": "A: It was finished in 1874.", "claim": "1874"}))
+    (tmp_path / "rows.jsonl").write_text(
+        json.dumps({"conversation": "A: It was finished in 1874.", "claim": "1874"})
+    )
     running = start("run", "fect", "--input", "rows.jsonl", "--output", "out.jsonl", cwd=tmp_path)
     _, err = running.communicate(timeout=60)
     assert running.returncode == 0, err
@@ -70,7 +72,9 @@ def test_a_built_in_judge_runs_at_once(tmp_path: Path) -> None:
     assert "fect was not compiled yet: its basic prompt is used; jurist compile fect proves a version" in err
 
 
-def test_the_list_of_what_ships_is_written_as_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_of_what_ships_is_written_as_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made, project = script(), tmp_path / "pyproject.toml"
     project.write_text((ROOT / "pyproject.toml").read_text())
     monkeypatch.setattr(made, "PROJECT", project)
