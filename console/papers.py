@@ -119,7 +119,7 @@ def _spent(job: PaidJob) -> dict[str, Any]:
 
 def _contenders(options: DetectorOptions, reference: str, store: Store) -> list[LoadedJudge]:
     """Return a detector with each model; strictness goes to those that have tiers."""
-    about = {"model": options.names[0], "concurrency": options.concurrency}
+    about: dict[str, Any] = {"model": options.names[0], "concurrency": options.concurrency}
     one = judge_of(reference, options, store, **about, strictness=None)
     if one.judge.answer.levels:
         strictness = options.strictness or DEFAULT

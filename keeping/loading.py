@@ -325,7 +325,7 @@ def load_judge(
     if own:
         prompt, by_name = given.prompt(named_judge(own), samples=SAMPLES.get(own.kind, 1)), None
     else:
-        prompt, by_name = named_prompt(reference, version, model and model.name, store, given)
+        prompt, by_name = named_prompt(reference, version, model.name if model else None, store, given)
     if own and own.checker:
         verifier = Model(name=own.checker, temperature=0.0)
     verifier_of(

@@ -25,6 +25,7 @@ from .answers.score import Score
 from .judge import Judge
 from .state import PromptState
 
+_Program = Literal["Predict", "ChainOfThought"]
 _TYPES = {kind.__name__: kind for kind in (str, int, float, bool)} | {"None": type(None)}
 _ANSWERS: Mapping[str, type[Answer]] = {one.__name__: one for one in (OneLabel, Score, LabelSet, Preference)}
 _BOUNDS = {
@@ -33,7 +34,7 @@ _BOUNDS = {
     annotated_types.Gt: "gt",
     annotated_types.Lt: "lt",
 }
-_PROGRAMS: Mapping[str, type[dspy.Module]] = {"Predict": dspy.Predict, "ChainOfThought": dspy.ChainOfThought}
+_PROGRAMS: Mapping[_Program, Any] = {"Predict": dspy.Predict, "ChainOfThought": dspy.ChainOfThought}
 _SETTINGS = (
     *(
         "name",
@@ -71,7 +72,7 @@ class _Definition(_Data):
     signature: str
     instructions: str
     fields: Annotated[list[_Field], pydantic.Field(min_length=2)]
-    program: Literal["Predict", "ChainOfThought"]
+    program: _Program
     answer: str
     answers: dict[str, Any]
 
@@ -119,7 +120,7 @@ def defined(data: Mapping[str, Any]) -> Judge:
         fields = {one.name: (_type(one.type, one), _info(one)) for one in kept.fields}
         signature = make_signature(fields, kept.instructions, kept.signature)
         answer = {name: _given(value) for name, value in kept.answers.items()}
-        settings = {
+        settings: dict[str, Any] = {
             name: tuple(value) if name in _TUPLES and value is not None else value
             for name, value in kept.settings.items()
         }
@@ -198,7 +199,8 @@ def _written(kind: Any) -> Any:
 def _type(data: Any, field: _Field | None = None) -> Any:
     """Return the type that :func:`_written` gave, with the bounds of its field where the prompt does not say them."""
     if field is not None and field.bounds and not field.said:
-        return Annotated[_type(data), pydantic.Field(**field.bounds)]  # type: ignore[arg-type]
+        bounds: dict[str, Any] = {**field.bounds}
+        return Annotated[_type(data), pydantic.Field(**bounds)]
     if isinstance(data, str):
         return _TYPES[data]
     ((kind, inner),) = data.items()
