@@ -67,7 +67,7 @@ def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool
     Args:
         name: which one.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        trust: execute the Python file that an artifact was compiled from, if its content is the same.
+        trust: execute the Python file that an artifact was compiled from, where its code is needed.
 
     Raises:
         JudgeError: there is none, or its file may not be executed.
@@ -93,13 +93,12 @@ def load(
     """Load a judge that can be called with its inputs.
 
     Args:
-        reference: ``JUDGE`` (latest version), ``JUDGE@VERSION``, or ``JUDGE:basic``; or the judge itself, where no
-            file defines it. Where versions exist and none was shown to be better, ``JUDGE`` is the basic prompt,
-            and a warning says so.
-        version: of a judge itself: a number, a tag, or ``"basic"``; default: the latest.
+        reference: ``JUDGE`` (the latest version shown better with ``model``, else the basic prompt, and a warning
+            says why), ``JUDGE@VERSION``, or ``JUDGE:basic``; or the judge itself, where no file defines it.
+        version: of a judge itself: a number, a tag, or ``"basic"``; default: as its name alone.
         model: ``"offline"``, a DSPy model string, or a :class:`~jurist.Model`.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        trust: execute the Python file that the artifact was compiled from, if its content is the same; it is
+        trust: execute the Python file that the artifact was compiled from, where its code is needed; it is
             remembered.
         samples: draws per case, at least 1; default: as proven.
         threshold: votes for a positive verdict, 1..samples, or below 1 the probability; default: as proven.
@@ -179,7 +178,7 @@ def compile(
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
     place = store_of(store)
-    found, reference = (judge, "") if isinstance(judge, Judge) else locate(judge, place)
+    found, reference = (judge, "") if isinstance(judge, Judge) else locate(judge, place, source=True)
     fit = resolve_sampling(model_of(model), settings_of(sampling, Sampling), found.temperature)
     warn(fit.note)
     plan = Plan(

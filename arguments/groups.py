@@ -118,7 +118,7 @@ class StoreOptions(Options):
     )
     trust: bool = flag(
         "--trust",
-        help="execute the Python file that an artifact was compiled from, if its content is the same",
+        help="execute the Python file that an artifact was compiled from, where its code is needed",
     )
 
 

@@ -1,4 +1,7 @@
-"""Make the artifacts that ship with the package: every built-in judge and generator, compiled offline on bundled gold.
+"""Make the artifacts that ship with the package: built-in judges and generators, compiled offline on bundled gold.
+
+Each is compiled, and only what is shown to be better than its basic prompt ships: the others are taken out of
+``compiled/`` and of the list in pyproject.toml, which says what a wheel holds.
 
     python benchmarks/shipped.py                # makes all of compiled/ anew
     python benchmarks/shipped.py fect tier      # these only
@@ -13,9 +16,10 @@ the prompts of candidates not chosen.
 import argparse
 import json
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +31,8 @@ from jurist.programs.catalogue import GENERATORS, JUDGES, find
 from jurist.report.history import chosen_candidate
 
 SHIPPED = Path(__file__).resolve().parents[1] / "compiled"
+PROJECT = SHIPPED.parent / "pyproject.toml"
+LIST = re.compile(r'(?<=^"jurist\.compiled" = \[)([^\n]*\n    "README\.md",\n)(.*?)(?=^\]$)', re.M | re.S)
 GOLD = {"faithqa": "faithqa-documents", "haluagent-zh": "haluagent-docs"}
 """Bundled sets of those that name none."""
 FIELDS = {"satisfaction": "response"}
@@ -39,13 +45,29 @@ UNLIKE = ("created", "versions", "sha256", "files")
 """What two makings of the same card differ in: the day, the installed versions, and hashes of these."""
 
 
-def make(name: str, folder: Path) -> None:
-    """Compile one judge or generator, attack it if it judges, and put it into a folder as its version 1."""
+def shipped() -> set[str]:
+    """Return the names of what ships."""
+    found = LIST.search(PROJECT.read_text(encoding="utf-8"))
+    assert found, f"{PROJECT} has no list of what ships"
+    return set(re.findall(r'"([a-z0-9-]+)/latest"', found[2]))
+
+
+def ship(names: Collection[str]) -> None:
+    """Write the names of what ships into pyproject.toml."""
+    lines = "".join(f'    "{name}/1/*", "{name}/latest",\n' for name in sorted(names))
+    text = PROJECT.read_text(encoding="utf-8")
+    PROJECT.write_text(LIST.sub(lambda found: found[1] + lines, text), encoding="utf-8")
+
+
+def make(name: str, folder: Path) -> bool:
+    """Compile one judge or generator; if it is better, put it into a folder as version 1, and attack a judge."""
     judge, gold = find(name), GOLD.get(name) or find(name).bundled
     with tempfile.TemporaryDirectory() as work:
         model, budget = jurist.Model(temperature=0.0), jurist.Budget(calls=MORE.get(name, CALLS))
         optimizer = OPTIMIZER.get(name, DEFAULT)
         made = jurist.compile(name, gold=gold, optimizer=optimizer, store=work, model=model, budget=budget)
+        if not made.latest:
+            return False
         artifact = made.artifact
         card = {
             key: value for key, value in artifact.card.items() if key not in ("version", "sha256", "files")
@@ -58,6 +80,7 @@ def make(name: str, folder: Path) -> None:
     (folder / name / "names.jsonl").unlink(missing_ok=True)  # when names moved says nothing here
     if name in {one.name for one in JUDGES}:
         jurist.harden(kept.ref, gold, store=folder, field=FIELDS.get(name, ""), model=model)
+    return True
 
 
 def _history(artifact: Artifact) -> list[dict[str, Any]]:
@@ -109,14 +132,23 @@ def main() -> int:
     given = options.parse_args()
     code = 0
     for name in given.names or every:
+        found: list[str] = []
         with tempfile.TemporaryDirectory() as home:
             os.environ["XDG_DATA_HOME"] = home  # a ledger of openings of its own
             folder = Path(home) / "compiled" if given.check else SHIPPED
-            make(name, folder)
-            found = differences(name, folder, SHIPPED) if given.check else []
-        code |= bool(found)
-        said = f"not the same: {', '.join(found)}" if found else "the same" if given.check else "made"
-        print(f"{name}: {said}", flush=True)
+            better, before = make(name, folder), shipped()
+            if not given.check:
+                if name in before and not better:
+                    shutil.rmtree(SHIPPED / name)
+                ship(before | {name} if better else before - {name})
+            elif better != (name in before):
+                code, found = 1, ["whether it is better"]
+            elif better and (found := differences(name, folder, SHIPPED)):
+                code = 1
+        done = f"not the same: {', '.join(found)}" if found else "the same" if given.check else "made"
+        print(
+            f"{name}: {done if better or found else 'not shown to be better, and does not ship'}", flush=True
+        )
     return code
 
 

@@ -49,21 +49,21 @@ def store_named(options: StoreOptions) -> Store:
 
 
 def list_(options: Printed) -> Result:
-    """List all artifacts."""
+    """List all artifacts, one's own first."""
     found = store_named(options).list()
     rows = [
         [
             f"{one.judge}@{one.version}",
             " ".join(one.names),
             (one.card.get("optimizer") or {}).get("name", "-"),
-            (one.card.get("model") or {}).get("name", "-"),
+            one.model or "-",
             scored(one),
             tokens_words(one.card) or "-",
             one.problem or (one.card.get("decision") or {}).get("verdict", "-"),
         ]
         for one in found
     ]
-    columns = ["artifact", "names", "optimizer", "model", "metric on test", "tokens a row", "decision"]
+    columns = ["artifact", "names", "optimizer", "proven with", "metric on test", "tokens a row", "decision"]
     return Result(data={"artifacts": [_entry(one) for one in found]}, body=[table("", columns, rows)])
 
 

@@ -63,7 +63,6 @@ __all__ = [
     "judge_of",
     "labelling",
     "labelling_model",
-    "latest_or_basic",
     "loaded_of",
     "mapping_of",
     "model_of",
@@ -172,15 +171,19 @@ def gold_source(artifact: Artifact, store: Store) -> str:
     return str(store.file(Path(source))) if Path(source).suffix else source
 
 
-def verified(judge: Judge, options: VerifierPromptOptions, store: Store) -> Judge:
-    """Return a judge whose verifiers have the prompts of the compiled judges that the options name.
+def verified(judge: Judge, options: VerifierPromptOptions, model: str, store: Store) -> Judge:
+    """Return a judge whose verifiers have the prompts of the compiled judges that the options name, with a model.
 
     Raises:
         JudgeError: one verifies nothing there.
     """
     if not options.verifiers:
         return judge
-    named = [load_judge(name, store=store) for name in options.verifiers]
+    asked = Model(name=options.judge_model or model)
+    named = [load_judge(name, store=store, model=asked) for name in options.verifiers]
+    for one in named:
+        if one.note:
+            remark(one.note)
     prompts = [
         VerifierPrompt.of(one.name, one.artifact.program(one.judge) if one.artifact else one.judge.basic())
         for one in named
@@ -195,14 +198,16 @@ def judge_of(
     options: SamplingOptions | LabellerOptions,
     store: Store,
     *,
+    model: str,
     concurrency: int,
     strictness: str | None,
     verifier: Model | None = None,
 ) -> LoadedJudge:
-    """Return a judge, ready to be asked, with the samples of the options or those it was proven with."""
+    """Return a judge for a model, with the samples of the options or those it was proven with."""
     return load_judge(
         reference,
         store=store,
+        model=Model(name=model),
         samples=options.samples,
         threshold=options.threshold,
         concurrency=concurrency,
@@ -211,12 +216,13 @@ def judge_of(
     )
 
 
-def judge_for(reference: str, options: JudgingOptions, store: Store) -> LoadedJudge:
-    """Return a judge as the options say, whoever will answer."""
+def judge_for(reference: str, options: JudgingOptions, store: Store, model: str) -> LoadedJudge:
+    """Return a judge as the options say, for a model whose settings are open yet."""
     loaded = judge_of(
         reference,
         options,
         store,
+        model=model,
         concurrency=options.concurrency,
         strictness=options.strictness,
         verifier=verifier_model(options, options.timeout, options.seed),
@@ -226,25 +232,20 @@ def judge_for(reference: str, options: JudgingOptions, store: Store) -> LoadedJu
 
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
     """Return a judge with the model of the options."""
-    loaded = judge_for(reference, options, store)
+    loaded = judge_for(reference, options, store, options.model)
     (name,) = loaded.answered_by([options.model])
     return loaded.with_model(model_of(options, name, options.seed))
 
 
-def latest_or_basic(name: str, store: Store) -> str:
-    """Return the reference of a judge that nobody named a version of.
-
-    A version that was not shown to be better is kept and not the latest: nobody named it, so nobody means it.
-    """
-    return name if any(one.latest for one in store.list(name)) else f"{name}:basic"
-
-
 def labelling(options: LabellerOptions, default: str) -> LoadedJudge:
     """Return who labels what models wrote, with the model of the options; what is left open is left to the judge."""
-    store = store_of(options)
-    reference = options.judge or latest_or_basic(default, store)
     loaded = judge_of(
-        reference, options, store, concurrency=options.concurrency, strictness=options.strictness
+        options.judge or default,
+        options,
+        store_of(options),
+        model=options.judge_model,
+        concurrency=options.concurrency,
+        strictness=options.strictness,
     )
     return loaded.with_model(labelling_model(options))
 

@@ -64,7 +64,7 @@ def asked(
 
 
 def _experiment(options: CompareOptions, store: Store) -> Experiment:
-    loaded = [judge_for(reference, options, store) for reference in options.judges]
+    loaded = [judge_for(reference, options, store, options.names[0]) for reference in options.judges]
     contenders = [
         one
         for judge in loaded

@@ -49,12 +49,12 @@ def run(options: CompileOptions) -> Result:
     """Compile; return the proof and the artifact's path."""
     store = store_of(options)
     _check_reference(options.judge)
-    judge, reference = locate(options.judge, store)
+    judge, reference = locate(options.judge, store, source=True)
     if options.metric:
         judge = _with_metric(judge, options.metric)
     if options.strictness:
         judge = with_strictness(judge, options.strictness)
-    judge = verified(judge, options, store)
+    judge = verified(judge, options, options.model, store)
     plan = _plan(options, judge, reference)
     remark(
         f"{judge.name} on {plan.gold.name}: {plural(len(plan.gold.cases), 'case')}, optimizer {plan.optimizer}"

@@ -34,8 +34,9 @@ def run(options: ExportOptions) -> Result:
 def _subject(options: ExportOptions) -> tuple[Subject, str]:
     model = Model(name=options.model) if options.model else None
     loaded = load_judge(options.judge, store=store_of(options), model=model)
-    if loaded.standing:
-        remark(loaded.standing)
+    for said in (loaded.standing, loaded.other_model if model else ""):
+        if said:
+            remark(said)
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
     if model is None:
         name = (subject.card.get("model") or {}).get("name")

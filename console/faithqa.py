@@ -6,6 +6,7 @@ from typing import Any
 
 from ..arguments.faithqa import BenchmarkOptions
 from ..arguments.generate import AssessOptions
+from ..engines.models import Model
 from ..errors import UsageError
 from ..gold.documents import read_documents
 from ..jobs.generation import Generation
@@ -18,9 +19,9 @@ from ..programs.faithqa.judges import SATISFACTION
 from ..programs.faithqa.writing import LIMIT, OMISSION, TASKS
 from ..report.table import table
 from .assessed import assess_models, assessed
-from .common import budget_of, labelling, labelling_model, latest_or_basic, store_of, target_of
+from .common import budget_of, labelling, labelling_model, store_of, target_of
 from .generate import writer, written
-from .printing import Part, Result
+from .printing import Part, Result, remark
 
 __all__ = ["assess_queries", "generate"]
 
@@ -86,8 +87,10 @@ def _assessment(options: AssessOptions) -> Assessment:
             f"{judge.name} does not mark constraints", hint=f"name a version of {SATISFACTION.name}"
         )
     store = store_of(options)
-    checking = options.fact_judge or latest_or_basic(FACT_CHECK.name, store)
-    facts = load_judge(checking, store=store, concurrency=options.concurrency)
+    checking, asked = options.fact_judge or FACT_CHECK.name, Model(name=options.judge_model)
+    facts = load_judge(checking, store=store, model=asked, concurrency=options.concurrency)
+    if facts.note:
+        remark(facts.note)
     if facts.judge.answer.identity() != FACT_CHECK.answer.identity():
         raise UsageError(f"{facts.name} does not check facts", hint=f"name a version of {FACT_CHECK.name}")
     return Assessment(

@@ -73,6 +73,7 @@ def writer(options: ItemsOptions) -> LoadedJudge:
         loaded = load_judge(
             name,
             store=store,
+            model=Model(name=options.model),
             samples=options.attempts,
             concurrency=options.concurrency,
             verifier=verifier_model(options, options.timeout, options.seed),
@@ -86,7 +87,7 @@ def writer(options: ItemsOptions) -> LoadedJudge:
             f"{loaded.name} keeps the verifiers that it was compiled with",
             hint="compile it with --verifier, or name its basic prompts",
         )
-    loaded = replace(loaded, judge=verified(loaded.judge, options, store))
+    loaded = replace(loaded, judge=verified(loaded.judge, options, options.model, store))
     if loaded.note:
         remark(loaded.note)
     return loaded

@@ -21,7 +21,7 @@ from ..papers.haluagent.rounds import rounds_of
 from ..programs.haluagent.writing import HALUAGENT
 from ..report.scores import OFFLINE, number_cell, total_line
 from ..report.table import Table, table
-from .common import budget_of, latest_or_basic, store_of
+from .common import budget_of
 from .generate import ended, writer
 from .history import prompt_diff
 from .printing import Part, Result, Verbatim, remark
@@ -103,7 +103,7 @@ def compiled_parts(
 
 def _generation(options: HaluAgentOptions) -> tuple[Generation, int]:
     """Return what is to be written, and how many passages were left out as near-duplicates."""
-    name = options.generator or latest_or_basic(HALUAGENT.name, store_of(options))
+    name = options.generator or HALUAGENT.name
     loaded = writer(replace(options, generator=name))
     cases = Gold.load(options.input, loaded.judge).cases[: options.limit]
     kept = distinct(cases)

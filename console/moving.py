@@ -131,7 +131,7 @@ def _arrived(received: Received, where: str) -> Result:
 
 def _file_beside(card: dict[str, Any]) -> list[str]:
     reference = str(card.get("judge_ref") or "")
-    if ".py" not in reference:
+    if ".py" not in reference or card.get("definition"):
         return []
     return [
         f"the judge's file {reference} is not in it: whoever uses it needs that file, and trusts it first"

@@ -119,10 +119,11 @@ def _spent(job: PaidJob) -> dict[str, Any]:
 
 def _contenders(options: DetectorOptions, reference: str, store: Store) -> list[LoadedJudge]:
     """Return a detector with each model; strictness goes to those that have tiers."""
-    one = judge_of(reference, options, store, concurrency=options.concurrency, strictness=None)
+    about: dict[str, Any] = {"model": options.names[0], "concurrency": options.concurrency}
+    one = judge_of(reference, options, store, **about, strictness=None)
     if one.judge.answer.levels:
         strictness = options.strictness or DEFAULT
-        one = judge_of(reference, options, store, concurrency=options.concurrency, strictness=strictness)
+        one = judge_of(reference, options, store, **about, strictness=strictness)
     return [one.with_model(model) for model in models_of(options, one, options.seed)]
 
 

@@ -14,7 +14,9 @@ __all__ = ["run"]
 
 def run(options: TrainingOptions) -> Result:
     """Write a training file, and say what is in it and what is not."""
-    loaded = load_judge(options.judge, store=store_of(options))
+    loaded = load_judge(
+        options.judge, store=store_of(options)
+    )  # the prompt of the latest, whichever it is for
     if loaded.standing:
         remark(loaded.standing)
     chosen = Selection(

@@ -51,6 +51,7 @@ __all__ = [
     "held_by",
     "key_of",
     "reached",
+    "same_model",
     "shipped_prices",
 ]
 
@@ -170,6 +171,15 @@ class Model:
         """The model of ``nli:MODEL`` and the like, a classifier that answers one judge only; empty for others."""
         found = named(self.name)
         return found.model if found and found.local else ""
+
+
+def same_model(one: str, other: str) -> bool:
+    """Whether two model strings name one model: providers, through which it is reached, do not count.
+
+    ``openai/gpt-4.1-mini``, ``azure/gpt-4.1-mini`` and ``openrouter/openai/gpt-4.1-mini`` do; addresses are no part.
+    """
+    names = [name.lower().rpartition("/") for name in (one, other)]
+    return one == other or (all(name[1] for name in names) and names[0][2] == names[1][2])
 
 
 def reached(model: Model) -> Inner:

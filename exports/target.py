@@ -78,14 +78,19 @@ class Subject:
 
     @property
     def stamp(self) -> dict[str, Any]:
-        """Which prompt an exported file holds: judge, version, sha256 of the artifact, id of the prompt."""
+        """Which prompt an exported file holds, and which model it was proven with (``None``: none)."""
         return {
             "judge": self.judge.name,
             "variant": self.judge.variant,
             "version": self.card.get("version"),
             "sha256": self.card.get("sha256"),
             "prompt": self.state.id,
+            "proven_with": self._proven_with,
         }
+
+    @property
+    def _proven_with(self) -> str | None:
+        return (self.card.get("model") or {}).get("name")
 
     @property
     def samples(self) -> int:
@@ -96,9 +101,14 @@ class Subject:
     def limits(self) -> tuple[str, ...]:
         """What no target holds of this judge, in words."""
         threshold = (self.card.get("thresholds") or {}).get("threshold") or 1
+        model = self._proven_with
+        proven = (
+            (f"{self.ref} was proven with {model}: its scores do not hold for other models",) if model else ()
+        )
         if threshold >= 1:
-            return ()
+            return proven
         return (
+            *proven,
             f"the judge is positive from a probability of {threshold:.3g} on, read from the tokens of replies; without "
             "them the share of the samples is held against it, and of one sample the label counts",
         )

@@ -25,6 +25,7 @@ from ..keeping.locating import judge_of
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.resolving import resolve_sampling
 from ..keeping.sealing import MATRIX, PROOF, SEEN
+from ..keeping.trust import HASHES
 from ..optimizers.naming import candidate_names
 from ..optimizers.setting import Setting
 from ..programs.asking import Asker, Sampling
@@ -40,7 +41,7 @@ __all__ = ["Choosing", "Chosen", "Opening", "choose"]
 
 _KEPT = (
     "judge_ref",
-    "judge_sha256",
+    *HASHES,
     "optimizer",
     "prompt_model",
     "gold",

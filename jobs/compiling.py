@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import Any
 
 from ..engines.channel import CallContext
-from ..engines.models import connect
+from ..engines.models import connect, same_model
 from ..errors import OptimizerError
 from ..evaluation.proof import Proof
 from ..gold.copies import sketched_rows
@@ -296,5 +296,6 @@ def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict
 
 
 def _parent(plan: Plan, store: Store) -> int | None:
-    """Return the version that was the latest until now, in the user's own store."""
-    return next((one.version for one in store.list(plan.judge.name) if one.latest and not one.shipped), None)
+    """Return the version that was the latest for this model until now, in the user's own store."""
+    own = [one for one in store.promoted(plan.judge.name) if not one.shipped]
+    return next((one.version for one in own if not one.model or same_model(one.model, plan.model.name)), None)

@@ -159,7 +159,7 @@ def judges_of(
         if isinstance(one, LoadedJudge):
             found.append(one)
         else:
-            found += loaded_of(one, store, **options).on(asked, draws=draws)
+            found += loaded_of(one, store, model=asked[0], **options).on(asked, draws=draws)
     return tuple(found)
 
 

@@ -195,8 +195,12 @@ def full_card(judge: Judge, card: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         TypeError: a value that JSON cannot hold.
     """
+    from ..programs.definition import definition_of
+
     given = publishable(dict(card))
     described = {"judge": judge.name, "variant": judge.variant, **_identity(judge)}
+    if definition := definition_of(judge):
+        described["definition"] = definition
     return {"created": _now(), **dict.fromkeys(_GIVEN), **given, **described, "versions": _versions(given)}
 
 

@@ -56,7 +56,7 @@ class Summary:
 
     Attributes:
         judge, version, path: which one.
-        latest: whether ``JUDGE`` alone means it, in its own store.
+        latest: whether ``JUDGE@latest`` means it, in its own store.
         tags: its names besides the number.
         shipped: whether it came with the package and is read-only.
         card: its card; empty if it is none.
@@ -71,6 +71,11 @@ class Summary:
     shipped: bool
     card: Mapping[str, Any]
     problem: str = ""
+
+    @property
+    def model(self) -> str:
+        """The model that it was proven with; empty if its card names none."""
+        return str((self.card.get("model") or {}).get("name") or "")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,16 +120,16 @@ class Store:
                     return folder / path
         return path
 
-    def _judge_file(self, reference: Any) -> dict[str, Any]:
+    def _judge_file(self, reference: Any) -> Mapping[str, str]:
         """Return what the card keeps of the file that was executed; who compiled from it trusts it."""
-        from ..programs.catalogue import executed_sha256, file_of
+        from ..programs.catalogue import executed_hashes, file_of
 
         path, _ = file_of(str(reference or ""))
-        place = None if path is None else self.file(path)
-        sha256 = None if place is None else executed_sha256(place)
-        if place is not None and sha256 is not None:
-            self.trust.remember(sha256, place)
-        return {} if sha256 is None else {"judge_sha256": sha256}
+        if path is None:
+            return {}
+        hashes = executed_hashes(self.file(path))
+        self.trust.remember(hashes, self.file(path))
+        return hashes
 
     def save(
         self,
@@ -143,7 +148,7 @@ class Store:
             state: the compiled prompt.
             card: the rest of it (``optimizer``, ``gold``, ``scores``, ...); keys it lacks become ``null``.
             history: one mapping a candidate.
-            make_latest: whether ``JUDGE`` alone means this version from now on.
+            make_latest: whether ``JUDGE`` alone means this version from now on, with the model of its card.
             records: file of :data:`.sealing.OPTIONAL` -> its lines; a file that is not named is not kept.
 
         Keys and credentials are taken out of the card and the history.
@@ -189,41 +194,38 @@ class Store:
             artifact.check(judge)
         return artifact
 
-    def latest(self, judge: str, named: str = "") -> int | None:
-        """Return the version that a judge's name alone means; ``None`` if none was made the latest.
-
-        Args:
-            judge: its name.
-            named: how the user named it, if otherwise.
+    def promoted(self, judge: str) -> list[Summary]:
+        """Return the versions of a judge that were made its latest, whichever model they are for, the last one first.
 
         Raises:
-            ArtifactError: the judge has no version, or what names the latest is damaged.
+            ArtifactError: what names the latest is damaged.
         """
-        shelves = [shelf for shelf in self._shelves(judge) if shelf.versions()]
-        if not shelves:
-            raise self._missing(judge, "latest", named)
-        return shelves[0].number("latest")  # one's own decide, better or not; what was shipped stands behind
+        for shelf in self._shelves(judge):
+            if have := shelf.versions():  # one's own decide, better or not; what was shipped stands behind
+                latest = shelf.number("latest")
+                meant = [] if latest is None else [latest, *reversed(shelf.moves("latest"))]
+                return [self._summary(shelf, one) for one in dict.fromkeys(meant) if one in have]
+        return []
 
     def list(self, judge: str | None = None) -> list[Summary]:
-        """Return all artifacts (of one judge) by judge and version, the user's before the shipped."""
-        found = []
-        for shelf, version in self._reachable(judge):
-            latest, tags = shelf.pointers()
-            sealed = inspect(shelf.path / str(version))
-            faults = faults_of(sealed, shelf.judge, version)
-            found.append(
-                Summary(
-                    judge=shelf.judge,
-                    version=version,
-                    path=shelf.path / str(version),
-                    latest=version == latest,
-                    tags=tuple(sorted(tag for tag, number in tags.items() if number == version)),
-                    shipped=shelf.root != self.root,
-                    card={} if card_fault(sealed.card) else sealed.card,
-                    problem=faults[0] if faults else "",
-                )
-            )
-        return sorted(found, key=lambda one: (one.judge, one.shipped, one.version))
+        """Return all artifacts (of one judge): the user's before the shipped, by judge and version."""
+        found = [self._summary(shelf, version) for shelf, version in self._reachable(judge)]
+        return sorted(found, key=lambda one: (one.shipped, one.judge, one.version))
+
+    def _summary(self, shelf: Shelf, version: int) -> Summary:
+        latest, tags = shelf.pointers()
+        sealed = inspect(shelf.path / str(version))
+        faults = faults_of(sealed, shelf.judge, version)
+        return Summary(
+            judge=shelf.judge,
+            version=version,
+            path=shelf.path / str(version),
+            latest=version == latest,
+            tags=tuple(sorted(tag for tag, number in tags.items() if number == version)),
+            shipped=shelf.root != self.root,
+            card={} if card_fault(sealed.card) else sealed.card,
+            problem=faults[0] if faults else "",
+        )
 
     def read(self, one: Summary) -> Artifact | None:
         """Return the artifact of a line of the list; ``None`` if it is damaged."""
@@ -356,14 +358,14 @@ class Store:
             )
         return shelf, version
 
-    def _missing(self, judge: str, selector: str, named: str = "") -> ArtifactError:
+    def _missing(self, judge: str, selector: str) -> ArtifactError:
         shelves = self._shelves(judge)
         have = sorted({version for shelf in shelves for version in shelf.versions()})
         tags = sorted({tag for shelf in shelves for tag in shelf.pointers()[1]})
         if not have:
             from ..programs.catalogue import first_steps
 
-            hint = first_steps(judge, named, [shelf.judge for shelf in self._shelves()])
+            hint = first_steps(judge, [shelf.judge for shelf in self._shelves()])
             return ArtifactError(f"no compiled artifact of judge {judge!r} in {self.root}", hint=hint)
         exist = f"versions {', '.join(map(str, have))} exist" + (f", tags {', '.join(tags)}" if tags else "")
         if selector != "latest":

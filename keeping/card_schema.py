@@ -86,6 +86,8 @@ class _Card(_Part):
     adapter: str | None = None
     judge_ref: str | None = None
     judge_sha256: str | None = None
+    judge_code: str | None = None
+    definition: dict[str, Any] | None = None
     model: _Model | None = None
     prompt_model: _Model | None = None
     verifier: _Model | None = None

@@ -1,8 +1,8 @@
 """From a reference to a judge that can be asked.
 
-``fect`` is the latest compiled version, ``fect@2`` a certain one, ``fect:basic``
-the prompt nobody tuned. A user's own judge is named by its file the first time
-(``judge.py:judge``); its artifacts are found by its name afterwards.
+``fect`` is the latest version shown better with the model that is asked, ``fect@2`` a certain one, whoever is asked,
+``fect:basic`` the prompt nobody tuned. A user's own judge is named by its file the first time (``judge.py:judge``); its
+artifacts are found by its name afterwards.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,24 +13,22 @@ from ..cases import Case
 from ..engines.adapters import adapter as adapter_named
 from ..engines.channel import CallContext
 from ..engines.detectors import Named, named
-from ..engines.models import OFFLINE, Model, Reach, connect, reached
+from ..engines.models import OFFLINE, Model, Reach, connect, reached, same_model
 from ..errors import UsageError
 from ..programs.asking import Asker, Sampling, Verdict
 from ..programs.judge import Judge
 from ..programs.named import SAMPLES, named_judge
 from ..programs.records import records
 from ..programs.state import PromptState
-from ..programs.strictness import with_strictness
 from ..programs.votes import Probabilities, Stopping
 from .artifacts import Artifact, Store
-from .locating import find_judge, locate, parted
 from .metric import DSPyMetric, metric_of
+from .naming import ADAPTER, Given, Name, named_prompt
 from .resolving import default_temperature, resolve_sampling, verifier_of
 
 __all__ = ["LoadedJudge", "load_judge"]
 
 _BASIC = ":basic"
-_ADAPTER = "chat"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -56,6 +54,7 @@ class LoadedJudge:
         wanted: samples and threshold that were asked for, of which ``sampling`` is what ``model`` allows; for
             :meth:`with_model`.
         named: the reference of a detector that is named with its model, which no other model replaces; else empty.
+        by_name: how it was named, if without a version: with another model that may stand for another prompt.
     """
 
     judge: Judge
@@ -75,10 +74,11 @@ class LoadedJudge:
     limit: str = ""
     wanted: Sampling | None = None
     named: str = ""
+    by_name: Name | None = field(default=None, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the ledger."""
-        return {**vars(self), "context": None}
+        """Leave out the ledger, and the store: a copy is the version that it is."""
+        return {**vars(self), "context": None, "by_name": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Begin a ledger: a copy, as in another process, has its own."""
@@ -98,7 +98,15 @@ class LoadedJudge:
     @property
     def note(self) -> str:
         """What a user should know before it is asked, in one line; empty if nothing."""
-        return "; ".join(part for part in (self.standing, self.limit) if part)
+        return "; ".join(part for part in (self.standing, self.other_model, self.limit) if part)
+
+    @property
+    def other_model(self) -> str:
+        """That its version was proven with another model than the one that is asked, in one line; empty if not."""
+        proven = (self.artifact.card.get("model") or {}).get("name") if self.artifact else None
+        if not proven or same_model(proven, self.model.name):
+            return ""
+        return f"{self.name} was proven with {proven}, not with {self.model.name}: its scores do not hold for that"
 
     @property
     def proven_for(self) -> str:
@@ -187,17 +195,23 @@ class LoadedJudge:
     def with_model(self, model: Model, *, draws: int | None = None) -> "LoadedJudge":
         """Return the same judge for another model, with as many samples as can differ there.
 
-        A temperature that ``model`` leaves open is the one that the artifact's search chose, else the one that
+        A judge that was named without a version is what its name stands for with that model. A temperature that
+        ``model`` leaves open is the one that the artifact's search chose, else the one that
         suits ``draws`` of each row (default: its samples). A detector that is named with its model takes the
         settings of ``model`` only.
         """
+        found = self._meant_with(model)
         model = _own(named(self.named), model)
-        model.check_prompts(self.adapter)
-        model = _at(model, self.artifact.card if self.artifact else {})
-        wanted = self.wanted or self.sampling
-        own = self.judge.temperature
+        model.check_prompts(found.adapter)
+        model = _at(model, found.artifact.card if found.artifact else {})
+        wanted = found.wanted or found.sampling
+        own = found.judge.temperature
         fit = resolve_sampling(default_temperature(model, draws or wanted.samples, own), wanted)
-        return replace(self, model=fit.model, sampling=fit.sampling, limit=fit.note)
+        return replace(found, model=fit.model, sampling=fit.sampling, limit=fit.note)
+
+    def _meant_with(self, model: Model) -> "LoadedJudge":
+        """Return what its name stands for with a model; itself if it was named with a version."""
+        return replace(self, **vars(self.by_name.prompt(model.name))) if self.by_name else self
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
         """Return the same judge with another of DSPy's prompt formats; ``None`` leaves it as it is.
@@ -211,7 +225,7 @@ class LoadedJudge:
         if self.artifact:
             hint = f"leave out --adapter, or name {self.judge.name}:basic"
             raise UsageError(f"{self.name} was proven with {self.adapter} prompts", hint=hint)
-        return replace(self, adapter=adapter)
+        return replace(self, adapter=adapter, by_name=self.by_name and self.by_name.with_adapter(adapter))
 
     def on(self, models: Sequence[Model], *, draws: int = 1) -> "list[LoadedJudge]":
         """Return the same judge for each model; once for a detector that is named with its own.
@@ -222,7 +236,8 @@ class LoadedJudge:
                 A 0 that the user gave is left alone, because what an endpoint still varies at 0 is worth measuring.
         """
         asked = models[:1] if self.named else models
-        return [self.with_model(model, draws=self.sampling.samples * max(1, draws)) for model in asked]
+        samples = [(self._meant_with(model).wanted or self.sampling).samples for model in asked]
+        return [self.with_model(one, draws=n * max(1, draws)) for one, n in zip(asked, samples, strict=True)]
 
     def answered_by(self, names: Sequence[str]) -> Sequence[str]:
         """Return the names of the models that answer where these are asked for."""
@@ -264,7 +279,7 @@ class LoadedJudge:
             "model": self.model.name,
             **({"judge_model": self.verifier.name} if self.verifier else {}),
             **({"strictness": strictness} if strictness else {}),
-            **({} if self.artifact or self.adapter == _ADAPTER else {"adapter": self.adapter}),
+            **({} if self.artifact or self.adapter == ADAPTER else {"adapter": self.adapter}),
             "sampling": {
                 "samples": self.sampling.samples,
                 "threshold": self.sampling.needed,
@@ -287,6 +302,8 @@ def load_judge(
 ) -> LoadedJudge:
     """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model, or a detector that names its own.
 
+    ``JUDGE`` is the latest version shown better with that model (without one: with any), or else the basic prompt.
+
     Samples, threshold and prompt format are those the artifact was proven with,
     unless given here. A number of samples given here without a threshold goes
     with a majority, because a fitted threshold belongs to its number of samples. The strictness
@@ -304,44 +321,29 @@ def load_judge(
             judge without tiers.
     """
     own = named(reference) if isinstance(reference, str) else None
-    judge, artifact, standing = (named_judge(own), None, "") if own else _found(reference, version, store)
-    state = artifact.state if artifact else PromptState.of(judge.basic())
-    card = artifact.card if artifact else {}
-    kept, proven = dict(card.get("thresholds") or {}), card.get("strictness") or judge.answer.strictness
-    if wanted := strictness or proven:
-        judge = with_strictness(judge, wanted)
-    if wanted != proven or not judge.answer.uses_threshold:
-        kept.pop("threshold", None)
-    sampling = _sampling(kept, own, samples, threshold)
+    given = Given(samples=samples, threshold=threshold, strictness=strictness)
+    if own:
+        prompt, by_name = given.prompt(named_judge(own), samples=SAMPLES.get(own.kind, 1)), None
+    else:
+        prompt, by_name = named_prompt(reference, version, model.name if model else None, store, given)
     if own and own.checker:
         verifier = Model(name=own.checker, temperature=0.0)
-    verifier_of(judge, Model(), verifier)  # a judge without frozen steps is said before anything is asked
-    fit = resolve_sampling(_at(_own(own, model or Model()), card), sampling, judge.temperature)
+    verifier_of(
+        prompt.judge, Model(), verifier
+    )  # a judge without frozen steps is said before anything is asked
+    card = prompt.artifact.card if prompt.artifact else {}
+    fit = resolve_sampling(_at(_own(own, model or Model()), card), prompt.wanted, prompt.judge.temperature)
     return LoadedJudge(
-        judge=judge,
-        state=state,
-        artifact=artifact,
+        **vars(prompt),
         model=fit.model,
         sampling=fit.sampling,
-        adapter=str(card.get("adapter", _ADAPTER)),
         concurrency=concurrency,
         context=CallContext.fresh(),
-        standing=standing,
         limit=fit.note,
-        wanted=sampling,
         verifier=verifier,
         named=str(reference) if own else "",
+        by_name=by_name,
     )
-
-
-def _sampling(
-    kept: Mapping[str, Any], own: Named | None, samples: int | None, threshold: float | None
-) -> Sampling:
-    """Return what was asked for, and where no number of samples was, what is kept of the proof."""
-    if samples is None:
-        samples = int(kept.get("samples", SAMPLES.get(own.kind, 1) if own else 1))
-        threshold = kept.get("threshold") if threshold is None else threshold
-    return Sampling(samples=samples, threshold=threshold)
 
 
 def _own(own: Named | None, model: Model) -> Model:
@@ -360,34 +362,6 @@ def _own(own: Named | None, model: Model) -> Model:
             hint=f"name a language model: {own.kind}:provider/model",
         )
     return replace(model, name=own.model)
-
-
-def _found(reference: str | Judge, version: str, store: Store) -> tuple[Judge, Artifact | None, str]:
-    """Return the judge, its artifact, and why it has none although nobody asked for the basic prompt."""
-    if isinstance(reference, Judge):
-        judge = reference
-        if not version and not store.list(judge.name):
-            return judge, None, f"{judge.name} was not compiled yet: this is its basic prompt"
-    elif reference.endswith(_BASIC):
-        judge, version = find_judge(reference.removesuffix(_BASIC), store), "basic"
-    else:
-        name, version = parted(reference)
-        judge, _ = locate(name, store, version)
-    if version == "basic":
-        return judge, None, ""
-    named = reference if isinstance(reference, str) else ""
-    if not version and store.latest(judge.name, named) is None:
-        kept = store.list(judge.name)  # one's own first
-        newest = [one for one in kept if one.shipped == kept[0].shipped][-1]
-        standing = (
-            f"no version of {judge.name} was shown to be better than its basic prompt, which is used; "
-            f"{judge.name}@{newest.version} names a version"
-        )
-        return judge, None, standing
-    artifact = store.load(f"{judge.name}@{version or 'latest'}")
-    judge = judge.verified_by(artifact.card)
-    artifact.check(judge)
-    return judge, artifact, ""
 
 
 def _at(model: Model, card: Mapping[str, Any]) -> Model:

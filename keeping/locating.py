@@ -1,13 +1,22 @@
-"""From a name to a judge: a built-in one, a file, or an artifact that says which file it came from."""
+"""From a name to a judge: a built-in one, a file, or an artifact that keeps its judge or says which file it came from.
+
+A plain judge is kept with its versions as data (:mod:`~jurist.programs.definition`): they need no file, and go on as
+they were proven whatever becomes of it. What a file that was changed means for them is said in one line.
+"""
 
 import difflib
+from collections.abc import Mapping
+from contextlib import suppress
 
-from ..errors import JudgeError, UsageError
-from ..programs.catalogue import CATALOGUE, GENERATORS, file_of, find
+from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError
+from ..programs.catalogue import CATALOGUE, GENERATORS, executed_hashes, file_of, find
+from ..programs.definition import defined
 from ..programs.judge import Judge
+from ..programs.judge_files import JudgeFile
 from .artifacts import Artifact, Store
+from .trust import hashes_of
 
-__all__ = ["find_judge", "judge_of", "locate", "parted"]
+__all__ = ["find_judge", "fitting", "judge_of", "locate", "parted"]
 
 
 def find_judge(name: str, store: Store) -> Judge:
@@ -19,16 +28,17 @@ def find_judge(name: str, store: Store) -> Judge:
     return locate(name, store)[0]
 
 
-def locate(name: str, store: Store, version: str = "") -> tuple[Judge, str]:
+def locate(name: str, store: Store, version: str = "", *, source: bool = False) -> tuple[Judge, str]:
     """Return a judge, and the reference under which :func:`~jurist.programs.catalogue.find` finds it again.
 
     Args:
         name: a judge, or a file: what the user names is executed.
         store: where the artifacts are of a judge that has a file.
         version: of which of them; default: the latest.
+        source: whether the file is executed even of a judge that its versions keep, as it is to be compiled.
 
     Raises:
-        JudgeError: there is none, or its file is gone, or may not be executed.
+        JudgeError: there is none, or its file is needed and gone, or may not be executed.
         ArtifactError: the artifact that names the file is damaged.
     """
     try:
@@ -38,34 +48,90 @@ def locate(name: str, store: Store, version: str = "") -> tuple[Judge, str]:
         kept = sorted(store.list(name), key=lambda one: (one.latest, one.version), reverse=True)
         if not kept:
             raise _nearest(name, store) or unknown from None
-        named = [one for one in kept if one.problem or (one.card.get("judge_ref") or name) != name]
+        named = [
+            one
+            for one in kept
+            if one.problem or one.card.get("definition") or (one.card.get("judge_ref") or name) != name
+        ]
         if not named:
             raise _in_no_file(f"{name}@{version or kept[0].version}") from None
     artifact = store.load(f"{name}@{version or named[0].version}")
-    return judge_of(artifact, store), str(artifact.card.get("judge_ref") or name)
+    return judge_of(artifact, store, source=source), str(artifact.card.get("judge_ref") or name)
 
 
-def judge_of(artifact: Artifact, store: Store) -> Judge:
-    """Return the judge of an artifact, whose seal held; its file is executed if the user trusts it.
+def judge_of(artifact: Artifact, store: Store, *, source: bool = False) -> Judge:
+    """Return the judge of an artifact, whose seal held: what it keeps, else its file's, executed if the user trusts it.
 
     Raises:
-        JudgeError: there is none, or its file is gone, or may not be executed.
+        JudgeError: there is none, or its file is needed and gone, or may not be executed.
+        ArtifactError: what it keeps is damaged.
     """
     reference = str(artifact.card.get("judge_ref") or artifact.judge)
+    definition = artifact.card.get("definition")
     path, attribute = file_of(reference)
     if path is None:
-        return find(reference)
+        try:
+            return fitting(find(reference), artifact, store)
+        except UnknownJudgeError:
+            if not definition:
+                raise
+            return defined(definition)
     place = store.file(path)
+    if definition and not (source and place.is_file()):
+        with suppress(OSError):  # a file that is gone, or cannot be read, is not needed
+            if _was_changed(artifact, JudgeFile.read(place).hashes):
+                said = f"{place} was changed since {artifact.ref} was compiled from it"
+                store.trust.tell(f"{said}{_goes_on(artifact)}")
+        return defined(definition)
     if not place.is_file():
         raise JudgeError(
             f"judge {artifact.judge!r} was compiled from {reference}: {path}: no such file",
             hint="go where that file is, or name the file in place of the judge",
         )
-    recorded = artifact.card.get("judge_sha256")
-    return find(
+    judge = find(
         f"{place}:{attribute}",
-        lambda file, sha256: store.trust.check(artifact.ref, file, sha256, recorded),
+        lambda file, hashes: store.trust.check(artifact.ref, file, hashes, artifact.card),
     )
+    return judge if source else fitting(judge, artifact, store, str(place))
+
+
+def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:
+    """Return a judge if it can be asked as the artifact was proven, else the one that the artifact keeps; say it.
+
+    Args:
+        judge: as it is now.
+        artifact: of this judge.
+        store: whose user is told.
+        reference: the file that the judge stands in, if it is known; it was executed.
+
+    Raises:
+        ArtifactError: it cannot, and the artifact keeps none.
+    """
+    definition = artifact.card.get("definition")
+    if not definition:
+        path, _ = file_of(reference)
+        if path is not None and _was_changed(artifact, executed_hashes(store.file(path))):
+            said = f"the code of {path} was changed since {artifact.ref} was compiled from it"
+            store.trust.tell(f"{said}: its proof is of the code as it was")
+        artifact.check(judge.verified_by(artifact.card))
+        return judge
+    try:
+        artifact.program(judge.verified_by(artifact.card))
+    except ArtifactError as error:
+        store.trust.tell(f"{error.message}{_goes_on(artifact)}")
+        return defined(definition)
+    return judge
+
+
+def _was_changed(artifact: Artifact, now: Mapping[str, str]) -> bool:
+    recorded = hashes_of(artifact.card)
+    return bool(now and recorded) and recorded.isdisjoint(now.values())
+
+
+def _goes_on(artifact: Artifact) -> str:
+    reference = artifact.card.get("judge_ref") or artifact.judge
+    again = f"jurist compile {reference} makes a version of the judge as it is"
+    return f": {artifact.ref} is asked as it was proven; {again}"
 
 
 def _nearest(name: str, store: Store) -> JudgeError | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..engines.models import same_model
 from ..errors import ArtifactError
 from .artifacts import Artifact, Store
 from .card_schema import card_fault
@@ -104,7 +105,7 @@ def unpack(data: bytes, store: Store, by: PublicKey | None = None) -> Received:
 def receive(files: Mapping[str, bytes], store: Store, by: PublicKey | None = None) -> Received:
     """Put an artifact's files into a store; of one whose content is there already, at most the signature is added.
 
-    A judge that had no version there has this one as its latest.
+    It becomes the latest if nothing there is for its model, unless it was not shown to be better.
 
     Raises:
         ArtifactError: a file is damaged, it is not signed ``by`` whom it should be, or the store cannot be written.
@@ -130,7 +131,13 @@ def receive(files: Mapping[str, bytes], store: Store, by: PublicKey | None = Non
         sealed = seal(files[PROGRAM], files[HISTORY], {**card, "version": version, "origin": origin}, more)
         return {**files, CARD: canonical(sealed)}
 
-    version = shelf.add(written, make_latest=not shelf.versions(), wanted=int(wanted))
+    better = (card.get("decision") or {}).get("verdict") in (None, "better")
+    made_for = str((card.get("model") or {}).get("name") or "")
+    known = [one.model for one in store.list(name) if not one.shipped]
+    first = not any(not model or not made_for or same_model(model, made_for) for model in known)
+    version = shelf.add(written, make_latest=False, wanted=int(wanted))
+    if first and better:
+        shelf.point("latest", version)
     return Received(artifact=store.load(f"{name}@{version}"), new=True)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..cases import Value
+from ..engines.models import same_model
 from ..evaluation.rows import Row
 from ..programs.answers.base import Answer
 from .loading import LoadedJudge
@@ -61,5 +62,5 @@ def other_conditions(judge: LoadedJudge, stamp: Mapping[str, Any]) -> dict[str, 
     return {
         name: f"{name} {now.get(name)} and not {value}"
         for name, value in proven.items()
-        if now.get(name) != value
+        if now.get(name) != value and not (name == "model" and value and same_model(value, now["model"]))
     }

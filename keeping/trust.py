@@ -1,20 +1,27 @@
-"""Which judge files may be executed for an artifact: files whose content is on the card, and trusted by the user.
+"""Which judge files may be executed for an artifact: files whose code is on the card, and trusted by the user.
 
 An artifact may come from anywhere, and its seal has no key: whoever writes a card can seal it. So the file it names
-is executed only if the user has compiled from that very content, or has said ``--trust`` to it. Both are remembered in
+is executed only if the user has compiled from that very code, or has said ``--trust`` to it. Both are remembered in
 the user's data home, which no folder of artifacts brings along. A file that the user names is the user's own affair.
+Code is the same where only formatting, comments, docstrings or descriptions of fields differ. Other code than that on
+the card is executed only if the user trusted the code on the card, so that the artifact is no stranger's, and trusts
+the new one.
 """
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..errors import JudgeError, printable
 
-__all__ = ["Trust", "data_file", "remembered_file", "to_stderr"]
+__all__ = ["HASHES", "Trust", "data_file", "hashes_of", "remembered_file", "to_stderr"]
+
+HASHES = ("judge_sha256", "judge_code")
+"""What a card keeps of the file that was executed: see :class:`~jurist.programs.judge_files.JudgeFile`."""
 
 
 def data_file(name: str) -> Path:
@@ -33,6 +40,11 @@ def to_stderr(line: str) -> None:
     sys.stderr.write(line + "\n")
 
 
+def hashes_of(card: Mapping[str, Any]) -> frozenset[str]:
+    """Return what a card keeps of the file that its judge stood in; empty if nothing."""
+    return frozenset(str(card[name]) for name in HASHES if card.get(name))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trust:
     """What the user trusts.
@@ -48,41 +60,53 @@ class Trust:
     say: Callable[[str], None] = to_stderr
     _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
-    def check(self, ref: str, file: Path, sha256: str, recorded: object) -> None:
+    def check(self, ref: str, file: Path, hashes: Mapping[str, str], card: Mapping[str, Any]) -> None:
         """Refuse to execute a file for an artifact, or say that it is executed.
 
         Args:
             ref: the artifact, whose seal holds.
             file: the file that its card names.
-            sha256: of the file's content.
-            recorded: what the card has as that.
+            hashes: of that file, by :data:`HASHES`.
+            card: of the artifact, with the hashes of what it was compiled from.
 
         Raises:
-            JudgeError: the card has another hash or none, or the user has not trusted the file.
+            JudgeError: the card has no hashes, or those of code that the user never trusted, or the user has not
+                trusted the file.
         """
         own = f"read {file}, and name it in place of the judge ({file}:ATTRIBUTE) if it is yours"
-        if recorded is None:
+        recorded, known = hashes_of(card), self._remembered()
+        if not recorded:
             raise JudgeError(f"{ref} does not say from which content of {file} it was compiled", hint=own)
-        if recorded != sha256:
+        same = not recorded.isdisjoint(hashes.values())
+        if not same and recorded.isdisjoint(known):
             raise JudgeError(f"{file} is not what {ref} was compiled from: its content was changed", hint=own)
-        if not self.given and sha256 not in self._remembered():
+        if not self.given and known.isdisjoint(hashes.values()):
             raise JudgeError(
-                f"{ref} needs the code of {file}, which you have not trusted yet",
+                f"{ref} needs the code of {file}, which you have not trusted yet"
+                if same
+                else f"the code of {file} was changed since {ref} was compiled from it",
                 hint="read that file, and add --trust",
             )
-        self.remember(sha256, file)
-        if sha256 not in self._said:
-            self._said.add(sha256)
-            self.say(printable(f"executing {file} (sha256 {sha256[:16]}), from which {ref} was compiled"))
+        self.remember(hashes, file)
+        what = f"executing {file} (sha256 {hashes['judge_sha256'][:16]})"
+        self.tell(f"{what}, from which {ref} was compiled" if same else f"{what} as it is now")
 
-    def remember(self, sha256: str, file: Path) -> None:
-        """Keep a hash, if it is not kept yet; where nothing can be written, say so."""
-        if sha256 in self._remembered():
+    def tell(self, line: str) -> None:
+        """Say a line, once."""
+        if line not in self._said:
+            self._said.add(line)
+            self.say(printable(line))
+
+    def remember(self, hashes: Mapping[str, str], file: Path) -> None:
+        """Keep hashes, unless they are kept; where nothing can be written, say so."""
+        known = self._remembered()
+        new = [one for one in dict.fromkeys(hashes.values()) if one not in known]
+        if not new:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as stream:
-                stream.write(f"{sha256}  {printable(str(file))}\n")
+                stream.writelines(f"{one}  {printable(str(file))}\n" for one in new)
         except OSError as error:
             self.say(printable(f"{self.path}: {error.strerror}; that {file} is trusted is not remembered"))
 

@@ -6,7 +6,7 @@
 """
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ..errors import JudgeError, UnknownJudgeError, choices, near_file
@@ -26,7 +26,7 @@ from .staged import COGNIBENCH_STAGED
 from .statements import FACTUAL, STATEMENT_TYPE
 from .tiers import TIER
 
-__all__ = ["CATALOGUE", "GENERATORS", "JUDGES", "executed_sha256", "file_of", "find", "first_steps"]
+__all__ = ["CATALOGUE", "GENERATORS", "JUDGES", "executed_hashes", "file_of", "find", "first_steps"]
 
 JUDGES: tuple[Judge, ...] = (
     COGNIBENCH,
@@ -58,13 +58,16 @@ GENERATORS: Registry[Generator] = Registry(
 """Every generator by name, those of plug-ins too."""
 
 
-def find(name: str, allow: Callable[[Path, str], None] = lambda path, sha256: None) -> Judge:
+Allow = Callable[[Path, Mapping[str, str]], None]
+
+
+def find(name: str, allow: Allow = lambda path, hashes: None) -> Judge:
     """Return a judge or generator by name: a built-in one, a plug-in's, or ``FILE.py:ATTRIBUTE`` (default: ``judge``).
 
     Args:
         name: which one.
-        allow: called with a file, and the hash of its content and of the user's own modules that it imports,
-            before they are executed; may refuse.
+        allow: called with a file, and the hashes of it and of the user's own modules that it imports, before they
+            are executed; may refuse.
 
     Raises:
         JudgeError: there is none, or its file cannot be used.
@@ -98,29 +101,29 @@ def file_of(name: str) -> tuple[Path | None, str]:
     return (Path(name) if name.endswith(".py") else None), "judge"
 
 
-def executed_sha256(path: Path) -> str | None:
-    """Return the hash of a file that was executed as a judge's, with its modules; ``None`` if it was not."""
-    return _EXECUTED.get(path.resolve())
+def executed_hashes(path: Path) -> Mapping[str, str]:
+    """Return the hashes of a file that was executed as a judge's, with its modules; none if it was not."""
+    return _EXECUTED.get(path.resolve(), {})
 
 
-_EXECUTED: dict[Path, str] = {}
+_EXECUTED: dict[Path, Mapping[str, str]] = {}
 
 
-def _from_file(path: Path, attribute: str, allow: Callable[[Path, str], None]) -> Judge:
+def _from_file(path: Path, attribute: str, allow: Allow) -> Judge:
     try:
         file = JudgeFile.read(path)
     except OSError as error:
         missing = "no such file" if not path.is_file() else error.strerror
         hint = near_file(path, "*.py") or "give the path of a Python file that defines a jurist.Judge"
         raise JudgeError(f"{path}: {missing}", hint=hint) from error
-    allow(path, file.sha256)
+    allow(path, file.hashes)
     try:
         module = file.execute()
     except UNLOADABLE as error:
         raise JudgeError(
             f"{path}: {type(error).__name__}: {error}", hint="make the file import cleanly"
         ) from error
-    _EXECUTED[path.resolve()] = file.sha256
+    _EXECUTED[path.resolve()] = file.hashes
     judge = getattr(module, attribute, None)
     if not isinstance(judge, Judge):
         kind = "nothing" if judge is None else type(judge).__name__
@@ -130,16 +133,10 @@ def _from_file(path: Path, attribute: str, allow: Callable[[Path, str], None]) -
     return judge
 
 
-def first_steps(name: str, named: str, compiled: Iterable[str]) -> str:
-    """Return the hint for a judge of which nothing is compiled.
-
-    Args:
-        name: of the judge.
-        named: as the user named it, if that is known to be one.
-        compiled: the judges of which something is.
-    """
-    if named or name in CATALOGUE or name in GENERATORS:
-        return f"compile it first, use {named or name}:basic, or name another folder with --store"
+def first_steps(name: str, compiled: Iterable[str]) -> str:
+    """Return the hint for a judge of which nothing is compiled, ``compiled`` being those of which something is."""
+    if name in CATALOGUE or name in GENERATORS:
+        return f"compile it first, use {name}:basic, or name another folder with --store"
     if near := difflib.get_close_matches(name, list(compiled), n=1):
         return f"did you mean {near[0]}? else compile it first"
     return "no judge is called so: compile it first from its file, or name another folder with --store"

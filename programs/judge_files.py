@@ -2,6 +2,9 @@
 
 What is executed is what was hashed: neither file is read again, and nothing in ``__pycache__`` is taken for it. Modules
 of installed packages and of Python itself are no part of it, nor is what a file imports by other means than ``import``.
+
+There are two hashes: of the bytes, and of the code. Formatting, comments, docstrings and the ``desc=`` of fields change
+the first alone: they are no code, and a version keeps the instruction and the descriptions that it was proven with.
 """
 
 import ast
@@ -18,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 __all__ = ["JudgeFile"]
+
+_FIELDS = ("InputField", "OutputField")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +70,13 @@ class JudgeFile:
         return cls(path=path, content=content, modules=modules)
 
     @cached_property
-    def sha256(self) -> str:
-        """The hash of the file's content, and of that of its modules by name where it has some."""
-        if not self.modules:
-            return hashlib.sha256(self.content).hexdigest()
+    def hashes(self) -> Mapping[str, str]:
+        """What a card keeps of file and modules: ``judge_sha256`` of their bytes, ``judge_code`` of their code."""
         parts = {"": self.content, **{name: one.content for name, one in self.modules.items()}}
-        hashes = (f"{name}={hashlib.sha256(parts[name]).hexdigest()}\n" for name in sorted(parts))
-        return hashlib.sha256("".join(hashes).encode()).hexdigest()
+        return {
+            "judge_sha256": _hash(parts),
+            "judge_code": _hash({name: _code(one) for name, one in parts.items()}),
+        }
 
     def execute(self) -> types.ModuleType:
         """Execute it and return its module. Raises whatever it raises."""
@@ -118,6 +123,32 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
     def path_stats(self, path: Any) -> Any:
         raise OSError("there is no time stamp by which a cached file could be taken for it")
+
+
+def _hash(parts: Mapping[str, bytes]) -> str:
+    if len(parts) == 1:
+        return hashlib.sha256(parts[""]).hexdigest()
+    hashes = (f"{name}={hashlib.sha256(parts[name]).hexdigest()}\n" for name in sorted(parts))
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+def _code(content: bytes) -> bytes:
+    """Return a file without formatting, comments, docstrings and descriptions; as it is if it is no Python."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError):
+        return content
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if ast.get_docstring(node, clean=False) is not None:
+                node.body = node.body[1:] or [ast.Pass()]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _FIELDS:
+            node.keywords = [one for one in node.keywords if one.arg != "desc" or not _is_text(one.value)]
+    return ast.unparse(tree).encode("utf-8", "surrogatepass")
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _imported(content: bytes) -> Iterator[str]:

@@ -84,7 +84,7 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     ),
     (1, "fect@2 in compiled is damaged", ("artifacts", "show", "fect@2")),
     (1, "fect@2: program.json", ("artifacts", "verify")),
-    (1, "no compiled artifact of judge 'cognibench'", ("export", "cognibench", "--to", "markdown")),
+    (1, "no compiled artifact of judge 'cognibench'", ("artifacts", "show", "cognibench")),
     (2, "does not name an artifact", ("artifacts", "show", "fect@@1")),
     (2, "is not usable as a tag", ("artifacts", "tag", "fect@1", "7")),
     (

@@ -185,6 +185,7 @@ def test_messages_carry_parser_labels_and_stamp(store: Store) -> None:
         "version": 1,
         "sha256": artifact.sha256,
         "prompt": artifact.state.id,
+        "proven_with": None,
     }
     assert json.loads(export(artifact.state, FECT, "messages"))["artifact"]["sha256"] is None
 

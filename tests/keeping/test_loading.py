@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from judges import POLITE, changed
+from judges import POLITE, TWO, changed
 from small import OWN, cli
 
 import jurist
@@ -67,7 +67,6 @@ def test_every_way_to_name_a_judge(store: Store, reference: str, name: str, inst
         ("fect@", UsageError, "fect@"),
         ("fect@2:basic", JudgeError, "fect@2"),
         ("may-go@latest", ArtifactError, "no version of may-go is the latest"),
-        ("own.py:other", ArtifactError, "other-go"),
         ("own.py:nothing", JudgeError, "'nothing' is nothing"),
         ("gone.py", JudgeError, "gone.py: no such file"),
         ("gone.py:judge@1", JudgeError, "gone.py: no such file"),
@@ -109,10 +108,12 @@ def test_a_judge_in_no_file_is_loaded_by_itself_and_its_name_says_what_it_needs(
     store.save(POLITE, changed(POLITE), {}, [], make_latest=True)
     assert load_judge(POLITE, store=store).name == "polite@1"
     assert load_judge(POLITE, store=store, version="basic").name == "polite:basic"
+    assert load_judge("polite", store=store).name == "polite@1"  # its versions keep it
+    store.save(TWO, changed(TWO), {}, [], make_latest=True)
     with pytest.raises(
-        JudgeError, match="polite@1 was compiled from a judge that stands in no file"
+        JudgeError, match="two-steps@1 was compiled from a judge that stands in no file"
     ) as caught:
-        load_judge("polite", store=store)
+        load_judge("two-steps", store=store)
     assert "FILE.py:judge" in str(caught.value)
 
 

@@ -30,16 +30,16 @@ def script() -> Any:
     return module
 
 
-def test_every_built_in_judge_and_generator_ships_verifies_and_can_be_used(tmp_path: Path) -> None:
-    store = Store(tmp_path / "mine", shipped=SHIPPED)
-    every = {one.name for one in JUDGES} | set(GENERATORS)
-    assert {one.judge for one in store.list()} == every
-    assert list(store.verify()) == []
-    for one in store.list():
-        artifact = store.load(f"{one.judge}@{one.version}")
-        assert (one.shipped, unfit(artifact, store)) == (True, "")
+def test_what_ships_is_listed_verifies_can_be_used_and_was_shown_to_be_better(tmp_path: Path) -> None:
+    store, names = Store(tmp_path / "mine", shipped=SHIPPED), script().shipped()
+    assert names <= {one.name for one in JUDGES} | set(GENERATORS)
+    for name in names:
+        assert list(store.verify(name)) == []
+        (one,) = (one for one in store.list(name) if one.version == 1)
+        artifact = store.load(f"{name}@1")
+        assert (one.shipped, one.latest, unfit(artifact, store)) == (True, True, "")
         assert artifact.card["test_openings"] == 1
-        assert one.latest == (artifact.card["decision"]["verdict"] == "better"), one.judge
+        assert artifact.card["decision"]["verdict"] == "better"
 
 
 def test_they_are_small_and_hold_nothing_of_the_machine_they_were_made_on() -> None:
@@ -55,46 +55,41 @@ def test_they_are_small_and_hold_nothing_of_the_machine_they_were_made_on() -> N
 
 def test_the_flip_rate_of_every_judge_is_beside_its_card(tmp_path: Path) -> None:
     store = Store(tmp_path / "mine", shipped=SHIPPED)
-    for judge in JUDGES:
-        (measured,) = store.load(f"{judge.name}@1").robustness
-        assert (measured["model"], len(measured["flips"])) == ("offline", 25), judge.name
+    for name in script().shipped() - set(GENERATORS):
+        (measured,) = store.load(f"{name}@1").robustness
+        assert (measured["model"], len(measured["flips"])) == ("offline", 25), name
         assert 0 <= measured["flips"]["asked again"]["rate"] <= measured["worst"] <= 1
 
 
-def test_a_built_in_judge_runs_at_once_and_ones_own_version_wins(tmp_path: Path) -> None:
-    judge = next(
-        one for one in JUDGES if Store(SHIPPED).latest(one.name)
-    )  # one that ships better than its basic prompt
-    row = {
-        "reference": "The lighthouse was finished in 1874.",
-        "question": "When?",
-        "sentences": ["In 1874."],
-    }
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
-    running = start("run", judge.name, "--input", "rows.jsonl", "--output", "out.jsonl", cwd=tmp_path)
+def test_a_built_in_judge_runs_at_once(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(
+        json.dumps({"conversation": "A: It was finished in 1874.", "claim": "1874"})
+    )
+    running = start("run", "fect", "--input", "rows.jsonl", "--output", "out.jsonl", cwd=tmp_path)
     _, err = running.communicate(timeout=60)
     assert running.returncode == 0, err
-    (line,) = (tmp_path / "out.jsonl").read_text().splitlines()
-    assert f"{judge.name}@1" in line
-    mine = Store(tmp_path / "compiled", shipped=SHIPPED)
-    theirs = mine.load(judge.name)
-    kept = mine.save(judge, theirs.state, {"parent": None}, [], make_latest=False)
-    assert mine.load(f"{judge.name}@1").path == kept.path != theirs.path
-    # One's own, not shown to be better: the shipped one does not step in.
-    assert mine.latest(judge.name) is None
+    assert "fect:basic" in (tmp_path / "out.jsonl").read_text()
+    assert "fect was not compiled yet: its basic prompt is used; jurist compile fect proves a version" in err
 
 
-def test_a_wheel_holds_what_ships_and_nothing_that_its_owner_compiled() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    every = {one.name for one in JUDGES} | set(GENERATORS)
-    wanted = {"README.md", *(f"{name}/{part}" for name in every for part in ("1/*", "latest"))}
-    assert set(project["tool"]["setuptools"]["package-data"]["jurist.compiled"]) == wanted
+def test_the_list_of_what_ships_is_written_as_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, project = script(), tmp_path / "pyproject.toml"
+    project.write_text((ROOT / "pyproject.toml").read_text())
+    monkeypatch.setattr(made, "PROJECT", project)
+    made.ship(made.shipped())
+    assert project.read_text() == (ROOT / "pyproject.toml").read_text()
+    made.ship({"fect"})
+    package_data = tomllib.loads(project.read_text())["tool"]["setuptools"]["package-data"]
+    assert package_data["jurist.compiled"] == ["README.md", "fect/1/*", "fect/latest"]
 
 
 @pytest.mark.slow
 def test_the_script_makes_them_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     shipped = script()
-    shipped.make("answer-check", tmp_path / "compiled")
-    assert shipped.differences("answer-check", tmp_path / "compiled", SHIPPED) == []
-    assert shipped.differences("answer-check", tmp_path / "compiled", tmp_path / "compiled") == []
+    assert not shipped.make("answer-check", tmp_path / "compiled")
+    assert not (tmp_path / "compiled").exists()
+    assert shipped.make("cognibench-tags", tmp_path / "compiled")
+    assert shipped.differences("cognibench-tags", tmp_path / "compiled", SHIPPED) == []

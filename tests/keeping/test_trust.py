@@ -76,8 +76,8 @@ def test_a_file_that_is_not_trusted_is_not_executed(folder: Path, command: tuple
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"judge_sha256": None}, "does not say from which content of evil.py"),
-        ({"judge_sha256": "0" * 64}, "is not what may-go@1 was compiled from"),
+        ({"judge_sha256": None, "judge_code": None}, "does not say from which content of evil.py"),
+        ({"judge_sha256": "0" * 64, "judge_code": "0" * 64}, "is not what may-go@1 was compiled from"),
         ({"thresholds": [1]}, "is damaged: card.json: thresholds"),
         ({"labels": "other"}, "is damaged: card.json: labels"),
     ],
@@ -113,10 +113,13 @@ def test_what_is_trusted_is_said_and_remembered(folder: Path) -> None:
     both = cli("compare", "may-go@1", "may-go:basic", "--gold", "gold.jsonl")
     assert (both.code, sum("executing evil.py" in line for line in both.lines)) == (0, 1), both.err
     Path("executed").unlink()
-    Path("evil.py").write_text(EVIL + "# changed\n")
-    assert cli("artifacts", "show", "may-go", "--trust").code == 1
-    assert not executed()
-    ok("export", "evil.py:judge@1", "--to", "messages")
+    Path("evil.py").write_text(EVIL + "more = 1\n")
+    refused = cli("artifacts", "show", "may-go")
+    assert (refused.code, executed()) == (1, False)
+    assert "the code of evil.py was changed since may-go@1 was compiled from it" in refused.err
+    done = ok("artifacts", "show", "may-go", "--trust")
+    assert executed()
+    assert "its proof is of the code as it was" in done.err
 
 
 def test_what_lies_in_pycache_is_not_executed(folder: Path) -> None:
@@ -146,7 +149,7 @@ def test_the_modules_that_a_file_imports_are_part_of_what_is_trusted(tmp_path: P
     (place / "helper.py").write_text(
         "import json\nfrom pathlib import Path\nPath('executed').write_text('yes')\n"
     )
-    with pytest.raises(JudgeError, match="its content was changed"):
+    with pytest.raises(JudgeError, match="was changed since may-go@1 was compiled from it"):
         load_judge("may-go", store=store)
     assert not executed()
     find(name)  # named by the user: executed, and what is executed is what was just read

@@ -1,0 +1,234 @@
+"""What a plain judge is, as data: kept with its versions, so that they need no file of Python.
+
+Plain is a judge that is one ``dspy.Predict`` or ``dspy.ChainOfThought`` of a signature of plain types, with an answer
+of labels, scores or preferences, a metric by name, and no function of the user's. Others have no definition: their
+code is needed.
+"""
+
+import dataclasses
+import types
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import annotated_types
+import dspy
+import pydantic
+from dspy.signatures.signature import make_signature
+
+from ..errors import ArtifactError, JuristError
+from .answers.base import Answer
+from .answers.label_set import LabelSet
+from .answers.labels import OneLabel
+from .answers.preference import Preference
+from .answers.score import Score
+from .judge import Judge
+from .state import PromptState
+
+_Program = Literal["Predict", "ChainOfThought"]
+_TYPES = {kind.__name__: kind for kind in (str, int, float, bool)} | {"None": type(None)}
+_ANSWERS: Mapping[str, type[Answer]] = {one.__name__: one for one in (OneLabel, Score, LabelSet, Preference)}
+_BOUNDS = {
+    annotated_types.Ge: "ge",
+    annotated_types.Le: "le",
+    annotated_types.Gt: "gt",
+    annotated_types.Lt: "lt",
+}
+_PROGRAMS: Mapping[_Program, Any] = {"Predict": dspy.Predict, "ChainOfThought": dspy.ChainOfThought}
+_SETTINGS = (
+    *(
+        "name",
+        "metric",
+        "variant",
+        "description",
+        "bundled",
+        "document",
+        "most_calls",
+        "shares",
+        "most_groups",
+    ),
+    *("common", "temperature"),
+)
+_UNTYPED = "IS_TYPE_UNDEFINED"
+"""DSPy's mark of a field whose type a signature in one string leaves open: it is text."""
+_TUPLES = ("shares", "most_groups", "common")
+
+
+class _Data(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(strict=True, extra="forbid")
+
+
+class _Field(_Data):
+    name: str
+    part: Literal["input", "output"]
+    type: Any
+    desc: str
+    bounds: dict[str, float | int] = {}
+    said: bool = True  # whether the prompt says the bounds
+
+
+class _Definition(_Data):
+    settings: dict[str, Any]
+    signature: str
+    instructions: str
+    fields: Annotated[list[_Field], pydantic.Field(min_length=2)]
+    program: _Program
+    answer: str
+    answers: dict[str, Any]
+
+
+def definition_of(judge: Judge) -> dict[str, Any] | None:
+    """Return a plain judge as JSON values, from which :func:`defined` makes the same again; ``None`` of another."""
+    given = (judge.rows, judge.to_case, judge.expand, judge.demonstrations, judge.verifiers or None)
+    if type(judge) is not Judge or callable(judge.metric) or any(one is not None for one in given):
+        return None
+    program = next((name for name, kind in _PROGRAMS.items() if type(judge.basic()) is kind), None)
+    if program is None or _ANSWERS.get(type(judge.answer).__name__) is not type(judge.answer):
+        return None
+    try:
+        data = _Definition(
+            settings={name: _plain(getattr(judge, name)) for name in _SETTINGS},
+            signature=judge.signature.__name__,
+            instructions=judge.signature.instructions,
+            fields=[
+                _field(name, part, info)
+                for part, fields in (
+                    ("input", judge.signature.input_fields),
+                    ("output", judge.signature.output_fields),
+                )
+                for name, info in fields.items()
+            ],
+            program=program,
+            answer=type(judge.answer).__name__,
+            answers={
+                one.name: _plain(getattr(judge.answer, one.name)) for one in dataclasses.fields(judge.answer)
+            },
+        ).model_dump(mode="json", exclude_defaults=True)
+        return data if _same(judge, defined(data)) else None
+    except (TypeError, ValueError, JuristError):
+        return None
+
+
+def defined(data: Mapping[str, Any]) -> Judge:
+    """Return the judge of a definition.
+
+    Raises:
+        ArtifactError: it is none.
+    """
+    try:
+        kept = _Definition.model_validate(dict(data))
+        fields = {one.name: (_type(one.type, one), _info(one)) for one in kept.fields}
+        signature = make_signature(fields, kept.instructions, kept.signature)
+        answer = {name: _given(value) for name, value in kept.answers.items()}
+        settings: dict[str, Any] = {
+            name: tuple(value) if name in _TUPLES and value is not None else value
+            for name, value in kept.settings.items()
+        }
+        kind = _PROGRAMS[kept.program]
+        return Judge(
+            **settings,
+            signature=signature,
+            answer=_ANSWERS[kept.answer](**answer),
+            program=None if kind is dspy.Predict else partial(kind, signature),
+        )
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError, JuristError) as error:
+        raise ArtifactError(
+            f"the definition of the judge is damaged: {type(error).__name__}", hint="restore it from a copy"
+        ) from error
+
+
+def _same(judge: Judge, made: Judge) -> bool:
+    """Whether a judge that was made of a definition asks, reads and is described as the judge itself."""
+    one, two = judge.basic(), made.basic()
+    asks = [
+        [
+            (
+                name,
+                predictor.config,
+                [(key, *_about(info)) for key, info in predictor.signature.fields.items()],
+            )
+            for name, predictor in program.named_predictors()
+        ]
+        for program in (one, two)
+    ]
+    return (
+        asks[0] == asks[1]
+        and PromptState.of(one) == PromptState.of(two)
+        and judge.answer == made.answer
+        and all(getattr(judge, name) == getattr(made, name) for name in _SETTINGS)
+        and judge.row_model.model_json_schema() == made.row_model.model_json_schema()
+    )
+
+
+def _about(info: Any) -> tuple[Any, ...]:
+    told = {key: value for key, value in info.json_schema_extra.items() if key != _UNTYPED}
+    return info.annotation, info.metadata, told, info.is_required()
+
+
+def _field(name: str, part: Any, info: Any) -> _Field:
+    about = info.json_schema_extra
+    return _Field(
+        name=name,
+        part=part,
+        type=_written(info.annotation),
+        desc=about["desc"],
+        bounds={_BOUNDS[type(rule)]: getattr(rule, _BOUNDS[type(rule)]) for rule in info.metadata},
+        said="constraints" in about or not info.metadata,
+    )
+
+
+def _info(kept: _Field) -> Any:
+    make = dspy.InputField if kept.part == "input" else dspy.OutputField
+    return make(desc=kept.desc, **(kept.bounds if kept.said else {}))
+
+
+def _written(kind: Any) -> Any:
+    """Return a plain type as JSON values. Raises ``TypeError`` for another."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in _TYPES.values():
+        return "None" if kind is type(None) else kind.__name__
+    if origin is Literal:
+        return {"literal": list(inner)}
+    if origin is list:
+        return {"list": _written(inner[0])}
+    if origin in (Union, types.UnionType):
+        return {"any": [_written(one) for one in inner]}
+    raise TypeError(f"{kind} is no plain type")
+
+
+def _type(data: Any, field: _Field | None = None) -> Any:
+    """Return the type that :func:`_written` gave, with the bounds of its field where the prompt does not say them."""
+    if field is not None and field.bounds and not field.said:
+        bounds: dict[str, Any] = {**field.bounds}
+        return Annotated[_type(data), pydantic.Field(**bounds)]
+    if isinstance(data, str):
+        return _TYPES[data]
+    ((kind, inner),) = data.items()
+    if kind == "literal":
+        return Literal[tuple(inner)]
+    if kind == "list":
+        return list[_type(inner)]  # type: ignore[misc]
+    return Union[tuple(map(_type, inner))]  # noqa: UP007
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting as JSON values: a set is told from a list. Raises ``TypeError`` for code."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, frozenset):
+        return {"set": sorted(value)}
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {"map": {str(key): _plain(one) for key, one in value.items()}}
+    raise TypeError(f"{value!r:.80} is no data")
+
+
+def _given(data: Any) -> Any:
+    """Return the setting of an answer that :func:`_plain` gave."""
+    if isinstance(data, list):
+        return tuple(_given(one) for one in data)
+    if not isinstance(data, dict):
+        return data
+    ((kind, inner),) = data.items()
+    return frozenset(inner) if kind == "set" else {key: _given(one) for key, one in inner.items()}

@@ -1,0 +1,259 @@
+"""A judge's file is edited, moved or deleted, and its versions go on: silently, with a line, or refused in one line."""
+
+import contextlib
+import functools
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judges import CHECK, COT, FLAG, POLITE, TWO
+from small import FAST, Done, cli, ok, replies, tree, write_jsonl
+
+import jurist
+from jurist.errors import ArtifactError
+from jurist.keeping.artifact_card import full_card
+from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical, seal
+from jurist.keeping.trust import remembered_file
+from jurist.programs.catalogue import JUDGES, find
+from jurist.programs.definition import defined, definition_of
+from jurist.programs.judge import Judge
+from jurist.programs.judge_files import JudgeFile
+
+PLAIN = '''
+from typing import Literal
+
+import dspy
+import jurist
+
+
+class MaySend(dspy.Signature):
+    """Say whether a reply may be sent."""
+
+    policy: str = dspy.InputField(desc="the policy")
+    reply: str = dspy.InputField(desc="one sentence")
+    verdict: Literal["send", "hold"] = dspy.OutputField(desc="send or hold")
+
+
+def twice(number):
+    """Return a number twice."""
+    return number * 2
+
+
+judge = jurist.Judge(name="may-go", signature=MaySend, positive={"hold"})
+'''
+CODE = PLAIN.replace(
+    "judge = jurist",
+    """class Steps(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        self.decide = dspy.Predict(MaySend)
+
+    def forward(self, policy, reply):
+        return self.decide(policy=policy, reply=reply[: twice(500)])
+
+
+judge = jurist""",
+).replace("signature=MaySend,", "signature=MaySend, program=Steps,")
+
+Edit = Callable[[str], str]
+EDITS: Mapping[str, Edit] = {
+    "comment": lambda text: "# judged since May\n" + text,
+    "formatting": lambda text: text.replace(
+        'Literal["send", "hold"]', "Literal[\n'send',\n        'hold',\n    ]"
+    ),
+    "desc word": lambda text: text.replace("one sentence", "one short sentence"),
+    "docstring": lambda text: text.replace("may be sent.", "may go out.").replace(
+        "number twice", "doubled number"
+    ),
+    "label renamed": lambda text: text.replace('"hold"', '"stop"'),
+    "input added": lambda text: text.replace(
+        "    reply: str", "    tone: str = dspy.InputField()\n    reply: str"
+    ),
+    "function body": lambda text: text.replace("number * 2", "number + number"),
+}
+SILENT = ("comment", "formatting", "desc word", "docstring")
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "run": ("run", "may-go@1", "--input", "new.jsonl", "--output", "out.jsonl"),
+    "gate": ("gate", "may-go@1", "--gold", "new.jsonl", "--min", "accuracy=0", "--fresh"),
+    "report": ("report", "may-go@1"),
+    "show": ("artifacts", "show", "may-go@1"),
+    "named by its file": ("run", "own.py:judge@1", "--input", "new.jsonl", "--output", "out.jsonl"),
+}
+
+
+@functools.cache
+def made(source: str) -> tuple[Mapping[str, bytes], bytes]:
+    """Compile the judge of a file here, and return the files of its store and what is trusted then."""
+    Path("own.py").write_text(source)
+    write_jsonl(Path("new.jsonl"), replies())
+    ok("compile", "own.py:judge", "--gold", "new.jsonl", "--force", *FAST)
+    return tree(Path("compiled")), remembered_file().read_bytes()
+
+
+def compiled(source: str) -> None:
+    """Put the judge of a file here, and what compiling it leaves."""
+    files, trusted = made(source)
+    Path("own.py").write_text(source)
+    write_jsonl(Path("new.jsonl"), replies())
+    remembered_file().parent.mkdir(parents=True, exist_ok=True)
+    remembered_file().write_bytes(trusted)
+    for name, data in files.items():
+        (Path("compiled") / name).parent.mkdir(parents=True, exist_ok=True)
+        (Path("compiled") / name).write_bytes(data)
+
+
+def told(done: Done) -> list[str]:
+    """Return the lines about the file."""
+    return [line for line in done.lines if "own.py" in line and not line.startswith("executing")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("edit", [*EDITS, "deleted", "moved"])
+def test_a_plain_judge_goes_on(edit: str, command: str) -> None:
+    compiled(PLAIN)
+    if edit in EDITS:
+        text = EDITS[edit](PLAIN)
+        assert text != PLAIN
+        if edit == "function body" and command != "named by its file":
+            text = "raise SystemExit(9)\n"  # nothing of it is executed
+        Path("own.py").write_text(text)
+    elif command == "named by its file":
+        return  # who names a file that is not there is told so
+    elif edit == "moved":
+        Path("own.py").rename("elsewhere.py")
+    else:
+        Path("own.py").unlink()
+    done = cli(*COMMANDS[command])
+    assert done.code in (0, 3), done.err  # a gate may fail
+    lines = told(done)
+    if edit in (*SILENT, "deleted", "moved") or (command == "named by its file" and edit == "function body"):
+        assert lines == []
+    else:
+        (line,) = lines
+        assert "may-go@1 is asked as it was proven; jurist compile own.py:judge makes a version" in line
+    if command in ("run", "named by its file"):
+        (first, *_) = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+        assert first["judge"] == "may-go@1"
+        assert first["label"] in ("send", "hold")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("edit", [*EDITS, "deleted", "moved"])
+def test_a_judge_with_code_asks_where_it_is_other_code(edit: str, command: str) -> None:
+    compiled(CODE)
+    if edit in EDITS:
+        Path("own.py").write_text(EDITS[edit](CODE))
+    else:
+        Path("own.py").rename("elsewhere.py")
+    done = cli(*COMMANDS[command])
+    assert "Traceback" not in done.err
+    named = command == "named by its file"
+    if edit in SILENT:
+        assert (done.code in (0, 3), told(done)) == (True, []), done.err
+    elif edit in ("deleted", "moved"):
+        assert (done.code, "own.py: no such file" in done.lines[-1]) == (1, True)
+    elif not named:
+        assert done.code == 1
+        assert done.lines[-1] == (
+            "error: the code of own.py was changed since may-go@1 was compiled from it; read that file, and add --trust"
+        )
+        done = cli(*COMMANDS[command], "--trust")
+    if edit == "function body":
+        assert done.code in (0, 3), done.err
+        assert told(done) == [
+            "the code of own.py was changed since may-go@1 was compiled from it: its proof is of the code as it was"
+        ]
+    elif edit in ("label renamed", "input added"):
+        assert done.code == 1
+        assert done.lines[-1].startswith("error: may-go@1 was compiled for ")
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_loaded_in_python(edit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    compiled(PLAIN)
+    Path("own.py").write_text(EDITS[edit](PLAIN))
+    for judge in (
+        jurist.load("may-go"),
+        jurist.load("own.py:judge@1"),
+        jurist.load(find("own.py:judge"), version=1),
+    ):
+        assert judge.name == "may-go@1"
+        assert judge(policy="p", reply="r").label in ("send", "hold")
+    assert ("may-go@1 is asked as it was proven" in capsys.readouterr().err) == (edit not in SILENT)
+
+
+def test_what_is_compiled_by_its_name_is_the_file_as_it_is() -> None:
+    compiled(PLAIN)
+    Path("own.py").write_text(EDITS["label renamed"](PLAIN))
+    done = cli("compile", "may-go", "--gold", "new.jsonl")
+    assert (done.code, done.lines[-1]) == (
+        1,
+        "error: the code of own.py was changed since may-go@1 was compiled from it; read that file, and add --trust",
+    )
+
+
+def test_a_stranger_s_card_does_not_make_a_file_be_executed() -> None:
+    compiled(CODE)
+    Path("own.py").write_text("from pathlib import Path\nPath('executed').write_text('yes')\n" + CODE)
+    folder = Path("compiled/may-go/1")
+    card = {**json.loads((folder / CARD).read_text()), "judge_sha256": "0" * 64, "judge_code": "1" * 64}
+    (folder / CARD).write_bytes(
+        canonical(seal((folder / PROGRAM).read_bytes(), (folder / HISTORY).read_bytes(), card))
+    )
+    done = cli(*COMMANDS["run"], "--trust")
+    assert (done.code, Path("executed").exists()) == (1, False)
+    assert "own.py is not what may-go@1 was compiled from" in done.lines[-1]
+
+
+# -- definitions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("judge", [POLITE, COT, CHECK, FLAG], ids=lambda judge: judge.name)
+def test_a_plain_judge_is_made_again_of_its_definition(judge: Judge) -> None:
+    data = definition_of(judge)
+    assert data is not None
+    made = defined(json.loads(json.dumps(data)))
+    assert definition_of(made) == data
+    keys = ("labels", "positive", "inputs", "types", "output_field")
+    assert all(full_card(judge, {})[key] == full_card(made, {})[key] for key in keys)
+
+
+def test_a_judge_with_code_has_no_definition() -> None:
+    assert definition_of(TWO) is None
+    assert [judge.name for judge in JUDGES if judge.to_case and definition_of(judge)] == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.sampled_from(["settings", "signature", "instructions", "fields", "program", "answer", "answers"]), JSON
+)
+def test_a_damaged_definition_is_refused_in_one_line(key: str, value: Any) -> None:
+    data = definition_of(POLITE) or {}
+    if {**data, key: value} != data:
+        with contextlib.suppress(ArtifactError):  # and nothing else
+            assert isinstance(defined({**data, key: value}), Judge)
+
+
+@pytest.mark.parametrize(
+    ("edit", "same"),
+    [
+        *((edit, True) for edit in SILENT),
+        *((edit, False) for edit in ("label renamed", "input added", "function body")),
+    ],
+)
+def test_code_is_what_a_file_does(edit: str, same: bool, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    (tmp_path / "b.py").write_text(EDITS[edit](CODE))
+    one, two = (JudgeFile.read(tmp_path / name).hashes for name in ("a.py", "b.py"))
+    assert one["judge_sha256"] != two["judge_sha256"]
+    assert (one["judge_code"] == two["judge_code"]) == same

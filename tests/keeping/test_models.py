@@ -1,0 +1,188 @@
+"""A version belongs to the model that it was proven with: what names stand for with each model, in every command."""
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judges import changed
+from loopback import Loopback
+from small import claims, cli, ok, write_jsonl
+
+import jurist
+from jurist.engines.models import Model, same_model
+from jurist.errors import UsageError
+from jurist.keeping.artifacts import Store
+from jurist.keeping.loading import load_judge
+from jurist.keeping.moving import pack, unpack
+from jurist.programs.fect import FECT
+
+MINI = "openai/gpt-4.1-mini"
+
+
+def kept(words: str, model: str, *, latest: bool = True, **card: Any) -> None:
+    about = {"model": {"name": model}, **card}
+    Store("compiled").save(FECT, changed(FECT, words), about, [], make_latest=latest)
+
+
+@pytest.fixture
+def store() -> Store:
+    """A store with fect@1 and fect@3 proven offline, fect@2 with a model, fect@4 with another, and not better."""
+    kept("First.", "offline")
+    kept("Second.", MINI, adapter="json")
+    kept("Third.", "offline")
+    kept("Fourth.", "openai/other", latest=False)
+    return Store("compiled")
+
+
+@pytest.mark.parametrize(
+    ("reference", "model", "name", "words"),
+    [
+        ("fect", "offline", "fect@3", ""),
+        ("fect", MINI, "fect@2", ""),
+        ("fect", "azure/GPT-4.1-mini", "fect@2", ""),
+        ("fect", "openai/other", "fect:basic", "fect@3 was proven with offline, not with openai/other"),
+        ("fect@4", "openai/other", "fect@4", ""),
+        ("fect@4", "offline", "fect@4", "fect@4 was proven with openai/other, not with offline"),
+        ("fect@latest", MINI, "fect@3", f"fect@3 was proven with offline, not with {MINI}"),
+        ("fect@1", "offline", "fect@1", ""),
+        ("fect:basic", MINI, "fect:basic", ""),
+        (
+            "tier",
+            MINI,
+            "tier:basic",
+            f"its basic prompt is used; jurist compile tier --model {MINI} proves a version",
+        ),
+    ],
+)
+def test_what_a_name_stands_for(store: Store, reference: str, model: str, name: str, words: str) -> None:
+    asked = Model(model)
+    direct = load_judge(reference, store=store, model=asked)
+    moved = load_judge(reference, store=store, model=Model("openai/third")).with_model(asked)
+    (several,) = load_judge(reference, store=store).on([asked])
+    for loaded in (direct, moved, several):
+        assert loaded.name == name
+        assert loaded.adapter == ("json" if name == "fect@2" else "chat")
+        assert words in loaded.note
+        assert bool(loaded.note) == bool(words)
+    if direct.judge is FECT:
+        assert pickle.loads(pickle.dumps(direct)).with_model(Model("offline")).name == name  # noqa: S301
+
+
+def test_the_line_says_what_to_do(store: Store) -> None:
+    assert load_judge("fect", store=store, model=Model("openai/new")).note == (
+        "fect@3 was proven with offline, not with openai/new: the basic prompt is used; fect@3 names it all the same; "
+        "jurist compile fect --model openai/new proves one"
+    )
+
+
+def test_names_that_move_move_for_their_model_alone(store: Store) -> None:
+    def name(model: str) -> str:
+        return load_judge("fect", store=store, model=Model(model)).name
+
+    ok("artifacts", "tag", "fect@1", "latest")
+    assert (name("offline"), name(MINI)) == ("fect@1", "fect@2")
+    ok("artifacts", "rollback", "fect")
+    assert (name("offline"), name(MINI)) == ("fect@3", "fect@2")
+    ok("artifacts", "tag", "fect@4", "latest")
+    assert (name("offline"), name("openai/other")) == ("fect@3", "fect@4")
+
+
+def test_a_version_that_arrives_is_the_latest_of_its_model_if_it_is_better(
+    store: Store, tmp_path: Path
+) -> None:
+    mine = Store(tmp_path / "mine")
+    for ref in ("fect@1", "fect@3", "fect@2"):
+        unpack(pack(store.load(ref)), mine)
+    assert [load_judge("fect", store=mine, model=Model(one)).name for one in ("offline", MINI)] == [
+        "fect@1",
+        "fect@2",
+    ]
+    worse = Store(tmp_path / "worse")
+    kept("Fifth.", "offline", decision={"verdict": "not shown to be better"})
+    unpack(pack(store.load("fect@5")), worse)
+    assert load_judge("fect", store=worse).name == "fect:basic"
+
+
+def test_another_prompt_format_is_refused_only_where_the_name_is_a_version(store: Store) -> None:
+    with pytest.raises(UsageError, match="fect@2 was proven with json prompts"):
+        jurist.load("fect", model=MINI, adapter="xml")
+    with pytest.warns(UserWarning, match="the basic prompt is used"):
+        assert jurist.load("fect", model="openai/new", adapter="xml").adapter == "xml"
+
+
+@given(st.sampled_from(["openai", "azure", "openrouter/org"]), st.sampled_from(["a", "b", "offline"]))
+def test_providers_do_not_count(provider: str, name: str) -> None:
+    for other in ("a", "b", "offline"):
+        assert same_model(f"{provider}/{name}", f"openai/{other}") == (name == other)
+    assert not same_model("offline", f"{provider}/{name}")
+
+
+def said(done: Any) -> bool:
+    return f"fect@1 was proven with offline, not with {MINI}" in done.err
+
+
+@pytest.mark.parametrize("reference", ["fect", "fect@1"])
+def test_what_reaches_a_real_model(reference: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    kept("Compiled offline. " + "Mind the long demonstrations. " * 200, "offline")
+    write_jsonl(Path("gold.jsonl"), claims(8))
+    shared = ("--model", MINI, "--max-calls", "1000")
+    rows, gold = ("--input", "gold.jsonl", "--output", "out.jsonl"), ("--gold", "gold.jsonl")
+    commands = (
+        ("run", reference, *rows, *shared),
+        ("evaluate", reference, *gold, *shared),
+        ("compare", reference, "fect:basic", *gold, *shared, "--fresh"),
+        ("gate", reference, *gold, "--min", "accuracy=0", *shared, "--fresh"),
+        ("harden", reference, *gold, "--cases", "1", *shared),
+    )
+    for command in commands:
+        with Loopback() as server:
+            done = cli(*command, "--api-base", server.url)
+            assert done.code in (0, 3), (command, done.err)
+            assert said(done), (command, done.err)
+            long = ["long demonstrations" in hit.raw.decode() for hit in server.hits]
+        assert long, command
+        assert any(long) == (reference == "fect@1"), command
+    lines = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert {line["judge"] for line in lines} == {reference if "@" in reference else "fect:basic"}
+    with (
+        Loopback() as server,
+        pytest.warns(UserWarning, match=f"fect@1 was proven with offline, not with {MINI}"),
+    ):
+        jurist.evaluate(reference, claims(2), model=Model(MINI, api_base=server.url))
+
+
+@pytest.mark.parametrize("target", ["messages", "markdown", "python", "promptfoo", "langfuse"])
+def test_an_export_says_which_model_it_was_proven_with(store: Store, target: str) -> None:
+    if target in ("python", "promptfoo", "langfuse"):
+        kept("Fifth.", "openai/fifth")
+    name, model = (
+        ("fect@5", "openai/fifth") if target in ("python", "promptfoo", "langfuse") else ("fect@3", "offline")
+    )
+    done = ok("export", "fect", "--to", target)
+    assert f"{name} was proven with {model}: its scores do not hold for other models" in done.err
+    assert model in done.out
+    other = ok("export", "fect@1", "--to", target, "--model", MINI)
+    assert f"fect@1 was proven with offline, not with {MINI}" in other.err
+
+
+def test_the_list_has_ones_own_first_and_the_models(store: Store, tmp_path: Path) -> None:
+    shipped = Store(tmp_path / "shipped", shipped=tmp_path / "none")
+    from jurist.programs.catalogue import find
+
+    shipped.save(find("answer-check"), changed(find("answer-check"), "Theirs."), {}, [], make_latest=True)
+    both = Store("compiled", shipped=shipped.root)
+    assert [(one.judge, one.model) for one in both.list()] == [
+        ("fect", "offline"),
+        ("fect", MINI),
+        ("fect", "offline"),
+        ("fect", "openai/other"),
+        ("answer-check", ""),
+    ]
+    lines = ok("artifacts", "list").results
+    assert "proven with" in lines[0]
+    assert MINI in lines[2] or MINI in lines[3]
