@@ -1,7 +1,7 @@
 """Which rows are the same rows, though somebody edited them, and whether their labels answer the same question.
 
 A row is known by its own texts: those of its inputs that at most two rows of its set have (all of its texts, where none
-of these is long). Two rows are the same if each own text of one nearly repeats an own text of the other, whatever the
+of these is long). Two rows are the same if each own text of one nearly repeats a text of the other, whatever the
 inputs are called and in whatever order they stand. What all texts of an input begin or end with does not count.
 
 Labels ask the same question if one labelling tells at least half of what the other says (mutual information over the
@@ -42,19 +42,21 @@ class RowMarks:
         texts: of each different text a sketch of it without what all texts of its input begin and end with; shape
             (T, 64), one byte a bin.
         whole: a hash of each of them as it is, shape (T,).
-        rows: the places in ``texts`` of each row's own texts, in the order of its inputs.
+        rows: the places in ``texts`` of each row's texts, in the order of its inputs.
+        own: the places of those of them that identify it.
         gold: each row's labels by their numbers, in the order in which they first come; -1 where nobody labelled.
     """
 
     texts: NDArray[np.uint8]
     whole: NDArray[np.uint64]
     rows: Sequence[Sequence[int]]
+    own: Sequence[Sequence[int]]
     gold: Sequence[Sequence[int]]
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain JSON types."""
         texts, whole = (base64.b64encode(part.tobytes()).decode("ascii") for part in (self.texts, self.whole))
-        return {"texts": texts, "whole": whole, "rows": self.rows, "gold": self.gold}
+        return {"texts": texts, "whole": whole, "rows": self.rows, "own": self.own, "gold": self.gold}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "RowMarks":
@@ -68,9 +70,10 @@ class RowMarks:
             texts=np.frombuffer(texts, dtype=np.uint8).reshape(-1, 64),
             whole=np.frombuffer(whole, dtype=np.uint64),
             rows=data["rows"],
+            own=data["own"],
             gold=data["gold"],
         )
-        if len(found.rows) != len(found.gold) or len(found.texts) != len(found.whole):
+        if not len(found.rows) == len(found.own) == len(found.gold) or len(found.texts) != len(found.whole):
             raise ValueError("parts of other lengths")
         return found
 
@@ -80,10 +83,10 @@ def marks_of(cases: Sequence[Case]) -> RowMarks:
     fields = _trimmed([_texts(case) for case in cases])
     found = Counter(text for texts in fields for text in set(texts))
     places: dict[_Text, int] = {}
-    rows = [
-        [places.setdefault(text, len(places)) for text in dict.fromkeys(_own(texts, found))]
-        for texts in fields
-    ]
+    rows, own = (
+        [[places.setdefault(text, len(places)) for text in dict.fromkeys(some)] for some in several]
+        for several in (fields, [_own(texts, found) for texts in fields])
+    )
     numbers: dict[Any, int] = {}
     gold = [
         [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in case.gold or ()]
@@ -94,6 +97,7 @@ def marks_of(cases: Sequence[Case]) -> RowMarks:
         texts=sketches([text for _, text in places]).astype(np.uint8),
         whole=np.array(whole, dtype=np.uint64),
         rows=rows,
+        own=own,
         gold=gold,
     )
 
@@ -144,28 +148,24 @@ class Same:
 def same_rows(known: Sequence[RowMarks], marks: RowMarks) -> list[list[Same]]:
     """Return for each of the known sets which of its rows are the same as one of ``marks``."""
     *others, mine = _in_clusters([*known, marks])
-    places: defaultdict[frozenset[int], list[int]] = defaultdict(list)
-    for place, row in enumerate(mine):
-        if row:
-            places[frozenset(row)].append(place)
-    holding: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
-    for texts in places:
-        for text in texts:
-            holding[text].append(texts)
-    rarest: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
-    for texts in places:
-        rarest[min(texts, key=lambda text: len(holding[text]))].append(texts)
+    holding: defaultdict[int, list[int]] = defaultdict(list)
+    for place, (row, _) in enumerate(mine):
+        for text in row:
+            holding[text].append(place)
+    rarest: defaultdict[int, list[int]] = defaultdict(list)
+    for place, (_, own) in enumerate(mine):
+        if own:
+            rarest[min(own, key=lambda text: len(holding[text]))].append(place)
 
     @cache
-    def same(row: tuple[int, ...]) -> list[tuple[int, bool]]:
-        texts = frozenset(row)
-        fewest = min((holding.get(text, []) for text in texts), key=len, default=[])
-        found = {one for one in fewest if texts <= one}
-        found.update(one for text in texts for one in rarest.get(text, ()) if one <= texts)
-        return [(place, _turned(row, mine[place])) for one in found for place in places[one]]
+    def same(row: tuple[int, ...], own: frozenset[int]) -> list[tuple[int, bool]]:
+        fewest = min((holding.get(text, []) for text in own), key=len, default=[])
+        found = {place for place in fewest if own.issubset(mine[place][0])}
+        found.update(place for text in row for place in rarest.get(text, ()) if mine[place][1].issubset(row))
+        return [(place, _turned(row, mine[place][0])) for place in sorted(found)]
 
     return [
-        [Same(there, here, turned) for there, row in enumerate(rows) for here, turned in same(row)]
+        [Same(there, here, turned) for there, row in enumerate(rows) for here, turned in same(*row)]
         for rows in others
     ]
 
@@ -174,8 +174,12 @@ def _turned(one: Sequence[int], two: Sequence[int]) -> bool:
     return [text for text in one if text in two] != [text for text in two if text in one]
 
 
-def _in_clusters(sets: Sequence[RowMarks]) -> list[list[tuple[int, ...]]]:
-    """Return each row as the clusters of its own texts, over all sets: texts that nearly repeat share one."""
+_Row: TypeAlias = tuple[tuple[int, ...], frozenset[int]]
+"""The clusters of a row's texts, in their order, and of those that identify it."""
+
+
+def _in_clusters(sets: Sequence[RowMarks]) -> list[list[_Row]]:
+    """Return the rows of all sets in clusters of texts: those that nearly repeat share one."""
     texts = np.concatenate([one.texts for one in sets])
     starts = np.cumsum([0, *(len(one.texts) for one in sets)])
     _, first, place = np.unique(_keys(texts), return_index=True, return_inverse=True)
@@ -188,7 +192,12 @@ def _in_clusters(sets: Sequence[RowMarks]) -> list[list[tuple[int, ...]]]:
     found = []
     for one, start in zip(sets, starts, strict=False):
         here = cluster[start : start + len(one.texts)].tolist()
-        found.append([tuple(dict.fromkeys([here[text] for text in row])) for row in one.rows])
+        found.append(
+            [
+                (tuple(dict.fromkeys([here[text] for text in row])), frozenset([here[text] for text in own]))
+                for row, own in zip(one.rows, one.own, strict=True)
+            ]
+        )
     return found
 
 
