@@ -334,8 +334,15 @@ def compare(
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(experiment, start) as job, counted("comparing", experiment.rows) as step:
         answers = experiment.ask(job, step)
-    left, look = experiment.left_out, experiment.look
-    return compared(answers, gold=given.name, left_out=left, pairs=pairs, seed=seed, look=look)
+    return compared(
+        answers,
+        gold=given.name,
+        left_out=experiment.left_out,
+        pairs=pairs,
+        seed=seed,
+        look=experiment.look,
+        references=experiment.references(seed),
+    )
 
 
 @checked

@@ -138,7 +138,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     words, held = f"proving on {len(split.test)} sealed cases", plan.proof_calls
     sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=held))
     look = proof_of(split.test)
-    shown = _prove(job, split, result, sampling, look.opening)
+    shown = _prove(job, plan, result, sampling, look.opening)
     look.done(f"compile {plan.judge.name}")
     card = {
         **_card(plan, work, result, sampling),
@@ -236,12 +236,20 @@ def _job(plan: Plan, context: CallContext, sink: Sink) -> Job:
     )
 
 
-def _prove(job: Job, split: Split, result: Result, sampling: Sampling, opened: int) -> Proven:
+def _prove(job: Job, plan: Plan, result: Result, sampling: Sampling, opened: int) -> Proven:
     basic, best = job.judge.basic(), result.best
     asker = job.asker(best.state.apply(basic), best.setting.asked)
     compiled = dataclasses.replace(asker, sampling=sampling)
     same = best.asked_id == result.board.basic.asked_id
-    return proven(split, job.asker(basic), compiled, same=same, seed=job.seed, opened=opened)
+    return proven(
+        plan.split,
+        job.asker(basic),
+        compiled,
+        same=same,
+        seed=job.seed,
+        opened=opened,
+        people=plan.people,
+    )
 
 
 def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict[str, Any]:

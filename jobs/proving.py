@@ -14,6 +14,8 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.models import Model, held_by
 from ..evaluation.calibration import calibrate
+from ..evaluation.ceiling import Ceiling
+from ..evaluation.narrow import narrow
 from ..evaluation.proof import Proof, prove
 from ..evaluation.rows import Row
 from ..gold.splits import Split
@@ -22,6 +24,7 @@ from ..optimizers.objective import row_of
 from ..optimizers.setting import Setting
 from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
+from .references import references
 
 __all__ = ["Proven", "asked_as", "described", "model_under", "proven"]
 
@@ -65,7 +68,7 @@ class Proven:
     """
 
     proof: Proof
-    counted: Mapping[str, Mapping[str, Any]]
+    counted: Mapping[str, Any]
     answers: tuple[Mapping[str, Any], ...]
 
     def to_card(self) -> dict[str, Any]:
@@ -90,6 +93,7 @@ def proven(
     same: bool,
     seed: int,
     opened: int = 1,
+    people: Ceiling | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> Proven:
     """Ask both on the sealed test.
@@ -102,6 +106,7 @@ def proven(
             other draws would only add luck, and voted under both thresholds.
         seed: of the resamples.
         opened: how often this test has been opened, this time included: the level falls with it.
+        people: how good people are on its cases, where that is known.
         tick: is called with each answer.
 
     Raises:
@@ -120,6 +125,7 @@ def proven(
     elif not same:
         others = compiled.ask_all(test, lambda index, verdict: tick())
     before, after = (_asked(judge, test, said) for said in (verdicts, others))
+    beside = references(judge, (*split.train, *split.dev), test, seed=seed, people=people)
     proof = prove(
         before.rows,
         after.rows,
@@ -128,9 +134,17 @@ def proven(
         seed=seed,
         openings=opened,
         remarks=(split.near_words,) if split.near else (),
+        constant=beside.constant,
     )
-    counted: dict[str, dict[str, Any]] = {
-        "inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent}
+    systems = {"basic": before, "compiled": after}
+    counted: dict[str, Any] = {
+        "inconsistent": {name: one.inconsistent for name, one in systems.items()},
+        "references": beside.to_card(),
+        "warnings": [
+            said
+            for name, one in systems.items()
+            for said in narrow(name, one.rows, judge.comparison, judge.answer.text)
+        ],
     }
     told = {"basic": _calibrated(judge, test, verdicts), "compiled": _calibrated(judge, test, others)}
     if all(told.values()):

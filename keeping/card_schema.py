@@ -84,6 +84,8 @@ class _Card(_Part):
     gold: _Gold | None = None
     scores: dict[str, dict[str, Any] | None] | None = None
     decision: _Decision | None = None
+    references: dict[str, dict[str, Any] | None] | None = None
+    warnings: list[str] | None = None
     optimizer: _Optimizer | None = None
     spend: dict[str, Any] | None = None
     pareto: list[dict[str, Any]] | None = None
