@@ -14,7 +14,7 @@ from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment, scoring_judge
-from .jobs.gating import Criteria, Gate, Gating, gate_of, limits_of
+from .jobs.gating import Criteria, Gate, Gating, against, gate_of, limits_of
 from .jobs.given import (
     GoldLike,
     JudgeLike,
@@ -334,14 +334,9 @@ def compare(
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(experiment, start) as job, counted("comparing", experiment.rows) as step:
         answers = experiment.ask(job, step)
+    left, look, beside = experiment.left_out, experiment.look, experiment.references(seed)
     return compared(
-        answers,
-        gold=given.name,
-        left_out=experiment.left_out,
-        pairs=pairs,
-        seed=seed,
-        look=experiment.look,
-        references=experiment.references(seed),
+        answers, gold=given.name, left_out=left, pairs=pairs, seed=seed, look=look, references=beside
     )
 
 
@@ -373,7 +368,8 @@ def gate(
         gold: labelled rows; see :data:`GoldLike`. Rows that a judge was compiled on are left out, and counted.
         minimum: metric -> the lowest value that passes.
         maximum: metric -> the highest value that passes, of an error.
-        not_worse_than: another one; fails if the judge is shown to be worse in the paired test.
+        not_worse_than: another one, or ``"constant"`` (the best constant answer), ``"words"`` or ``"neighbours"``;
+            fails if the judge is shown to be worse in the paired test.
         margin: fails unless the interval shows that it is worse by this much at most.
         sure: hold the worse end of the 95 % interval against the limits.
         max_unusable: the largest share of labelled units without an answer.
@@ -385,6 +381,7 @@ def gate(
     Raises:
         What :func:`compare` raises; UsageError: a limit is of a metric that there is not.
     """
+    other, reference = against(not_worse_than)
     criteria = Criteria(
         limits=limits_of(minimum.items(), maximum.items()),
         sure=sure,
@@ -392,10 +389,10 @@ def gate(
         margin=margin,
         max_flip=max_flip,
         attacked=field,
+        reference=reference,
     )
     place = store_of(store)
-    judges = [judge] if not_worse_than is None else [judge, not_worse_than]
-    contenders = judges_of(judges, model, place, options)
+    contenders = judges_of([judge] if other is None else [judge, other], model, place, options)
     warn(*(one.note for one in contenders))
     given = gold_of(gold, contenders[0].judge)
     work = Gating.of(contenders, gold=given, budget=settings_of(budget, Budget), criteria=criteria)

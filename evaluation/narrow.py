@@ -37,6 +37,8 @@ def narrow(
             f"{name} gives one answer, {text(value)}, to {count} of {len(units)} units ({count / len(units):.0%}), "
             f"people to {people[value]}: hold its score against the constant's",
         )
+    if not comparison.classes:
+        return ()
     classes, gold = _classes(given.elements()), _classes(people.elements())
     return tuple(
         f"{name} never answers {one}, which people gave to {gold[one]} of {len(units)} units"

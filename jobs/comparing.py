@@ -17,7 +17,7 @@ from ..evaluation.contrasts import Contrast, contrast, corrected
 from ..evaluation.frames import score_frame
 from ..evaluation.measured import Score, measure_units
 from ..evaluation.repeats import Spread, spread
-from ..evaluation.rows import Tally, tally
+from ..evaluation.rows import Row, Tally, tally
 from ..evaluation.units import encode
 from ..programs.judge import Judge
 from ..report.figures import score_parts
@@ -158,9 +158,9 @@ def compare(
     judge = answers[0].scored
     tested = resolve(judge.metric, judge.comparison).name
     contenders = tuple(_contender(one, judge) for one in answers)
-    alpha = 2.0 * look.level if look else ALPHA  # two-sided
     every = itertools.combinations(answers, 2)
     chosen = [(one, two) for one, two in every if pairs == "all" or one is answers[0]]
+    tests = [paired(one, (two.name, two.repeats), seed, look) for one, two in chosen]
     return Comparison(
         metric=tested,
         gold=gold,
@@ -168,7 +168,7 @@ def compare(
         left_out=left_out,
         repeats=len(answers[0].repeats),
         contenders=contenders,
-        tests=corrected([_contrast(one, two, seed, alpha) for one, two in chosen]),
+        tests=corrected(tests),
         opening=look.opening if look else 0,
         references=references.to_card() if references else {},
         metrics=tuple(
@@ -179,10 +179,12 @@ def compare(
     )
 
 
-def _contrast(one: Answers, two: Answers, seed: int, alpha: float) -> Contrast:
-    judge = one.scored
-    first, second = (one.name, one.repeats), (two.name, two.repeats)
-    return contrast(first, second, judge.metric, judge.comparison, seed=seed, alpha=alpha)
+def paired(
+    one: Answers, other: tuple[str, Sequence[Sequence[Row]]], seed: int, look: Look | None = None
+) -> Contrast:
+    """Hold what a contender said against the rows of another one, given by its name. Not corrected."""
+    judge, alpha = one.scored, 2.0 * look.level if look else ALPHA  # two-sided
+    return contrast((one.name, one.repeats), other, judge.metric, judge.comparison, seed=seed, alpha=alpha)
 
 
 def _contender(answers: Answers, judge: Judge) -> Contender:
