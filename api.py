@@ -166,8 +166,7 @@ def compile(
         shares: of groups in train, dev and test, as shares of 1; default: the judge's own (0.5, 0.2, 0.3).
         seed: of the split and of every random choice.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        resume: continue an interrupted run of the same job; nothing is paid twice.
-        fresh: forget an interrupted run of the same job.
+        resume, fresh: continue, or forget, an interrupted run of the same job; nothing is paid twice.
         force: make the artifact the latest even if it was not shown to be better.
         sink: receives progress events; default: a bar in a notebook or a terminal, nothing elsewhere.
 
@@ -368,8 +367,7 @@ def gate(
         gold: labelled rows; see :data:`GoldLike`. Rows that a judge was compiled on are left out, and counted.
         minimum: metric -> the lowest value that passes.
         maximum: metric -> the highest value that passes, of an error.
-        not_worse_than: another one, or ``"constant"`` (the best constant answer), ``"words"`` or ``"neighbours"``;
-            fails if the judge is shown to be worse in the paired test.
+        not_worse_than: another one, or a reference, such as ``"constant"``; fails if the judge is shown to be worse.
         margin: fails unless the interval shows that it is worse by this much at most.
         sure: hold the worse end of the 95 % interval against the limits.
         max_unusable: the largest share of labelled units without an answer.
