@@ -121,7 +121,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--compilations", type=int, default=200, help="in all settings (default: 200)")
-    parser.add_argument("--calls", type=int, default=400, help="a compilation's budget (default: 400)")
+    parser.add_argument("--calls", type=int, default=700, help="a compilation's budget (default: 700)")
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     arguments = parser.parse_args()
     names, started = list(SETTINGS), time.monotonic()
