@@ -98,17 +98,18 @@ SETTINGS: dict[str, tuple[str, Callable[[Rng], Rows]]] = {
 def verdict(work: tuple[str, int, int]) -> str:
     """Return what a compilation of a setting decides, and ``promoted`` if its version is made the latest."""
     setting, seed, calls = work
-    judge, rows_of = SETTINGS[setting]
+    name, rows_of = SETTINGS[setting]
+    judge = jurist.judge(f"{DOCS}/{name}.py:judge")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_DATA_HOME"] = folder  # no compilation knows of another one's openings
         try:
             made = jurist.compile(
-                f"{DOCS}/{judge}.py:judge",
+                judge,
                 gold=rows_of(np.random.default_rng(seed)),
                 shares=(0.4, 0.2, 0.4),
                 seed=seed,
                 store=Path(folder) / "store",
-                budget=Budget(calls=calls),
+                budget=Budget(calls=calls * judge.answer.presentations),
             )
         except GoldError:  # a part without both labels
             return "refused"
@@ -121,7 +122,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--compilations", type=int, default=200, help="in all settings (default: 200)")
-    parser.add_argument("--calls", type=int, default=700, help="a compilation's budget (default: 700)")
+    parser.add_argument(
+        "--calls", type=int, default=500, help="a compilation's budget, of pairs twice (default: 500)"
+    )
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     arguments = parser.parse_args()
     names, started = list(SETTINGS), time.monotonic()

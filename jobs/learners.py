@@ -37,8 +37,8 @@ _PENALTIES: Final = (1.0, 10.0, 100.0)
 
 Places: TypeAlias = Sequence[int]
 """Which units, from 0."""
-Learner: TypeAlias = "Callable[[Units, Places, Places], list[Value]]"
-"""What answers units, having learned from labelled ones: (all, the labelled, those to answer) -> their values."""
+_Fit: TypeAlias = "Callable[[Units, Places, Places, Any], list[Value]]"
+"""What answers units, having learned from labelled ones: (all, the labelled, those to answer, a setting) -> values."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def by_words(units: Units, known: Places, asked: Places, seed: int = 0) -> list[
 
     How classes weigh, or how strong the penalty is, is what does best on parts of the labelled units.
     """
-    fit = _FITS[units.judge.answer.learned]
+    fit: _Fit = _FITS[units.judge.answer.learned]
     settings = _PENALTIES if units.judge.answer.learned == "number" else _WEIGHTS
     setting = max(settings, key=lambda one: _inner_score(units, known, seed, fit, one))
     return fit(units, known, asked, setting)
@@ -164,7 +164,7 @@ def by_neighbours(units: Units, known: Places, asked: Places, seed: int = 0) -> 
     return answers
 
 
-def _inner_score(units: Units, known: Places, seed: int, fit: Any, setting: Any) -> float:
+def _inner_score(units: Units, known: Places, seed: int, fit: _Fit, setting: Any) -> float:
     """Return the judge's metric of a setting, on parts of the labelled units that the rest answers."""
     rows: list[Row] = []
     parts = folds(units.groups(known), _INNER, seed)
@@ -234,7 +234,7 @@ def _predicted(features: tuple[Any, Any], gold: Sequence[Any], weight: str | Non
     return [names[code] for code in found.tolist()]
 
 
-_FITS: Final[Mapping[str, Any]] = {"label": _labels, "members": _members, "number": _number}
+_FITS: Final[Mapping[str, _Fit]] = {"label": _labels, "members": _members, "number": _number}
 
 
 def _plain(value: Any) -> str:

@@ -73,7 +73,7 @@ class References:
     def constant(self) -> tuple[str, tuple[Row, ...]] | None:
         """What the best constant answer is called, and its rows."""
         best = self.found.get("constant")
-        return best and (best.answer, best.rows)
+        return (best.answer, best.rows) if best else None
 
     def named(self, name: str) -> Reference:
         """Return one by its name.

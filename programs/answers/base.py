@@ -288,9 +288,11 @@ class Answer(ABC):
 
     def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Value]]:
         """Return those answers by what they are called, each as what it says of every unit of a row's inputs."""
-        return {
-            f"always {self._named(value)}": lambda inputs, value=value: value for value in self.usual(known)
-        }
+
+        def always(value: Value) -> Callable[[Mapping[str, Any]], Value]:
+            return lambda inputs: value
+
+        return {f"always {self._named(value)}": always(value) for value in self.usual(known)}
 
     def _named(self, value: Value) -> str:
         text = json.dumps(self.to_json(value), ensure_ascii=False)

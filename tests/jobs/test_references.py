@@ -242,9 +242,7 @@ class TestCommands:
         evaluated = ok("evaluate", "may-go@1", "--gold", "gold.jsonl", "--json").json
         for name in NAMES:  # learned from the rows that the version was compiled on
             assert {**evaluated["references"][name], **_ENDS} == {**found[name], **_ENDS}
-        chosen = ok(
-            "artifacts", "choose", "may-go@1", "basic", "--gold", "gold.jsonl", "--json"
-        )
+        chosen = ok("artifacts", "choose", "may-go@1", "basic", "--gold", "gold.jsonl", "--json")
         assert chosen.json["references"] == found
 
     def test_evaluate_compare_and_saved_reports(self) -> None:
