@@ -14,7 +14,7 @@ from .jobs.comparing import compare as compared
 from .jobs.compiling import Compiled, compile_judge
 from .jobs.evaluating import Evaluating, Evaluation, evaluation_of
 from .jobs.experiment import Experiment, scoring_judge
-from .jobs.gating import Criteria, Gate, Gating, gate_of, limits_of
+from .jobs.gating import Criteria, Gate, Gating, against, gate_of, limits_of
 from .jobs.given import (
     GoldLike,
     JudgeLike,
@@ -165,8 +165,7 @@ def compile(
         shares: of groups in train, dev and test, as shares of 1; default: the judge's own (0.5, 0.2, 0.3).
         seed: of the split and of every random choice.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        resume: continue an interrupted run of the same job; nothing is paid twice.
-        fresh: forget an interrupted run of the same job.
+        resume, fresh: continue, or forget, an interrupted run of the same job; nothing is paid twice.
         force: make the artifact the latest even if it was not shown to be better.
         sink: receives progress events; default: a bar in a notebook or a terminal, nothing elsewhere.
 
@@ -333,8 +332,10 @@ def compare(
     start = Start(root=place.checkpoints, resume=resume, fresh=fresh)
     with paying(experiment, start) as job, counted("comparing", experiment.rows) as step:
         answers = experiment.ask(job, step)
-    left, look = experiment.left_out, experiment.look
-    return compared(answers, gold=given.name, left_out=left, pairs=pairs, seed=seed, look=look)
+    left, look, beside = experiment.left_out, experiment.look, experiment.references(seed)
+    return compared(
+        answers, gold=given.name, left_out=left, pairs=pairs, seed=seed, look=look, references=beside
+    )
 
 
 @checked
@@ -365,7 +366,7 @@ def gate(
         gold: labelled rows; see :data:`GoldLike`. Rows that a judge was compiled on are left out, and counted.
         minimum: metric -> the lowest value that passes.
         maximum: metric -> the highest value that passes, of an error.
-        not_worse_than: another one; fails if the judge is shown to be worse in the paired test.
+        not_worse_than: another one, or a reference, such as ``"constant"``; fails if the judge is shown to be worse.
         margin: fails unless the interval shows that it is worse by this much at most.
         sure: hold the worse end of the 95 % interval against the limits.
         max_unusable: the largest share of labelled units without an answer.
@@ -377,6 +378,7 @@ def gate(
     Raises:
         What :func:`compare` raises; UsageError: a limit is of a metric that there is not.
     """
+    other, reference = against(not_worse_than)
     criteria = Criteria(
         limits=limits_of(minimum.items(), maximum.items()),
         sure=sure,
@@ -384,10 +386,10 @@ def gate(
         margin=margin,
         max_flip=max_flip,
         attacked=field,
+        reference=reference,
     )
     place = store_of(store)
-    judges = [judge] if not_worse_than is None else [judge, not_worse_than]
-    contenders = judges_of(judges, model, place, options)
+    contenders = judges_of([judge] if other is None else [judge, other], model, place, options)
     warn(*(one.note for one in contenders))
     given = gold_of(gold, contenders[0].judge)
     work = Gating.of(contenders, gold=given, budget=settings_of(budget, Budget), criteria=criteria)

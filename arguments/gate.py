@@ -28,8 +28,9 @@ class GateOptions(AttackedField, AskedOptions, ScoringOptions):
     sure: bool = flag("--sure", help="hold the worse end of the 95 %% interval against --min and --max")
     not_worse_than: str | None = option(
         "--not-worse-than",
-        metavar="@TAG|JUDGE@V",
-        help="fail if the judge is shown to be worse than this one",
+        metavar="@TAG|JUDGE@V|constant",
+        help="fail if the judge is shown to be worse than this one, or than the best constant answer (or: words, "
+        "neighbours)",
     )
     margin: float | None = option(
         "--margin",
@@ -59,7 +60,7 @@ examples:
   jurist gate fect --gold labels.csv --min f1=0.8 --not-worse-than @prod
   jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --junit gate.xml --markdown >> $GITHUB_STEP_SUMMARY
   jurist gate fect@3 --gold labels.csv --min f1=0.8 --max-flip 0.02 --not-worse-than @prod
-  jurist gate reply-score --gold labels.csv --max mae=0.5
+  jurist gate reply-score --gold labels.csv --max mae=0.5 --not-worse-than constant
 
 Exit code 0 if every check holds, 3 if one does not, 1 if it could not be found out.
 In pytest: jurist.testing.assert_judge.

@@ -26,18 +26,19 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.comparisons import Comparison
 from jurist.evaluation.intervals import Interval, metric_interval
 from jurist.evaluation.metrics import Metric
 from jurist.evaluation.paired import Paired, compare_pair, holm, permute
 from jurist.evaluation.power import gains
 from jurist.evaluation.proof import level_of
 from jurist.evaluation.scores import Scores
-from jurist.evaluation.units import Bools, Ints, Kind, Units
+from jurist.evaluation.units import Bools, Ints, Units
 
 LABELS = ClosedLabels(("found", "fine"), {"found"})
 PAIRS = ClosedLabels(("first", "second", "tie"))
 SCORES = Scores(1, 5, 1)
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, Comparison] = {
     "f1": LABELS,
     "balanced_accuracy": LABELS,
     "kappa": LABELS,
@@ -170,13 +171,12 @@ class Setting:
             return np.clip(gold + wrong * rng.choice([-2, -1, 1, 2], size=len(gold)), 0, 4)
         if self.metric == "pairs":
             return np.where(wrong, (gold + rng.choice([1, 2], size=len(gold))) % 3, gold)
-        return gold ^ wrong
+        return np.asarray(gold ^ wrong)
 
 
 def metric_of(name: str) -> Metric:
     """Return a metric with the swaps of a simulation."""
-    kind = KINDS[name]
-    return replace(kind.metrics["accuracy" if name == "pairs" else name], draws=DRAWS)  # type: ignore[attr-defined]
+    return replace(KINDS[name].metrics["accuracy" if name == "pairs" else name], draws=DRAWS)
 
 
 RULES = ("proof", "plain permutation", "until 2026-11")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from common import missing, parser
+from common import missing, parser  # type: ignore[import-not-found]  # beside this file
 
 import jurist
 from jurist.engines.meter import Budget

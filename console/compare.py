@@ -44,6 +44,7 @@ def run(options: CompareOptions) -> Result:
             pairs=options.pairs,
             seed=options.seed,
             look=experiment.look,
+            references=experiment.references(options.seed),
         )
         people = People.of(experiment, answers)
         found = {**comparison.to_json(), **people.to_json(), "forecast": forecast.to_json()}

@@ -6,6 +6,7 @@ from ..errors import plural
 from ..evaluation.contrasts import TEST, Contrast
 from ..evaluation.repeats import Spread
 from ..jobs.comparing import Comparison, Contender
+from ..report.references import reference_tables
 from ..report.scores import number_cell
 from ..report.table import Table, records, table
 
@@ -15,7 +16,10 @@ __all__ = ["decision_row", "sheets"]
 def sheets(comparison: Comparison) -> list[Table]:
     """Return the tables of a comparison, in the order in which they are read."""
     found = [_scores(comparison, metric) for metric in comparison.metrics]
-    found.append(_intervals(comparison))
+    found += [
+        _intervals(comparison),
+        *reference_tables(comparison.references, comparison.metric, " on the same cases"),
+    ]
     found.append(_answers(comparison))
     if comparison.tests:
         found += [_decisions(comparison), _smallest(comparison)]

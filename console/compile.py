@@ -10,7 +10,7 @@ from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import choosable
-from ..gold.strata import ceiling_of, rated_in_test, strata
+from ..gold.strata import strata
 from ..jobs.compiling import Compiled, compile_judge
 from ..jobs.foresee import foresee_compilation
 from ..jobs.plan import Plan
@@ -165,8 +165,7 @@ def _with_metric(judge: Judge, metric: str) -> Judge:
 def _people(plan: Plan) -> People:
     """Return how far people agree on the rows of the proof, to stand beside its scores."""
     test = {case.id for case in plan.split.test}
-    ceiling = ceiling_of(plan.gold, only=rated_in_test(plan.gold, test, plan.seed, plan.shares))
-    return People(strata=strata(plan.gold, only=test), ceiling=ceiling)
+    return People(strata=strata(plan.gold, only=test), ceiling=plan.people)
 
 
 def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession | None) -> list[Part]:

@@ -10,6 +10,7 @@ from ..jobs.evaluating import Disagreement, Evaluating, Evaluation, evaluation_o
 from ..jobs.foresee import foresee
 from ..keeping.paying import paying
 from ..report.figures import class_table
+from ..report.references import reference_tables
 from ..report.scores import OFFLINE, confusion_table, counts_line, scores_table, spend_line
 from ..report.table import Table, table
 from .common import budget_of, gold_of, loaded_of, start_of, store_of, write_json
@@ -45,11 +46,13 @@ def _body(found: Evaluation, worst: int) -> list[Part]:
     shown = found.disagreements[: max(0, worst)]
     return [
         scores_table(title, {found.judge: card["scores"]}, found.measured.metric),
+        *reference_tables(found.references, found.measured.metric, " on the same cases"),
         *class_table("each class against the rest", [one.to_json() for one in found.classes]),
         *([confusion_table(found.judge, found.confusion)] if found.confusion else []),
         *([_disagreements(found, shown)] if shown else []),
         counts_line(found.judge, card["counts"]),
         f"{len(found.disagreements)} of {found.cases} cases are not judged as people judged them",
+        *(f"warning: {said}" for said in found.warnings),
         spend_line(found.spend),
         *([OFFLINE] if found.model == "offline" else []),
     ]

@@ -3,7 +3,7 @@
 from ..arguments.gate import GateOptions
 from ..gold.writing import check_files
 from ..jobs.foresee import foresee
-from ..jobs.gating import Criteria, Gate, Gating, gate_of, limits_of
+from ..jobs.gating import Criteria, Gate, Gating, against, gate_of, limits_of
 from ..keeping.paying import paying
 from ..report.junit import junit
 from ..report.scores import OFFLINE
@@ -18,9 +18,10 @@ __all__ = ["run"]
 def run(options: GateOptions) -> Result:
     """Hold a judge against limits and another version; exit code 3 if it does not pass."""
     check_files(options.junit)
-    criteria = _criteria(options)
+    other, reference = against(options.not_worse_than)
+    criteria = _criteria(options, reference)
     store = store_of(options)
-    names = [options.judge, *([_other(options)] if options.not_worse_than else [])]
+    names = [options.judge, *([_other(options)] if other else [])]
     judges = [loaded_of(name, options, store) for name in names]
     gold = gold_of(options.gold, judges[0].judge, options)
     work = Gating.of(judges, gold=gold, budget=budget_of(options), criteria=criteria)
@@ -42,7 +43,7 @@ def _result(found: Gate, *, offline: bool) -> Result:
     return Result(data=found.to_json(), body=body, code=0 if found.passed else 3)
 
 
-def _criteria(options: GateOptions) -> Criteria:
+def _criteria(options: GateOptions, reference: str) -> Criteria:
     return Criteria(
         limits=limits_of(options.minimum, options.maximum),
         sure=options.sure,
@@ -50,6 +51,7 @@ def _criteria(options: GateOptions) -> Criteria:
         margin=options.margin,
         max_flip=options.max_flip,
         attacked=options.field,
+        reference=reference,
     )
 
 

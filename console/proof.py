@@ -8,6 +8,7 @@ from ..keeping.artifacts import Artifact
 from ..keeping.price import price_words
 from ..programs.state import PromptState
 from ..programs.votes import Sampling
+from ..report.references import reference_tables
 from ..report.scores import counts_line, scores_table
 from ..report.wording import change_words
 from .printing import Part
@@ -16,10 +17,11 @@ __all__ = ["changed_line", "kept_line", "next_line", "proof_parts"]
 
 
 def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> list[Part]:
-    """Return the metric that was compiled for, what was not answered, ``notes``, and the decision."""
+    """Return the metric that was compiled for, references, what was not answered, ``notes``, and the decision."""
     metric = decision.metric
     scores = {name: {metric: scores[metric]} for name, scores in card["scores"].items()}
     found: list[Part] = [scores_table(f"sealed test, {decision.counts.cases.labelled} cases", scores, metric)]
+    found += reference_tables(card.get("references"), metric, " on the same cases")
     found += [
         counts_line(name, counts)
         for name, counts in card["counts"].items()
@@ -30,7 +32,7 @@ def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> lis
     found += [*notes, f"decision: {decision.words}"]
     if price := price_words(card):
         found.append(price)
-    return found + [f"warning: {warning}" for warning in decision.warnings]
+    return found + [f"warning: {warning}" for warning in (*decision.warnings, *(card.get("warnings") or ()))]
 
 
 def changed_line(basic: PromptState, artifact: Artifact) -> str:

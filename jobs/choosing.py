@@ -15,11 +15,13 @@ from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
 from ..errors import ArtifactError, GoldError
+from ..evaluation.ceiling import Ceiling
 from ..evaluation.proof import Proof
 from ..gold.copies import sketched_rows
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.splits import Split
+from ..gold.strata import ceiling_of, rated_in_test
 from ..keeping.artifacts import Artifact, Store
 from ..keeping.locating import judge_of
 from ..keeping.paying import PaidJob, Start, paying
@@ -123,9 +125,11 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
     artifact = store.load(choosing.ref)
     judge = _judge(artifact, store)
     row = _row(artifact, choosing.candidate)
-    split = _split(artifact, judge, choosing)
+    gold, split = _split(artifact, judge, choosing)
     check_leaks(split, [PromptState.from_json(row["prompt"])])
-    work = _Work(artifact=artifact, judge=judge, row=row, split=split, budget=choosing.budget)
+    rated = rated_in_test(gold, {case.id for case in split.test}, split.seed, split.shares)
+    people = ceiling_of(gold, only=rated)
+    work = _Work(artifact=artifact, judge=judge, row=row, split=split, people=people, budget=choosing.budget)
     start = Start(root=store.checkpoints, resume=choosing.resume, fresh=choosing.fresh)
     with paying(work, start) as job:
         pair = _pair(choosing, work, job.contexts["judge"])
@@ -140,6 +144,7 @@ class _Work:
     judge: Judge
     row: Mapping[str, Any]
     split: Split
+    people: Ceiling | None
     budget: Budget
     roles: tuple[str, ...] = ("judge",)
 
@@ -247,6 +252,7 @@ def _proven(
         same=pair.same,
         seed=int(work.artifact.card["optimizer"]["seed"]),
         opened=look.opening,
+        people=work.people,
         tick=choosing.tick,
     )
     look.done(f"artifacts choose {work.artifact.ref}")
@@ -327,8 +333,8 @@ def _row(artifact: Artifact, candidate: str) -> Mapping[str, Any]:
     return row
 
 
-def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> Split:
-    """Return the split of the compilation, made again: its test must be the one that was sealed.
+def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> tuple[Gold, Split]:
+    """Return the gold and the split of the compilation, made again: its test must be the one that was sealed.
 
     Ids are of inputs alone, so the same test may have other labels: then the old card would stand over new scores.
     """
@@ -355,7 +361,7 @@ def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> Split:
             f"{source!r} has other labels or rows than when {artifact.ref} was compiled on it",
             hint="compile again on it, or name the gold set as it was with --gold",
         )
-    return split
+    return gold, split
 
 
 def _model(card: Mapping[str, Any], choosing: Choosing) -> Model:

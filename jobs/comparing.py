@@ -17,14 +17,16 @@ from ..evaluation.contrasts import Contrast, contrast, corrected
 from ..evaluation.frames import score_frame
 from ..evaluation.measured import Score, measure_units
 from ..evaluation.repeats import Spread, spread
-from ..evaluation.rows import Tally, tally
+from ..evaluation.rows import Row, Tally, tally
 from ..evaluation.units import encode
 from ..programs.judge import Judge
 from ..report.figures import score_parts
 from ..report.notebook import html_of
+from ..report.references import reference_tables
 from ..text.json_lines import plain, plain_fields
 from .experiment import Answers
 from .looking import ALPHA, Look
+from .references import References
 
 __all__ = ["Comparison", "Contender", "Pairs", "compare"]
 
@@ -76,6 +78,7 @@ class Comparison:
         repeats: times everything was asked.
         contenders: in the order given.
         tests: paired, corrected together; empty for a single contender.
+        references: see :meth:`~.references.References.to_card`; empty where they were not asked for.
         metrics: those that are shown: the tested one, then what the kind of answer is compared by.
     """
 
@@ -88,6 +91,7 @@ class Comparison:
     contenders: tuple[Contender, ...]
     tests: tuple[Contrast, ...]
     metrics: tuple[str, ...]
+    references: Mapping[str, Any]
 
     def __repr__(self) -> str:
         """Name the judges with the score that is tested."""
@@ -111,7 +115,12 @@ class Comparison:
     def _repr_html_(self) -> str:
         title = f"{self.gold}: {self.cases} cases, asked {self.repeats} times"
         return html_of(
-            [title, *score_parts(self._scores, self.metric, self.gold), *(one.words for one in self.tests)]
+            [
+                title,
+                *score_parts(self._scores, self.metric, self.gold),
+                *reference_tables(self.references, self.metric),
+                *(one.words for one in self.tests),
+            ]
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -127,6 +136,7 @@ def compare(
     pairs: Pairs = "first",
     seed: int = 0,
     look: Look | None = None,
+    references: References | None = None,
 ) -> Comparison:
     """Score and test what the contenders of one experiment said.
 
@@ -137,6 +147,7 @@ def compare(
         pairs: ``"first"`` tests the first against each other one, ``"all"`` every pair.
         seed: of the permutation test.
         look: which opening of sealed rows this is: the level of all tests together follows from it.
+        references: what needs no language model, on the same rows, for reports.
 
     Raises:
         UsageError: there are no answers, or they do not fit each other.
@@ -147,9 +158,9 @@ def compare(
     judge = answers[0].scored
     tested = resolve(judge.metric, judge.comparison).name
     contenders = tuple(_contender(one, judge) for one in answers)
-    alpha = 2.0 * look.level if look else ALPHA  # two-sided
     every = itertools.combinations(answers, 2)
     chosen = [(one, two) for one, two in every if pairs == "all" or one is answers[0]]
+    tests = [paired(one, (two.name, two.repeats), seed, look) for one, two in chosen]
     return Comparison(
         metric=tested,
         gold=gold,
@@ -157,8 +168,9 @@ def compare(
         left_out=left_out,
         repeats=len(answers[0].repeats),
         contenders=contenders,
-        tests=corrected([_contrast(one, two, seed, alpha) for one, two in chosen]),
+        tests=corrected(tests),
         opening=look.opening if look else 0,
+        references=references.to_card() if references else {},
         metrics=tuple(
             dict.fromkeys(
                 name for name in (tested, *judge.comparison.compared) if name in contenders[0].scores
@@ -167,10 +179,12 @@ def compare(
     )
 
 
-def _contrast(one: Answers, two: Answers, seed: int, alpha: float) -> Contrast:
-    judge = one.scored
-    first, second = (one.name, one.repeats), (two.name, two.repeats)
-    return contrast(first, second, judge.metric, judge.comparison, seed=seed, alpha=alpha)
+def paired(
+    one: Answers, other: tuple[str, Sequence[Sequence[Row]]], seed: int, look: Look | None = None
+) -> Contrast:
+    """Hold what a contender said against the rows of another one, given by its name. Not corrected."""
+    judge, alpha = one.scored, 2.0 * look.level if look else ALPHA  # two-sided
+    return contrast((one.name, one.repeats), other, judge.metric, judge.comparison, seed=seed, alpha=alpha)
 
 
 def _contender(answers: Answers, judge: Judge) -> Contender:

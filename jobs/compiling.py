@@ -138,7 +138,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     look = proof_of(split, _tried(plan, result, sampling))
     words, held = f"proving on {len(look.cases)} sealed cases", plan.proof_calls
     sink(Event(kind="phase", text=words, phase="proving", calls=meter.calls, expected=held))
-    shown = _prove(job, look, result, sampling)
+    shown = _prove(job, plan, look, result, sampling)
     look.done(f"compile {plan.judge.name}")
     card = {
         **_card(plan, work, result, sampling),
@@ -245,12 +245,20 @@ def _tried(plan: Plan, result: Result, sampling: Sampling) -> tuple[str, str]:
     return basic, prompt_of(plan.judge, best.state, model, best.setting.adapter or plan.adapter, sampling)
 
 
-def _prove(job: Job, look: Proving, result: Result, sampling: Sampling) -> Proven:
+def _prove(job: Job, plan: Plan, look: Proving, result: Result, sampling: Sampling) -> Proven:
     basic, best = job.judge.basic(), result.best
     asker = job.asker(best.state.apply(basic), best.setting.asked)
     compiled = dataclasses.replace(asker, sampling=sampling)
     same = best.asked_id == result.board.basic.asked_id
-    return proven(look.split, job.asker(basic), compiled, same=same, seed=job.seed, opened=look.opening)
+    return proven(
+        look.split,
+        job.asker(basic),
+        compiled,
+        same=same,
+        seed=job.seed,
+        opened=look.opening,
+        people=plan.people,
+    )
 
 
 def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict[str, Any]:

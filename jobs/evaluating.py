@@ -8,11 +8,13 @@ from ..cases import Case
 from ..evaluation.classes import ClassScores, class_scores
 from ..evaluation.frames import score_frame
 from ..evaluation.measured import Measured, Score, measure
+from ..evaluation.narrow import narrow
 from ..optimizers.objective import Objective
 from ..programs.answers.confusion import confused
 from ..programs.asking import Verdict
 from ..report.figures import score_parts
 from ..report.notebook import html_of
+from ..report.references import reference_tables
 from ..report.scores import counts_line, spend_line
 from ..report.table import table
 from ..text.json_lines import plain_fields
@@ -78,6 +80,8 @@ class Evaluation:
         confusion: see :func:`~jurist.programs.answers.confusion.confused`.
         disagreements: the worst first; of equals, those that the judge's own samples agreed on most.
         spend: calls, tokens and cost.
+        references: see :meth:`~.references.References.to_card`.
+        warnings: what its answers hardly tell apart, in words.
     """
 
     judge: str
@@ -91,6 +95,8 @@ class Evaluation:
     confusion: Mapping[str, Mapping[str, int]]
     disagreements: tuple[Disagreement, ...]
     spend: Mapping[str, Any]
+    references: Mapping[str, Any]
+    warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
         """Name the judge, the gold and the score that it is compiled for."""
@@ -113,6 +119,8 @@ class Evaluation:
             [
                 title,
                 *score_parts({self.judge: card["scores"]}, self.measured.metric, self.gold),
+                *reference_tables(self.references, self.measured.metric),
+                *self.warnings,
                 counts_line(self.judge, card["counts"]),
                 *([table("the worst disagreements", ["row", "difference"], worst)] if worst else []),
                 spend_line(self.spend),
@@ -152,6 +160,8 @@ def evaluation_of(work: Evaluating, answers: Answers) -> Evaluation:
         confusion=confused(judge.answer, rows),
         disagreements=_disagreements(Objective(judge=judge), work.cases, answers.verdicts),
         spend=answers.spend.to_json(),
+        references=work.references().to_card(),
+        warnings=narrow(answers.judge.name, rows, judge.comparison, judge.answer.text),
     )
 
 

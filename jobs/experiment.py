@@ -6,7 +6,7 @@ own journal in the checkpoint, which stays until the experiment has ended in a r
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -23,6 +23,7 @@ from ..optimizers.objective import row_of
 from ..programs.asking import Verdict
 from ..programs.judge import Judge
 from .looking import Look, look_at, seen_by
+from .references import NAMES, References, references_beside
 
 __all__ = ["Answers", "Experiment", "scoring_judge"]
 
@@ -203,6 +204,11 @@ class Experiment:
             ambiguous=_rows(aside, ambiguous, read),
             spend=judge.context.ledger.spend(),
         )
+
+    def references(self, seed: int = 0, only: Collection[str] = NAMES) -> References:
+        """Return what needs no language model, on the same rows, and how good people are on them."""
+        rated = {case.id for case in (*self.cases, *self.gold.ambiguous)}
+        return references_beside(self.scored, self.gold, self.cases, seed=seed, rated=rated, only=only)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same experiment when it is started again, as JSON values."""

@@ -9,15 +9,14 @@ from typing import Any, ClassVar, Self
 from ..cases import Case
 from ..errors import UsageError, choices, plural
 from ..evaluation.comparisons import shown_metrics
-from ..evaluation.contrasts import Contrast
+from ..evaluation.contrasts import Contrast, corrected
 from ..evaluation.paired import showable
 from ..keeping.loading import LoadedJudge
 from ..text.json_lines import plain_fields
-from .comparing import Comparison, Contender, compare
+from .comparing import Comparison, Contender, compare, paired
 from .experiment import Answers, Experiment
 from .hardening import Hardening, Robustness, harden
-
-__all__ = ["Check", "Criteria", "Gate", "Gating", "Limit", "gate_of"]
+from .references import NAMES, Reference
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +50,11 @@ class Limit:
         )
 
 
+def against(named: Any) -> tuple[Any, str]:
+    """Return the judge that another one must not be worse than, and the reference: only one of them is named."""
+    return (None, named) if isinstance(named, str) and named in NAMES else (named, "")
+
+
 def limits_of(
     minimum: Iterable[tuple[str, float]], maximum: Iterable[tuple[str, float]]
 ) -> tuple[Limit, ...]:
@@ -71,6 +75,7 @@ class Criteria:
             default it fails if it is shown to be worse.
         max_flip: the largest flip rate of any attack or probe, 0 to 1; ``None`` does not attack it.
         attacked: the input that is attacked; empty: that whose text gets the answer.
+        reference: the name of the reference that it must not be worse than; empty: none.
 
     Raises:
         UsageError: a limit, a share or the margin is no number that can be met, or nothing limits what attacks do.
@@ -82,6 +87,7 @@ class Criteria:
     margin: float | None = None
     max_flip: float | None = None
     attacked: str = ""
+    reference: str = ""
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing, and an input that nothing is said of."""
@@ -151,7 +157,7 @@ class Gating(Experiment):
         Raises:
             What the class does; UsageError: nothing could fail, or there is a margin to no other judge.
         """
-        told["criteria"].check(other=len(judges) > 1)
+        told["criteria"].check(other=len(judges) > 1 or bool(told["criteria"].reference))
         itself = any(judges[0].is_same(one) for one in judges[1:])
         return cls(contenders=tuple(judges[:1] if itself else judges), itself=itself, **told)
 
@@ -171,6 +177,7 @@ class Gating(Experiment):
                     hint="give a limit between these",
                 )
         self.hardening  # noqa: B018 - what cannot be attacked is refused before anything is paid
+        self.reference  # noqa: B018 - and a reference that there is not
 
     @cached_property
     def hardening(self) -> Hardening | None:
@@ -180,6 +187,12 @@ class Gating(Experiment):
         gold = replace(self.gold, cases=self.cases)
         field = self.criteria.attacked
         return Hardening(contenders=self.contenders[:1], gold=gold, budget=self.budget, field=field)
+
+    @cached_property
+    def reference(self) -> Reference | None:
+        """The reference that the judge must not be worse than, if one is named."""
+        name = self.criteria.reference
+        return self.references(only=(name,)).named(name) if name else None
 
     @property
     def size(self) -> str:
@@ -260,6 +273,10 @@ def gate_of(
         JuristError: nothing is labelled.
     """
     comparison = compare(answers, gold=work.gold.name, left_out=work.left_out, seed=seed, look=work.look)
+    if work.reference is not None:
+        named = f"{work.criteria.reference} ({work.reference.answer})"
+        test = paired(answers[0], (named, [work.reference.rows]), seed, work.look)
+        comparison = replace(comparison, tests=corrected([test]))
     one, criteria = comparison.contenders[0], work.criteria
     return Gate(
         judge=one.name,

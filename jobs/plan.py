@@ -7,9 +7,11 @@ from typing import Any
 
 from ..engines.meter import Budget
 from ..engines.models import Model
+from ..evaluation.ceiling import Ceiling
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.splits import Split
+from ..gold.strata import ceiling_of, rated_in_test
 from ..keeping.resolving import verifier_of
 from ..optimizers.base import Optimizer
 from ..optimizers.registry import DEFAULT, settings_of
@@ -125,6 +127,12 @@ class Plan:
         split = self.gold.split(self.seed, self.shares)
         check_leaks(split)
         return split
+
+    @cached_property
+    def people(self) -> Ceiling | None:
+        """How good people are on the rows of the proof; ``None`` unless several rated them."""
+        test = {case.id for case in self.split.test}
+        return ceiling_of(self.gold, only=rated_in_test(self.gold, test, self.seed, self.shares))
 
     @property
     def proof_calls(self) -> int:

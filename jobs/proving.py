@@ -14,6 +14,8 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.models import Model, held_by
 from ..evaluation.calibration import calibrate
+from ..evaluation.ceiling import Ceiling
+from ..evaluation.narrow import narrow
 from ..evaluation.proof import Proof, prove
 from ..evaluation.rows import Row
 from ..gold.splits import Split
@@ -23,6 +25,7 @@ from ..optimizers.objective import row_of
 from ..optimizers.setting import Setting
 from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
+from .references import references
 
 __all__ = ["Proven", "asked_as", "described", "model_under", "proven"]
 
@@ -66,7 +69,7 @@ class Proven:
     """
 
     proof: Proof
-    counted: Mapping[str, Mapping[str, Any]]
+    counted: Mapping[str, Any]
     answers: tuple[Mapping[str, Any], ...]
 
     def to_card(self) -> dict[str, Any]:
@@ -91,6 +94,7 @@ def proven(
     same: bool,
     seed: int,
     opened: int = 1,
+    people: Ceiling | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> Proven:
     """Ask both on the sealed test.
@@ -103,6 +107,7 @@ def proven(
             other draws would only add luck, and voted under both thresholds.
         seed: of the resamples.
         opened: how often this test has been opened, this time included: the level falls with it.
+        people: how good people are on its cases, where that is known.
         tick: is called with each answer.
 
     Raises:
@@ -121,6 +126,7 @@ def proven(
     elif not same:
         others = compiled.ask_all(test, lambda index, verdict: tick())
     before, after = (_asked(judge, test, said) for said in (verdicts, others))
+    beside = references(judge, (*split.train, *split.dev), test, seed=seed, people=people)
     proof = prove(
         before.rows,
         after.rows,
@@ -129,12 +135,20 @@ def proven(
         seed=seed,
         openings=opened,
         remarks=(split.near_words,) if split.near else (),
+        constant=beside.constant,
     )
     asked = verdicts if same else others  # a vote under another threshold takes nothing more
     took = {"basic": spent([one.usage for one in verdicts]), "compiled": spent([one.usage for one in asked])}
-    counted: dict[str, dict[str, Any]] = {
+    systems = {"basic": before, "compiled": after}
+    counted: dict[str, Any] = {
         "tokens_per_row": {name: one.per_row() for name, one in took.items()},
-        "inconsistent": {"basic": before.inconsistent, "compiled": after.inconsistent},
+        "inconsistent": {name: one.inconsistent for name, one in systems.items()},
+        "references": beside.to_card(),
+        "warnings": [
+            warning
+            for name, one in systems.items()
+            for warning in narrow(name, one.rows, judge.comparison, judge.answer.text)
+        ],
     }
     dollars = {name: round(1000 * one.cost, 6) for name, one in took.items() if one.cost}
     if len(dollars) == len(took):

@@ -94,6 +94,8 @@ class _Card(_Part):
     gold: _Gold | None = None
     scores: dict[str, dict[str, Any] | None] | None = None
     decision: _Decision | None = None
+    references: dict[str, dict[str, Any] | None] | None = None
+    warnings: list[str] | None = None
     optimizer: _Optimizer | None = None
     tokens_per_row: dict[str, dict[str, float]] | None = None
     dollars_per_1000_rows: dict[str, float] | None = None

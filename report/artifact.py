@@ -27,6 +27,7 @@ from .figures import TAKEN, class_table, confusion_counts, score_parts, search_p
 from .history import basic_state
 from .judged import SYSTEMS, paired_cases
 from .raters import ceiling_table
+from .references import reference_tables
 from .reliability import reliability_parts
 from .robustness import robustness_about, robustness_table
 from .scores import OFFLINE, counts_line, spend_line
@@ -124,7 +125,8 @@ class ArtifactReport:
                 "This does not say that the two are equally good: the sealed test is too small, or the difference is, "
                 "to tell. More labelled groups, or a judge that fails more often, can show one."
             )
-        yield from (f"Warning: {text}." for text in decision.get("warnings") or ())
+        warnings = (*(decision.get("warnings") or ()), *(self._card.get("warnings") or ()))
+        yield from (f"Warning: {text}." for text in warnings)
         if self._offline:
             yield OFFLINE[0].upper() + OFFLINE[1:] + "."
 
@@ -174,7 +176,12 @@ class ArtifactReport:
             title="Scores",
             intro="On the sealed test, each with the interval in which it is likely to be over all cases "
             "of the same kind. The star marks the metric that was compiled for.",
-            parts=(*score_parts(self._card["scores"], metric, "the sealed test"), counted, *older),
+            parts=(
+                *score_parts(self._card["scores"], metric, "the sealed test"),
+                *reference_tables(self._card.get("references"), metric),
+                counted,
+                *older,
+            ),
         )
 
     def _classes(self) -> Section:

@@ -12,6 +12,7 @@ from .document import Cases, Document, Facts, Lines, Part, Section, Tone, text_o
 from .figures import TAKEN, class_table, confusion_counts, interval_plot, score_parts
 from .items import items_report
 from .judged import case_value, note_json
+from .references import reference_tables
 from .scores import counts_line, joint_spend_line, metric_cell
 from .table import table
 
@@ -89,6 +90,8 @@ def _evaluation(path: Path, data: Mapping[str, Any]) -> Document:
                 title="Scores",
                 parts=(
                     *score_parts({judge: data["scores"]}, metric, data["gold"]),
+                    *reference_tables(data.get("references"), metric),
+                    Lines(texts=tuple(f"Warning: {text}." for text in data.get("warnings") or ())),
                     Lines(texts=(counts_line(judge, data["counts"]),)),
                 ),
             ),
@@ -126,7 +129,10 @@ def _comparison(path: Path, data: Mapping[str, Any]) -> Document:
     elif tests:
         headline = f"{len(shown)} of {len(tests)} differences are shown"
     warnings = dict.fromkeys(f"Warning: {text}" for one in tests for text in one["warnings"])
-    parts = score_parts({one["name"]: one["scores"] for one in judges}, metric, data["gold"])
+    parts = [
+        *score_parts({one["name"]: one["scores"] for one in judges}, metric, data["gold"]),
+        *reference_tables(data.get("references"), metric),
+    ]
     return Document(
         subject=" and ".join(one["name"] for one in judges),
         about=f"on {data['gold']}, {data['cases']} cases, asked {data['repeats']} time(s); from {path.name}",

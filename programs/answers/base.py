@@ -6,10 +6,12 @@ which kind it is. What is not abstract is what most of them do: one value for th
 as it is, asked once, and combined as a whole.
 """
 
+import json
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from ...cases import Case, Value, Values
 from ...errors import JudgeError
@@ -19,8 +21,11 @@ from .reading import Reading
 
 __all__ = ["SHOWN", "Answer", "Lack", "upper_half"]
 
+Learned: TypeAlias = Literal["label", "number", "members"]
 SHOWN = 300
 """Characters of a unit's text that feedback quotes."""
+_USUAL = 10  # frequent values among which the best constant answer is looked for
+_NAMED = 60  # characters of a value that the name of a constant answer shows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +62,8 @@ class Answer(ABC):
         uses_threshold: whether a vote threshold changes what samples combine to.
         has_probabilities: whether a unit has a probability of each answer, and of being what is looked for.
         has_quality: whether a value says how good a unit is.
+        learned: what a value is for whoever learns to predict it: one of several labels, a number, or the members
+            of a set.
     """
 
     field: str = ""
@@ -72,6 +79,7 @@ class Answer(ABC):
     uses_threshold: ClassVar[bool] = False
     has_probabilities: ClassVar[bool] = False
     has_quality: ClassVar[bool] = False
+    learned: ClassVar[Learned] = "label"
     _combining: ClassVar[str] = "the answer that most of them give counts"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -271,6 +279,28 @@ class Answer(ABC):
     def category(self, value: Value) -> str:
         """Return the name under which values are counted as confused with each other."""
         return self.text(value)
+
+    # What can be answered without reading a row: a reference beside every score.
+
+    def usual(self, known: Sequence[Value]) -> Sequence[Value]:
+        """Return the values of which the best constant answer is chosen, the likeliest first, by those of gold."""
+        return [value for value, _ in Counter(known).most_common(_USUAL)]
+
+    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Value]]:
+        """Return those answers by what they are called, each as what it says of every unit of a row's inputs."""
+
+        def always(value: Value) -> Callable[[Mapping[str, Any]], Value]:
+            return lambda inputs: value
+
+        return {f"always {self._named(value)}": always(value) for value in self.usual(known)}
+
+    def _named(self, value: Value) -> str:
+        text = json.dumps(self.to_json(value), ensure_ascii=False)
+        return text if len(text) <= _NAMED else text[: _NAMED - 3] + "..."
+
+    def on_scale(self, number: float) -> Value:
+        """Return the value that is nearest to a number."""
+        raise TypeError(f"{type(self).__name__} is no number")
 
     @abstractmethod
     def task_words(self) -> str:

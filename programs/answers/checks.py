@@ -7,7 +7,7 @@ on which all of them say yes passes. What is wanted is always yes, so documents 
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -189,6 +189,10 @@ class Checked(Answer):
     def agreement(self, votes: Mapping[Any, int], value: Value | None) -> float | None:
         """Return nothing: samples are other items, not votes on the same."""
         return None
+
+    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Value]]:
+        """Return nothing: items are written anew."""
+        return {}
 
     def credit(self, gold: Value, value: Value | None) -> float:
         """Return the share of the wanted items that pass."""

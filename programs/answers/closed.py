@@ -191,6 +191,11 @@ class ClosedLabel(Answer):
             for case, found in zip(cases, self.sides(cases), strict=True)
         ]
 
+    def usual(self, known: Sequence[Value]) -> Sequence[Value]:
+        """Return all labels, the most frequent first."""
+        counts = Counter(known)
+        return sorted(self.labels, key=lambda label: -counts[label])
+
     def task_words(self) -> str:
         """Return the labels, and which count as found."""
         found = ", ".join(sorted(self.positive))

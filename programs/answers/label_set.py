@@ -11,7 +11,7 @@ from ...cases import Case, Label, Value, Values
 from ...errors import JudgeError
 from ...evaluation.label_sets import LabelSets
 from ..votes import Sampling
-from .base import Answer, upper_half
+from .base import Answer, Learned, upper_half
 from .portable import named_vote
 from .reading import Reading, reasoning_of
 
@@ -31,6 +31,7 @@ class LabelSet(Answer):
     labels: tuple[Label, ...] = ()
 
     noun: ClassVar[str] = "label set"
+    learned: ClassVar[Learned] = "members"
     uses_threshold: ClassVar[bool] = True
 
     def check(self, judge: str, inputs: Sequence[str]) -> None:
@@ -135,6 +136,10 @@ class LabelSet(Answer):
             "labels": {label: counts[label] for label in self.labels},
             "without_label": sum(not value for value in values),
         }
+
+    def usual(self, known: Sequence[Any]) -> Sequence[Value]:
+        """Return frequent sets, none, and each label alone."""
+        return list(dict.fromkeys([*super().usual(known), (), *((label,) for label in self.labels)]))
 
     def task_words(self) -> str:
         """Return the labels."""

@@ -19,7 +19,7 @@ from ...errors import JudgeError
 from ...evaluation.object_sets import ObjectSets
 from ...text.folding import normalised
 from ..votes import Sampling, majority
-from .base import Answer, upper_half
+from .base import Answer, Learned, upper_half
 from .reading import Reading, reasoning_of
 
 __all__ = ["ObjectSet"]
@@ -40,6 +40,7 @@ class ObjectSet(Answer):
     key: tuple[str, ...] = ()
 
     noun: ClassVar[str] = "set"
+    learned: ClassVar[Learned] = "members"
     _combining: ClassVar[str] = (
         "the one given by more than half counts, else the one most similar to all others"
     )
@@ -152,6 +153,11 @@ class ObjectSet(Answer):
     def describe(self, values: Sequence[Any]) -> dict[str, Any]:
         """Return how many objects there are, and how many units without any."""
         return {"objects": sum(map(len, values)), "without_object": sum(not value for value in values)}
+
+    def usual(self, known: Sequence[Any]) -> Sequence[Value]:
+        """Return frequent sets, none, and each of the frequent objects alone."""
+        single = super().usual([(one,) for value in known for one in value])
+        return list(dict.fromkeys([*super().usual(known), (), *single]))
 
     def task_words(self) -> str:
         """Return the objects' fields."""

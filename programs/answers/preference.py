@@ -6,7 +6,7 @@ contradictions. The share of replies that chose the first place is the position 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -113,6 +113,20 @@ class Preference(OneLabel):
     strata = Answer.strata
     check_part = Answer.check_part
     unit_parts = Answer.unit_parts
+
+    def usual(self, known: Sequence[Value]) -> Sequence[Value]:
+        """Return what a reply may prefer, the most frequent first."""
+        return [label for label in super().usual(known) if label in self.values]
+
+    def constants(self, known: Sequence[Value]) -> Mapping[str, Callable[[Mapping[str, Any]], Value]]:
+        """Return these, and to prefer the longer of the two."""
+        return {**super().constants(known), "always the longer one": self._longer}
+
+    def _longer(self, inputs: Mapping[str, Any]) -> Value:
+        first, second = (len(str(inputs[name])) for name in self.unit_fields)
+        return (
+            (TIE if TIE in self.values else FIRST) if first == second else FIRST if first > second else SECOND
+        )
 
     def describe(self, values: Sequence[Value]) -> dict[str, Any]:
         """Return units by preference."""

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, quantiles
+from statistics import fmean, median, quantiles
 from typing import Annotated, Any, ClassVar
 
 import pydantic
@@ -14,7 +14,7 @@ from ...cases import Case, Value
 from ...errors import JudgeError
 from ...evaluation.scores import Scores
 from ..votes import Sampling, majority
-from .base import SHOWN, Answer, upper_half
+from .base import SHOWN, Answer, Learned, upper_half
 from .portable import median_vote
 from .reading import Reading, reasoning_of
 
@@ -42,6 +42,7 @@ class Score(Answer):
 
     has_quality: ClassVar[bool] = True
     noun: ClassVar[str] = "score"
+    learned: ClassVar[Learned] = "number"
     _combining: ClassVar[str] = "their median counts, if more than half of them are usable (the lower of two)"
 
     def check(self, judge: str, inputs: Sequence[str]) -> None:
@@ -158,6 +159,20 @@ class Score(Answer):
             **({self.top: fmean(value >= self.high for value in values)} if self.top and values else {}),
             **({"scores": {name: counts[name] for name in self.choices}} if self.choices else {}),
         }
+
+    def usual(self, known: Sequence[Value]) -> Sequence[Value]:
+        """Return the median, the mean, and what else is on a short scale or divides the scores into ten parts."""
+        middle = [median(known), fmean(known)] if known else [(self.low + self.high) / 2]
+        others = [float(name) for name in self.choices] or (quantiles(known, n=10) if len(known) > 1 else [])
+        return list(dict.fromkeys(map(self.on_scale, (*middle, *others))))
+
+    def on_scale(self, number: float) -> Value:
+        """Return the nearest score, of a scale without steps to a hundredth of it."""
+        held = min(max(number, self.low), self.high)
+        if self.whole:
+            return min(max(round(held), math.ceil(self.low)), math.floor(self.high))
+        digits = max(0, 2 - math.floor(math.log10(self.high - self.low)))
+        return min(max(round(held, digits), self.low), self.high)
 
     def task_words(self) -> str:
         """Return the scale."""

@@ -1,0 +1,233 @@
+"""References: what a score is worth is seen beside what needs no language model, and beside people.
+
+- ``constant``: the answer that ignores the row and does best by the judge's own metric;
+- ``words``, ``neighbours``: see :mod:`.learners`;
+- ``people``: each rater against the others, where several rated the rows.
+
+The first three learn from train and dev of a split. Where there is no split, rows of a judge's artifact that are left
+out of its scores are learned from, and otherwise the rows themselves, in parts: each is answered by what has
+learned from the others, groups kept whole. The constant is then the best one on the rows themselves, as a constant
+that differs from part to part is none: this errs on the strict side.
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Final, Literal, get_args
+
+from ..cases import Case, Value, Values
+from ..errors import UsageError
+from ..evaluation.ceiling import Ceiling
+from ..evaluation.comparisons import resolve
+from ..evaluation.intervals import Interval
+from ..evaluation.measured import Score, objective_score, score
+from ..evaluation.rows import Row
+from ..evaluation.units import encode
+from ..gold.goldset import Gold
+from ..gold.strata import ceiling_of
+from ..programs.answers.base import Learned
+from ..programs.judge import Judge
+
+ReferenceName = Literal["constant", "words", "neighbours"]
+NAMES: Final[tuple[ReferenceName, ...]] = get_args(ReferenceName)
+_PARTS: Final = 5  # in which rows are learned from that nobody split
+_EQUAL: Final = 1e-9
+_LOGISTIC: Final = "logistic regression on words and overlap"
+_LEARNED: Final[Mapping[ReferenceName, Mapping[Learned, str]]] = {
+    "words": {"label": _LOGISTIC, "members": _LOGISTIC, "number": "ridge regression on words and overlap"},
+    "neighbours": dict.fromkeys(get_args(Learned), "what the 5 nearest labelled rows say (BM25)"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """One reference.
+
+    Attributes:
+        answer: what it answers, or how, in words: ``always "hold"``.
+        rows: what it says of each row.
+        score: by the judge's own metric.
+    """
+
+    answer: str
+    rows: tuple[Row, ...]
+    score: Score
+
+
+@dataclass(frozen=True, kw_only=True)
+class References:
+    """All references on the same rows.
+
+    Attributes:
+        metric: the name of the judge's own metric.
+        found: those that there are, by name; none for generators.
+        people: each rater against the others; ``None`` unless several rated rows.
+    """
+
+    metric: str
+    found: Mapping[ReferenceName, Reference]
+    people: Ceiling | None = None
+
+    @property
+    def constant(self) -> tuple[str, tuple[Row, ...]] | None:
+        """What the best constant answer is called, and its rows."""
+        best = self.found.get("constant")
+        return (best.answer, best.rows) if best else None
+
+    def named(self, name: str) -> Reference:
+        """Return one by its name.
+
+        Raises:
+            UsageError: there is none on these rows.
+        """
+        for known, reference in self.found.items():
+            if known == name:
+                return reference
+        raise UsageError(
+            f"there is no reference {name!r} on these rows",
+            hint="it takes labels in two groups or more, and a judge that answers; name a version instead",
+        )
+
+    def to_card(self) -> dict[str, dict[str, Any] | None]:
+        """Return name -> what answers, score and its interval, as JSON values; ``None`` where there is no such."""
+        card: dict[str, dict[str, Any] | None] = dict.fromkeys((*NAMES, "people"))
+        for name, one in self.found.items():
+            card[name] = _entry(one.answer, one.score.value, one.score.interval)
+        if self.people is not None:
+            mean = self.people.mean[self.metric]
+            raters = f"{len(self.people.raters)} raters, each against the others"
+            card["people"] = _entry(raters, mean.value, mean.interval)
+        return card
+
+
+def references(
+    judge: Judge,
+    learn: Sequence[Case],
+    asked: Sequence[Case],
+    *,
+    seed: int = 0,
+    people: Ceiling | None = None,
+    only: Collection[str] = NAMES,
+    same: Mapping[str, str] = MappingProxyType({}),
+) -> References:
+    """Answer labelled rows by what needs no language model.
+
+    Args:
+        judge: whose rows they are, and whose metric counts.
+        learn: labelled rows to learn from, those of train and dev; those of groups that are asked about are left out.
+            Without any, the rows that are asked about are learned from in parts.
+        asked: the rows to answer.
+        seed: of the parts.
+        people: how good people are, if that is known.
+        only: the names of those that are wanted.
+        same: group -> the group that it counts as, where they hold near copies of each other.
+    """
+    taken = {same.get(case.group, case.group) for case in asked}
+    known = [case for case in learn if case.known and same.get(case.group, case.group) not in taken]
+    said: dict[ReferenceName, tuple[str, list[Values]]] = {}
+    if "constant" in only:
+        said |= _constant(judge, known or asked, asked)
+    learners = [name for name in _LEARNED if name in only]
+    if learners and judge.answer.constants(()):
+        said |= _learned(judge, known, asked, seed, same, learners)
+    metric = resolve(judge.metric, judge.comparison)
+    found = {}
+    for name, (answer, values) in said.items():
+        rows = tuple(map(_row, asked, values))
+        found[name] = Reference(answer=answer, rows=rows, score=score(encode(judge.comparison, rows), metric))
+    return References(metric=metric.name, found=found, people=people)
+
+
+def references_beside(
+    judge: Judge,
+    gold: Gold,
+    asked: Sequence[Case],
+    *,
+    seed: int = 0,
+    rated: Collection[str] = (),
+    only: Collection[str] = NAMES,
+) -> References:
+    """Do the same for rows of a gold set that were not split.
+
+    Args:
+        judge, asked, seed, only: as for :func:`references`.
+        gold: the set; what of it is not asked about is what the judges' artifacts were compiled on.
+        rated: the ids of the cases of which raters are held against each other.
+    """
+    ids = {case.id for case in asked}
+    left = [case for case in gold.cases if case.id not in ids and case.known]
+    enough = 2 * len(left) >= len(asked) and judge.answer.check_part(left) is None
+    return references(
+        judge,
+        left if enough else (),
+        asked,
+        seed=seed,
+        people=ceiling_of(gold, only=rated) if rated else None,
+        only=only,
+        same={name: near.groups[0] for near in gold.near_copies for name in near.groups},
+    )
+
+
+def _constant(
+    judge: Judge, known: Sequence[Case], asked: Sequence[Case]
+) -> dict[ReferenceName, tuple[str, list[Values]]]:
+    """Return the constant answer that is best on labelled rows, the likeliest of equals, and what it says of others."""
+    given = judge.answer.constants([value for case in known for value in case.known])
+    best, most = "", -math.inf
+    for words, value in given.items():
+        rows = [_row(case, _everywhere(judge, value, case)) for case in known]
+        reached = objective_score(rows, judge.metric, judge.comparison)
+        if reached > most + _EQUAL:
+            best, most = words, reached
+    return {"constant": (best, [_everywhere(judge, given[best], case) for case in asked])} if best else {}
+
+
+def _everywhere(judge: Judge, value: Callable[[Mapping[str, Any]], Value], case: Case) -> Values:
+    return (value(case.inputs),) * len(judge.answer.units(case.inputs))
+
+
+def _learned(
+    judge: Judge,
+    known: Sequence[Case],
+    asked: Sequence[Case],
+    seed: int,
+    same: Mapping[str, str],
+    names: Sequence[ReferenceName],
+) -> dict[ReferenceName, tuple[str, list[Values]]]:
+    """Return what learners say of rows: of those of a part, after the others of them, where nothing else is known."""
+    from . import learners  # scikit-learn takes a second to load, and commands that score nothing do without
+
+    every = [replace(case, group=same.get(case.group, case.group)) for case in (*known, *asked)]
+    units, first = learners.Units(judge, every), len(known)
+    open_ = [place for case in units.place[first:] for place in case]
+    if known:
+        parts = [open_]
+    else:
+        parts = [[open_[one] for one in part] for part in learners.folds(units.groups(open_), _PARTS, seed)]
+    ways = {"words": learners.by_words, "neighbours": learners.by_neighbours}
+    found: dict[ReferenceName, tuple[str, list[Values]]] = {}
+    for name in names:
+        said: dict[int, Value] = {}
+        for part in parts:
+            apart = frozenset(part)
+            labelled = [
+                place
+                for place, value in enumerate(units.gold)
+                if value is not None and place not in apart and (not known or units.case[place] < first)
+            ]
+            if labelled:
+                said |= zip(part, ways[name](units, labelled, part, seed), strict=True)
+        if len(said) == len(open_):
+            values = [tuple(said[place] for place in places) for places in units.place[first:]]
+            found[name] = (_LEARNED[name][judge.answer.learned], values)
+    return found
+
+
+def _row(case: Case, values: Values) -> Row:
+    gold = case.gold if case.gold is not None else (None,) * len(values)
+    return Row(id=case.id, group=case.group, gold=gold, predicted=values)
+
+
+def _entry(answer: str, value: float, interval: Interval) -> dict[str, Any]:
+    return {"answer": answer, "score": value, "low": interval.low, "high": interval.high}

@@ -1,0 +1,271 @@
+"""References beside scores: a constant answer, words, neighbours and people; what holds of them on any rows."""
+
+import functools
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dspy
+import own_kinds
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small import FAST, OWN, claims, cli, ok, replies, write_jsonl
+
+import jurist
+from jurist.cases import Case
+from jurist.evaluation.comparisons import ClosedLabels
+from jurist.evaluation.narrow import narrow
+from jurist.evaluation.rows import Row
+from jurist.jobs.references import NAMES, References, references, references_beside
+from jurist.programs.answers.preference import Preference
+from jurist.programs.faithqa.writing import FAITHQA_QUERIES
+from jurist.programs.fect import FECT
+from jurist.programs.judge import Judge
+
+
+@functools.cache
+def _own(kind: str) -> Judge:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "own.py"
+        file.write_text(own_kinds.SOURCE, encoding="utf-8")
+        return jurist.judge(f"{file}:{kind}")
+
+
+@functools.cache
+def _gold(kind: str) -> jurist.Gold:
+    if kind == "fect":
+        return jurist.Gold.of(claims(), FECT, "claims")
+    return jurist.Gold.of(own_kinds.rows(kind), _own(kind), kind)
+
+
+def _answers(found: References) -> dict[str, dict[str, Any]]:
+    return {name: {row.id: row.predicted for row in one.rows} for name, one in found.found.items()}
+
+
+def _relabelled(case: Case, other: Case) -> Case:
+    return replace(case, gold=other.gold)
+
+
+_ENDS = dict.fromkeys(("low", "high"))  # a split makes one group of near copies
+KINDS = ("fect", *own_kinds.KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_answer_has_them_and_gives_nothing_else_than_it_can(kind: str) -> None:
+    gold = _gold(kind)
+    found = references_beside(gold.judge, gold, gold.cases)
+    assert tuple(found.found) == NAMES
+    for one in found.found.values():
+        assert [row.id for row in one.rows] == [case.id for case in gold.cases]
+        said = [value for row in one.rows for value in row.predicted]
+        assert [problem for value in said if (problem := gold.judge.comparison.check(value))] == []
+        assert one.score.interval.low <= one.score.value <= one.score.interval.high
+    assert found.to_card()["people"] is None
+    assert found.found["constant"].answer.startswith("always ")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_rows_and_seed_give_the_same(kind: str) -> None:
+    split = _gold(kind).split(1, (0.4, 0.2, 0.4))
+    one, two = (references(split.judge, (*split.train, *split.dev), split.test, seed=3) for _ in range(2))
+    assert one == two
+
+
+@settings(max_examples=6, deadline=None)
+@given(data=st.data())
+def test_nobody_answers_a_group_whose_labels_it_has_seen(data: st.DataObject) -> None:
+    """Whatever is said of a group, it gets the same answers, in parts and after a split."""
+    gold = _gold(data.draw(st.sampled_from(KINDS)))
+    judge, group = gold.judge, data.draw(st.sampled_from(sorted({case.group for case in gold.cases})))
+    other = data.draw(st.sampled_from(gold.cases))
+    changed = [_relabelled(case, other) if case.group == group else case for case in gold.cases]
+    learners = ("words", "neighbours")
+    before, after = (_answers(references(judge, (), cases, only=learners)) for cases in (gold.cases, changed))
+    own = [case.id for case in gold.cases if case.group == group]
+    for name in learners:
+        assert [before[name][id_] for id_ in own] == [after[name][id_] for id_ in own]
+    asked = [case for case in gold.cases if case.group == group]
+    learn = [case for case in gold.cases if case.group != group]
+    kept, told, blind = (
+        references(judge, rows, asked)
+        for rows in (learn, [*learn, *(_relabelled(case, other) for case in asked)], learn)
+    )
+    assert _answers(kept) == _answers(told) == _answers(blind)
+
+
+def test_no_row_that_is_answered_is_learned_from() -> None:
+    """Other labels, and other rows beside it, leave the answer to a row of the test as it is."""
+    split = _gold("fect").split(1, (0.4, 0.2, 0.4))
+    learn, first = (*split.train, *split.dev), split.test[:1]
+    alone, among = references(FECT, learn, first), references(FECT, learn, split.test)
+    flipped = references(FECT, learn, [_relabelled(case, first[0]) for case in split.test])
+    for name, said in _answers(alone).items():
+        assert said[first[0].id] == _answers(among)[name][first[0].id]
+    assert _answers(among) == _answers(flipped)
+
+
+class _Always(dspy.Predict):
+    """Says one thing, whatever it is asked."""
+
+    said = True
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        return dspy.Prediction(factual=self.said)
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        return self.forward(**inputs)
+
+
+class _Never(_Always):
+    said = False
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "macro_f1", "kappa"])
+def test_a_constant_judge_has_the_score_of_the_constant(metric: str) -> None:
+    rows = [{**row, "factual": number % 5 > 0} for number, row in enumerate(claims())]
+    judge = replace(FECT, metric=metric, program=lambda: _Always(FECT.signature))
+    found = jurist.evaluate(jurist.load(judge, version="basic"), rows)
+    constant = found.references["constant"]
+    assert constant["answer"] == 'always "factual"'
+    assert (constant["score"], constant["low"]) == (found[metric].value, found[metric].interval.low)
+    assert "gives one answer, factual, to 42 of 42 units (100%)" in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("known", "values", "answer"),
+    [
+        (
+            lambda one: "first" if len(one["left"]) > len(one["right"]) else "second",
+            {},
+            "always the longer one",
+        ),
+        (lambda one: "second", {}, 'always "second"'),
+    ],
+)
+def test_the_constant_of_a_preference(known: Any, values: Mapping[str, str], answer: str) -> None:
+    rows = [
+        {
+            "left": f"row {n} " + "a " * (n * 7 % 11),
+            "right": f"row {n} " + "b " * (n * 5 % 11 + 1),
+            "group": str(n),
+        }
+        for n in range(30)
+    ]
+    given = [{**row, "better": known(row)} for row in rows]
+    given[0]["better"] = "first"  # gold of one answer is refused
+    judge = _own("better")
+    assert isinstance(judge.answer, Preference)
+    gold = jurist.Gold.of(given, judge, "pairs")
+    assert references(judge, (), gold.cases, only=("constant",)).found["constant"].answer == answer
+
+
+def test_the_best_constant_depends_on_the_metric() -> None:
+    gold = _gold("share")
+    best = {
+        metric: references(gold.judge.with_metric(metric), (), gold.cases, only=("constant",)).found[
+            "constant"
+        ]
+        for metric in ("mae", "mse")
+    }
+    values = sorted(value for case in gold.cases for value in case.known)
+    assert best["mae"].answer == f"always {values[len(values) // 2]}"
+    assert best["mse"].score.value <= sum((value - 0.5) ** 2 for value in values) / len(values)
+
+
+def test_words_learn_what_words_say() -> None:
+    gold = _gold("topics")
+    found = references_beside(gold.judge, gold, gold.cases).found
+    assert found["words"].score.value > found["constant"].score.value + 0.2
+    pairs = _gold("better")
+    found = references_beside(pairs.judge, pairs, pairs.cases).found
+    assert (found["constant"].answer, found["words"].score.value) == ("always the longer one", 1.0)
+
+
+def test_rows_without_texts_and_few_rows_end_in_no_error() -> None:
+    judge = _own("topics")
+    cases = [
+        Case(inputs={"message": ""}, group=str(number), gold=(gold,), draw=number)
+        for number, gold in enumerate([(), ("billing",), ("billing",), ("returns",)])
+    ]
+    assert set(references(judge, (), cases).found) == set(NAMES)
+    assert set(references(judge, (), cases[:1]).found) == {"constant"}
+
+
+def test_a_generator_has_none() -> None:
+    case = Case(
+        inputs=dict.fromkeys(FAITHQA_QUERIES.input_fields, "a text"), gold=(FAITHQA_QUERIES.checked.expected,)
+    )
+    assert set(references(FAITHQA_QUERIES, (), [case]).to_card().values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("gold", "said", "words"),
+    [
+        ("aaab", "aabb", []),
+        ("abababababababababab", "a" * 20, ["j gives one answer, a, to 20 of 20 units (100%), people to 10"]),
+        ("aabbc", "aabbb", ["j never answers c, which people gave to 1 of 5 units"]),
+        ("a", "a", []),
+    ],
+)
+def test_answers_that_tell_little_apart_are_told_of(gold: str, said: str, words: list[str]) -> None:
+    rows = [
+        Row(id=str(n), group="", gold=(g,), predicted=(s,))
+        for n, (g, s) in enumerate(zip(gold, said, strict=True))
+    ]
+    found = narrow("j", rows, ClosedLabels(("a", "b", "c"), {"b"}))
+    assert [one.partition(":")[0] for one in found] == words
+
+
+class TestCommands:
+    """The commands that show them."""
+
+    @pytest.fixture(autouse=True)
+    def _files(self) -> None:
+        Path("own.py").write_text(OWN, encoding="utf-8")
+        write_jsonl(Path("gold.jsonl"), replies())
+
+    def test_compile_report_and_choose(self) -> None:
+        done = ok("compile", "own.py:judge", "--gold", "gold.jsonl", *FAST, "--json")
+        found = done.json["references"]
+        assert set(found) == {"constant", "words", "neighbours", "people"}
+        assert found["constant"]["answer"] in ('always "send"', 'always "hold"')
+        assert found["constant"]["answer"] == done.json["decision"]["constant"]["answer"]
+        assert found["constant"]["score"] == done.json["decision"]["constant"]["value"]
+        assert set(found["words"]) == {"answer", "score", "low", "high"}
+        assert "references on the same cases" in done.people
+        assert isinstance(done.json["warnings"], list)
+        ok("report", "may-go@1", "--output", "report.html")
+        assert "nearest labelled rows" in Path("report.html").read_text(encoding="utf-8")
+        evaluated = ok("evaluate", "may-go@1", "--gold", "gold.jsonl", "--json").json
+        for name in NAMES:  # learned from the rows that the version was compiled on
+            assert {**evaluated["references"][name], **_ENDS} == {**found[name], **_ENDS}
+        chosen = ok("artifacts", "choose", "may-go@1", "basic", "--gold", "gold.jsonl", "--json")
+        assert chosen.json["references"] == found
+
+    def test_evaluate_compare_and_saved_reports(self) -> None:
+        done = ok("evaluate", "own.py:judge:basic", "--gold", "gold.jsonl", "--json", "--output", "one.json")
+        assert done.json["references"]["constant"]["score"] == 0.5
+        assert "references on the same cases" in done.people
+        both = ok("compare", "own.py:judge:basic", "own.py:judge:basic", "--gold", "gold.jsonl", "--json")
+        assert both.json["references"] == done.json["references"]
+        ok("report", "one.json", "--output", "one.html")
+        assert "nearest labelled rows" in Path("one.html").read_text(encoding="utf-8")
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_a_gate_against_a_reference(self, name: str) -> None:
+        argv = ("gate", "own.py:judge:basic", "--gold", "gold.jsonl", "--not-worse-than", name, "--json")
+        found = cli(*argv).json
+        assert found["checks"][0]["name"].startswith(f"not worse than {name} (")
+        (test,) = found["comparison"]["tests"]
+        assert found["checks"][0]["passed"] == (test["verdict"] != "worse")
+        assert [one["name"] for one in found["comparison"]["judges"]] == ["may-go:basic"]
+
+    def test_a_gate_fails_a_judge_that_is_worse_than_a_constant(self) -> None:
+        rows = [{**row, "factual": number % 8 > 0} for number, row in enumerate(claims())]
+        judge = replace(FECT, metric="accuracy", program=lambda: _Never(FECT.signature))
+        found = jurist.gate(jurist.load(judge, version="basic"), rows, not_worse_than="constant")
+        assert not found.passed
+        assert 'not worse than constant (always "factual")' in found.words
