@@ -286,12 +286,14 @@ def settings_of(pairs: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def shares_of(text: str) -> tuple[float, float, float]:
-    """Return ``50/20/30`` as shares of 1.
+def shares_of(text: str | None) -> tuple[float, float, float] | None:
+    """Return ``50/20/30`` as shares of 1; ``None`` where nothing is asked for.
 
     Raises:
         UsageError: not three positive numbers with the sum 100, or 1.
     """
+    if text is None:
+        return None
     try:
         train, dev, test = (float(part) for part in text.split("/"))
     except ValueError:

@@ -16,7 +16,6 @@ from ..evaluation.rows import Row
 from ..programs.answers.base import Answer
 from .goldset import Gold
 from .merging import CATEGORIES, Ambiguous, Category, Rule, ambiguity, by_category, merge, unit_ratings
-from .splits import Shares, part_of
 
 __all__ = ["Contested", "Strata", "ceiling_of", "clear_units", "rated_in_test", "rating_columns", "strata"]
 
@@ -214,10 +213,10 @@ def clear_units(gold: Gold) -> list[bool]:
     return [why == "unknown" for case in rated for why in ambiguity(gold.rows.get(case.id, {}), case)]
 
 
-def rated_in_test(gold: Gold, test: Iterable[str], seed: int, shares: Shares) -> frozenset[str]:
+def rated_in_test(gold: Gold, test: Collection[str]) -> frozenset[str]:
     """Return the ids of a test part, and of the ambiguous cases of its groups, which no part of a split has."""
-    aside = (case.id for case in gold.ambiguous if part_of(case.group, seed, shares) == "test")
-    return frozenset((*test, *aside))
+    groups = {case.group for case in gold.cases if case.id in test}
+    return frozenset((*test, *(case.id for case in gold.ambiguous if case.group in groups)))
 
 
 def ceiling_of(gold: Gold, *, only: Collection[str] | None = None) -> Ceiling | None:

@@ -243,7 +243,7 @@ def _proven(choosing: Choosing, store: Store, work: _Work, job: PaidJob, pair: _
         records={
             **({MATRIX: work.artifact.matrix()} if "matrix" in work.artifact.card else {}),
             PROOF: shown.answers,
-            SEEN: sketched_rows(work.judge, (*work.split.train, *work.split.dev)),
+            SEEN: sketched_rows(work.split.judge, (*work.split.train, *work.split.dev)),
         },
         make_latest=latest,
     )
@@ -321,7 +321,11 @@ def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> Split:
     hint = "name the gold set it was compiled on with --gold"
     try:
         gold = Gold.load(source, judge) if choosing.gold else Gold.again(about, judge)
-        split = gold.split(int(artifact.card["optimizer"]["seed"]), tuple(about["shares"]))
+        own = about.get("holdout")
+        holdout = None if own is None else Gold.again(own, gold.settled)
+        earlier = {name: part for part, names in (about.get("parts") or {}).items() for name in names}
+        seed = int(artifact.card["optimizer"]["seed"])
+        split = gold.split(seed, tuple(about["shares"]), earlier=earlier, holdout=holdout)
     except GoldError as error:
         if choosing.gold is not None:
             raise
@@ -334,7 +338,7 @@ def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> Split:
             f"than the {about['test']} it was proven on",
             hint=hint,
         )
-    if gold.sha256 != about["sha256"]:
+    if gold.sha256 != about["sha256"] or (holdout and own and holdout.sha256 != own["sha256"]):
         raise GoldError(
             f"{source!r} has other labels or rows than when {artifact.ref} was compiled on it",
             hint="compile again on it, or name the gold set as it was with --gold",

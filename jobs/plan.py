@@ -28,6 +28,7 @@ class Plan:
     Attributes:
         judge: the judge.
         gold: its labelled cases.
+        holdout: the sealed test, where it is no part of ``gold``.
         optimizer: a name of :mod:`jurist.optimizers.registry`, or several joined by ``+``; or an optimizer itself.
         options: the optimizer's settings.
         model: answers as the judge.
@@ -35,7 +36,8 @@ class Plan:
         verifier: answers the judge's frozen steps, where that is not ``model`` at temperature 0.
         budget: hard limits for the whole job, the proof included.
         seed: of the split and of every random choice.
-        shares: of groups in train, dev and test.
+        shares: of the cases in train, dev and test; default: the judge's own, else by how many there are.
+        earlier: the hash of a group's name -> its part in an earlier version; such groups stay there.
         sampling: samples per case; a threshold left open is fitted on train and dev.
         adapter: DSPy's prompt format.
         concurrency: cases in flight at once.
@@ -44,6 +46,7 @@ class Plan:
 
     judge: Judge
     gold: Gold
+    holdout: Gold | None = None
     optimizer: str | Optimizer = DEFAULT
     options: Mapping[str, Any] = field(default_factory=dict)
     model: Model = field(default_factory=Model)
@@ -51,7 +54,8 @@ class Plan:
     verifier: Model | None = None
     budget: Budget = field(default_factory=Budget)
     seed: int = 0
-    shares: tuple[float, float, float] = (0.5, 0.2, 0.3)
+    shares: tuple[float, float, float] | None = None
+    earlier: Mapping[str, str] = field(default_factory=dict)
     sampling: Sampling = field(default_factory=Sampling)
     adapter: str = "chat"
     concurrency: int = 8
@@ -74,10 +78,12 @@ class Plan:
             "model": described(self.model),
             "prompt_model": described(self.proposer),
             "seed": self.seed,
-            "shares": list(self.shares),
+            "shares": list(self.split.shares),
+            "test": self.split.test_hash,
             "samples": self.sampling.samples,
             "threshold": self.sampling.threshold,
             "adapter": self.adapter,
+            **({"holdout": self.holdout.sha256} if self.holdout else {}),
             **({"strictness": strictness} if strictness else {}),
             **({"most_groups": list(self.judge.most_groups)} if self.judge.most_groups else {}),
             **self._frozen_print(),
@@ -122,7 +128,7 @@ class Plan:
         Raises:
             GoldError: the gold cannot be split, or its parts leak into each other.
         """
-        split = self.gold.split(self.seed, self.shares)
+        split = self.gold.split(self.seed, self.shares, earlier=self.earlier, holdout=self.holdout)
         check_leaks(split)
         return split
 
