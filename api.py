@@ -168,8 +168,8 @@ def compile(
         sampling: samples per case; an open threshold is fitted on train.
         adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
         concurrency: cases in flight at once.
-        shares: of the cases in train, dev and test, as shares of 1; default: the judge's own, else (0.3, 0.2, 0.5) below
-            300 labelled rows and (0.5, 0.2, 0.3) from there on.
+        shares: of the cases in train, dev and test, as shares of 1; default: the judge's own, else (0.3, 0.2, 0.5)
+            below 300 labelled rows and (0.5, 0.2, 0.3) from there on.
         seed: of the split and of every random choice.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume: continue an interrupted run of the same job; nothing is paid twice.

@@ -42,7 +42,7 @@ from ..gold.columns import Rejects
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..gold.writing import check_files
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.paying import Start
 from ..keeping.resolving import default_temperature
@@ -165,9 +165,8 @@ def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, l
     return gold
 
 
-def gold_source(artifact: Artifact, store: Store) -> str:
-    """Return what to read for the gold that an artifact was proven on: a name, or where its file is now."""
-    about = artifact.card["gold"]
+def gold_source(about: Mapping[str, Any], store: Store) -> str:
+    """Return what to read for gold that a card tells of: a name, or where its file is now."""
     source = str(about.get("source") or about["name"])
     return str(store.file(Path(source))) if Path(source).suffix else source
 

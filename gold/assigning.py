@@ -90,15 +90,22 @@ class _Filling:
         self.put(group, target)
 
     def without_large(self, groups: Sequence[Group]) -> list[Group]:
-        """Put groups that are too large for the test where at least half of them fits, and return the others."""
+        """Put groups that are too large for the test into train or dev, and return the others.
+
+        At least half of one fits there, or it fits nowhere; together they exceed shares by one group at the most.
+        """
         if len(self.shares) < 3:
             return list(groups)
         *others, test = self.shares
         most, left = self.shares[test] * self.total / FEWEST, []
+        largest, over = max((group.size for group in groups), default=0), 0.0
         for group in groups:
             part = self.neediest(others)
-            if group.size > most and self.lacks(part) >= group.size / 2:
+            more = over + max(0.0, group.size - self.lacks(part))
+            fits = self.lacks(part) >= group.size / 2 or self.lacks(test) < group.size
+            if group.size > most and fits and more <= largest:
                 self.put(group, part)
+                over = more
             else:
                 left.append(group)
         return left
