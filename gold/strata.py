@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ..cases import Case, Value
+from ..cases import Case, Value, text_hash
 from ..evaluation.ceiling import Ceiling, human_ceiling
 from ..evaluation.rows import Row
 from ..programs.answers.base import Answer
@@ -214,9 +214,19 @@ def clear_units(gold: Gold) -> list[bool]:
 
 
 def rated_in_test(gold: Gold, test: Collection[str]) -> frozenset[str]:
-    """Return the ids of a test part, and of the ambiguous cases of its groups, which no part of a split has."""
+    """Return the ids of a test part, and of the ambiguous cases that go with it, which no part of a split has.
+
+    Those are the ones of its groups, and of groups without any label as large a share as the test is of the others.
+    """
+    labelled = {case.group for case in gold.cases}
     groups = {case.group for case in gold.cases if case.id in test}
-    return frozenset((*test, *(case.id for case in gold.ambiguous if case.group in groups)))
+    share = len(test) / max(1, len(gold.cases))
+    drawn = {group for group in {case.group for case in gold.ambiguous} - labelled if _point(group) < share}
+    return frozenset((*test, *(case.id for case in gold.ambiguous if case.group in groups | drawn)))
+
+
+def _point(group: str) -> float:
+    return int(text_hash(group)[:13], 16) / 16**13
 
 
 def ceiling_of(gold: Gold, *, only: Collection[str] | None = None) -> Ceiling | None:
