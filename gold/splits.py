@@ -174,7 +174,9 @@ def split_gold(
     known = [case for case in gold.cases if case.known]
     checked = _checked(shares or gold.judge.shares or default_shares(len(known)))
     judge = gold.settled
-    test, left_out, near = (), 0, gold.near_copies
+    test: tuple[Case, ...] = ()
+    near: Sequence[NearCopies] = gold.near_copies
+    left_out = 0
     if holdout is not None:
         test = tuple(case for case in holdout.cases if case.known)
         known, left_out, near = _apart(judge, known, test)
@@ -233,7 +235,7 @@ def _kept(
     names: Mapping[str, set[str]], earlier: Mapping[str, str], parts: Mapping[Part, float]
 ) -> dict[str, str]:
     """Return the part of each group that an earlier version knew; of near copies in several parts the first."""
-    found = {}
+    found: dict[str, str] = {}
     for group, members in names.items():
         before = {earlier.get(group_hash(name)) for name in members}
         if known := [part for part in parts if part in before]:
@@ -256,7 +258,7 @@ def _assigned(
         stand_in = Case(inputs={}, gold=tuple(values))
         return bool(values) and gold.judge.answer.check_part([stand_in]) is None
 
-    parts = assign(groups, wanted, seed, kept, good)
+    parts = assign(groups, {str(part): share for part, share in wanted.items()}, seed, kept, good)
     where = {group.name: part for part, some in parts.items() for group in some}
     found: dict[Part, list[Case]] = {part: [] for part in wanted}
     for case in cases:
