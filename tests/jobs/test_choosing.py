@@ -190,9 +190,11 @@ def test_every_point_of_the_front_can_be_chosen(compiled: Path, store: Path) -> 
         assert card["setting"] == row["setting"]
         assert card["adapter"] == row["setting"].get("adapter", "chat")
         assert card["model"]["temperature"] == row["setting"].get("temperature", 0.7)
-        assert card["thresholds"] == {"samples": 3, "threshold": point["threshold"]}
+        assert card["thresholds"] == {"samples": 3, "threshold": point["threshold"] or 2}  # a majority
         assert card["parent"] == 1
-        opened = version + 1
+        opened = 1 + max(
+            2, version - 2
+        )  # the card tells of two, the ledger of this test of what it chose before
         assert card["test_openings"] == card["decision"]["openings"] == opened
         assert card["decision"]["tested"] == pytest.approx(0.05 / (opened * (opened + 1)))
         assert artifact.matrix() == first.matrix()
@@ -263,7 +265,7 @@ def test_a_stopped_choice_is_found_again_after_another_one(store: Path) -> None:
     if second != first:
         done = choose(store, first, "--resume")
         assert done.json["spend"]["by_purpose"]["total"]["replayed"] == 5
-        assert done.json["test_openings"] == 4
+        assert done.json["test_openings"] == 3
     assert not list((store / ".checkpoints").glob("*"))
 
 

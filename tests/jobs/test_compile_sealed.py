@@ -22,7 +22,7 @@ from jurist.keeping.trust import data_file
 from jurist.programs.asking import Sampling
 from jurist.programs.fect import FECT
 
-LEAK = "The customer reports that kettle 10 arrived broken."
+LEAK = "The customer reports that bicycle 11 arrived broken."
 SEARCH = ("--optimizer", "opro", "--set", "steps=1", "--set", "candidates=4", "--set", "sample=12")
 
 
@@ -96,7 +96,7 @@ def test_other_labels_on_the_same_rows_are_refused() -> None:
 def test_compiling_again_on_an_opened_test_is_corrected() -> None:
     for opened, sets in ((1, 2), (2, 3), (3, 4)):
         more = ("--set", f"sets={sets}")
-        done = ok("compile", "fect", "--gold", "gold.jsonl", *FAST, *more, "--json")
+        done = ok("compile", "fect", "--gold", "gold.jsonl", *FAST, *more, "--anyway", "--json")
         decision = done.json["decision"]
         assert done.json["test_openings"] == decision["openings"] == opened
         assert decision["tested"] == pytest.approx(0.05 / (opened * (opened + 1)))
@@ -118,12 +118,12 @@ def test_openings_are_counted_by_rows_whatever_else_is_another() -> None:
         (
             ("--gold", "gold.jsonl", "--store", "other"),
             ("--gold", "gold.jsonl", "--seed", seed),
-            ("--gold", "gold.jsonl", "--split", "30/20/50"),
+            ("--gold", "gold.jsonl", "--split", "20/20/60"),
             ("--gold", "shifted.jsonl"),
         ),
         2,
     ):
-        done = ok("compile", "fect", *more, *FAST, "--json")
+        done = ok("compile", "fect", *more, *FAST, "--anyway", "--json")
         opened.append((number, done.json["decision"]["openings"]))
     assert [found for _, found in opened] == [number for number, _ in opened]
 
@@ -144,7 +144,9 @@ def test_everything_that_scores_sealed_rows_is_an_opening() -> None:
     assert "this is opening 3 of it" in evaluated.err
     with ledger.open("a") as file:
         file.write('\n{"rows": [')  # cut off by a full disk
-    assert cli("compile", "fect", "--gold", "gold.jsonl", *FAST, "--json").json["test_openings"] == 4
+    assert (
+        ok("compile", "fect", "--gold", "gold.jsonl", *FAST, "--anyway", "--json").json["test_openings"] == 4
+    )
     assert "claim" not in ledger.read_text(encoding="utf-8")
 
 
