@@ -21,6 +21,7 @@ from .jobs.given import (
     Loading,
     checked,
     gold_of,
+    holdout_of,
     judges_of,
     loaded_of,
     model_of,
@@ -29,6 +30,7 @@ from .jobs.given import (
     warn,
 )
 from .jobs.hardening import Hardening, Robustness
+from .jobs.parting import earlier_parts
 from .jobs.plan import Plan
 from .jobs.running import run
 from .jobs.share import share
@@ -131,6 +133,7 @@ def compile(
     judge: str | Judge,
     gold: GoldLike,
     *,
+    holdout: GoldLike | None = None,
     optimizer: str | Optimizer = DEFAULT,
     options: Mapping[str, Any] | None = None,
     model: str | Model = "offline",
@@ -146,6 +149,7 @@ def compile(
     resume: bool = False,
     fresh: bool = False,
     force: bool = False,
+    anyway: bool = False,
     sink: Sink | None = None,
 ) -> Compiled:
     """Compile a judge against gold labels, prove it on the sealed test, and keep the artifact.
@@ -153,6 +157,7 @@ def compile(
     Args:
         judge: a name, ``path/to/file.py:judge``, or a :class:`~jurist.Judge`.
         gold: labelled rows; see :data:`GoldLike`.
+        holdout: labelled rows that are the sealed test; train and dev are then all of ``gold``.
         optimizer: a name of :data:`jurist.optimizers.registry.OPTIMIZERS`, several joined by ``+``, or one's own.
         options: settings of the optimizer.
         model: answers as the judge.
@@ -162,17 +167,20 @@ def compile(
         sampling: samples per case; an open threshold is fitted on train.
         adapter: DSPy's prompt format: ``chat``, ``json`` or ``xml``.
         concurrency: cases in flight at once.
-        shares: of groups in train, dev and test, as shares of 1; default: the judge's own (0.5, 0.2, 0.3).
+        shares: of the cases in train, dev and test, as shares of 1; default: the judge's own, else (0.3, 0.2, 0.5)
+            below 300 labelled rows and (0.5, 0.2, 0.3) from there on.
         seed: of the split and of every random choice.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume, fresh: continue, or forget, an interrupted run of the same job; nothing is paid twice.
         force: make the artifact the latest even if it was not shown to be better.
+        anyway: go on where the sealed test has too few groups for anything to be shown.
         sink: receives progress events; default: a bar in a notebook or a terminal, nothing elsewhere.
 
     Returns:
         The artifact, the proof, and every candidate that was tried.
 
     Raises:
+        TooFewGroupsError: nothing can be shown on the sealed test, and nothing was spent; ``anyway`` goes on.
         GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
@@ -180,9 +188,12 @@ def compile(
     found, reference = (judge, "") if isinstance(judge, Judge) else locate(judge, place, source=True)
     fit = resolve_sampling(model_of(model), settings_of(sampling, Sampling), found.temperature)
     warn(fit.note)
+    labelled = gold_of(gold, found)
     plan = Plan(
         judge=found,
-        gold=gold_of(gold, found),
+        gold=labelled,
+        holdout=None if holdout is None else holdout_of(holdout, labelled),
+        earlier=earlier_parts(place, found, seed, shares, holdout=holdout is not None),
         optimizer=optimizer,
         options=options or {},
         model=fit.model,
@@ -192,12 +203,14 @@ def compile(
         sampling=fit.sampling,
         adapter=adapter,
         concurrency=concurrency,
-        shares=shares or found.shares,
+        shares=shares,
         seed=seed,
         judge_ref=reference,
     )
     with shown(found.name) if sink is None else nullcontext(sink) as taking:
-        return compile_judge(plan, store=place, resume=resume, fresh=fresh, force=force, sink=taking)
+        return compile_judge(
+            plan, store=place, resume=resume, fresh=fresh, force=force, anyway=anyway, sink=taking
+        )
 
 
 @checked

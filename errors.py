@@ -30,6 +30,7 @@ __all__ = [
     "PluginError",
     "StopRequested",
     "StoppedError",
+    "TooFewGroupsError",
     "UnknownJudgeError",
     "UsageError",
     "as_command",
@@ -65,6 +66,10 @@ class UsageError(JuristError):
     """The command line or an argument is wrong (exit code 2)."""
 
     exit_code = 2
+
+
+class TooFewGroupsError(UsageError):
+    """The sealed test has too few groups for anything to be shown; nothing was spent (exit code 2)."""
 
 
 class GoldError(JuristError):
@@ -207,7 +212,7 @@ _COMMANDS: list[str] = []
 """The commands that run in this process; without one, errors speak to somebody who writes Python."""
 _OPTION = re.compile(r"(?<![\w-])--(?P<name>[a-z]+(?:-[a-z]+)*)(?: (?P<value>\d[\w./]*))?")
 _PAIR = re.compile(r"--(?P<name>column|map) (?P<theirs>[^=;]+)=(?P<ours>[^\s;:]+)")
-_FLAGS = frozenset({"resume", "fresh", "force", "trust"})
+_FLAGS = frozenset({"resume", "fresh", "force", "trust", "anyway"})
 _ARGUMENTS = {
     "max-calls": "Budget(calls=",
     "max-cost": "Budget(cost=",
@@ -252,6 +257,8 @@ def _argument(option: re.Match[str]) -> str:
     name, value = option["name"], option["value"]
     if name in _FLAGS:
         return f"{name}=True" + (f" {value}" if value else "")
+    if name == "split" and value and value.count("/") == 2:
+        return f"shares=({', '.join(f'{float(part) / 100:g}' for part in value.split('/'))})"
     said = _ARGUMENTS.get(name, name.replace("-", "_") + "=")
     return said + (value or "...") + ")" * said.count("(")
 

@@ -11,8 +11,10 @@ from .groups import (
     Resume,
     RowOptions,
     SamplingOptions,
+    SplitOptions,
     StrictnessOptions,
     VerifierPromptOptions,
+    name,
     some_gold,
 )
 from .options import flag, option, positional, repeated
@@ -27,6 +29,7 @@ class CompileOptions(
     Limits,
     Resume,
     SamplingOptions,
+    SplitOptions,
     StrictnessOptions,
     Common,
 ):
@@ -44,10 +47,11 @@ class CompileOptions(
         help="race, opro, fewshot (or demos), threshold, optuna, contrastive, cfaith, opro-paper, bootstrap, copro, "
         "mipro, gepa, simba, infer-rules, a plug-in's, or several joined by + (default: race)",
     )
-    split: str | None = option(
-        "--split",
-        metavar="T/D/T",
-        help="train, dev and test in percent (default: 50/20/30; haluagent: 60/20/20 with at most 60 and 20 documents)",
+    holdout: str | None = option(
+        "--holdout",
+        type=name,
+        metavar="PATH|NAME",
+        help="labelled rows that are the sealed test; train and dev are then all of --gold",
     )
     settings: tuple[str, ...] = repeated("--set", metavar="NAME=VALUE", help="a setting of the optimizer")
     prompt_model: str | None = option(
@@ -73,6 +77,7 @@ class CompileOptions(
     metric: str | None = option(
         "--metric", metavar="NAME", help="compile for another metric than the judge's own"
     )
+    anyway: bool = flag("--anyway", help="go on where the test is too small for anything to be shown")
     force: bool = flag("--force", help="make it the latest version even if it is not shown to be better")
 
 

@@ -191,8 +191,10 @@ class GoldOptions(RowOptions):
 class SplitOptions(Options):
     """How gold is split."""
 
-    split: str = option(
-        "--split", "50/20/30", metavar="T/D/T", help="train, dev and test in percent (default: 50/20/30)"
+    split: str | None = option(
+        "--split",
+        metavar="T/D/T",
+        help="train, dev and test in percent (default: 30/20/50 below 300 labelled rows, else 50/20/30)",
     )
 
 

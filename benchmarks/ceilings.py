@@ -223,7 +223,7 @@ def main() -> int:
         judge = find_judge(reference, Store(Path("compiled")))
         gold = Gold.load(str(path), judge)
         seeds = range(options.seeds)
-        found = [dict(Measured(judge, gold.split(seed, judge.shares), seed).all()) for seed in seeds]
+        found = [dict(Measured(judge, gold.split(seed), seed).all()) for seed in seeds]
         if not headed:
             print(f"| gold | metric | {' | '.join(found[0])} |\n|{'---|' * (len(found[0]) + 2)}")
             headed = True

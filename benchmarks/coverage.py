@@ -48,6 +48,7 @@ KINDS: dict[str, Comparison] = {
 UNITS = 6  # of a group, on average
 ERROR, BETTER, ALARMS = 0.30, 0.15, 0.15
 SHARED = 0.95
+TOGETHER = (0.0, 0.15, 0.3)  # the correlation of what two units of a group gain
 DRAWS = 499  # swaps of a permutation test
 LEVEL = level_of(0.05, 1)
 
@@ -170,7 +171,7 @@ class Setting:
         if self.metric == "mae":
             return np.clip(gold + wrong * rng.choice([-2, -1, 1, 2], size=len(gold)), 0, 4)
         if self.metric == "pairs":
-            return np.where(wrong, (gold + rng.choice([1, 2], size=len(gold))) % 3, gold)
+            return np.asarray(np.where(wrong, (gold + rng.choice([1, 2], size=len(gold))) % 3, gold))
         return np.asarray(gold ^ wrong)
 
 
@@ -294,20 +295,21 @@ def looks(groups: int, correlation: float, runs: int, seed: int) -> str:
     return f"| {groups} | {correlation:g} | {cells} |"
 
 
-def foreseen(groups: int, size: int, opening: int, runs: int, seed: int) -> str:
-    """Return one line on the gain that is said to be mostly shown: its size, and how often it is."""
+def foreseen(groups: int, size: int, opening: int, together: float, runs: int, seed: int) -> str:
+    """Return one line on the gain that is said to be mostly shown, with units that gain together: how often it is."""
     rng, level, counts = np.random.default_rng(seed), level_of(0.05, opening), Counter[str]()
     said = gains(np.full(groups, size), level)
     if said.likely is None:
-        return f"| {groups} | {size} | {level:.4f} | {said.least:.3f} | none | |"
+        return f"| {groups} | {size} | {level:.4f} | {together} | {said.least:.3f} | none | |"
     for run in range(runs):
-        drawn = rng.random(groups * size)
+        own, of_group = rng.random((groups, size)), rng.random((groups, 1))
+        drawn = np.where(rng.random((groups, size)) < np.sqrt(together), of_group, own).ravel()
         lost, won = drawn < said.likely / 2, drawn > 1 - 1.5 * said.likely
         units = _paired(lost | (~won & (rng.random(len(drawn)) < 0.5)), lost, won, groups, size)
         metric = replace(LABELS.metrics["accuracy"], draws=DRAWS)
         counts["shown"] += permute(units, metric, seed=run).better < level
     cells = f"{said.least:.3f} | {said.likely:.3f} | {counts['shown'] / runs:.3f}"
-    return f"| {groups} | {size} | {level:.4f} | {cells} |"
+    return f"| {groups} | {size} | {level:.4f} | {together} | {cells} |"
 
 
 def _paired(first: Bools, lost: Bools, won: Bools, groups: int, size: int) -> Units:
@@ -351,10 +353,10 @@ def main() -> None:
     print("|" + "---|" * 5)
     for groups in arguments.groups:
         print(looks(groups, 0.4, runs, seed), flush=True)
-    print("\n| groups | units of each | level | no gain below | mostly shown | is shown in |")
-    print("|" + "---|" * 6)
-    for groups, size, opening in product(arguments.groups, (3, 12), (1, 2)):
-        print(foreseen(groups, size, opening, runs, seed), flush=True)
+    print("\n| groups | units of each | level | together | no gain below | mostly shown | is shown in |")
+    print("|" + "---|" * 7)
+    for groups, size, opening, together in product(arguments.groups, (3, 12), (1, 2), TOGETHER):
+        print(foreseen(groups, size, opening, together, runs, seed), flush=True)
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ def main() -> int:
         for one in wanted:
             if one not in done:
                 name, _, seed, calls = one
-                done[one] = run(name, judge, gold.split(seed, judge.shares), seed, calls)
+                done[one] = run(name, judge, gold.split(seed), seed, calls)
                 out.write(json.dumps(done[one]) + "\n")
                 out.flush()
                 basic, value = done[one]["basic"], done[one]["value"]

@@ -42,7 +42,7 @@ from ..gold.columns import Rejects
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..gold.writing import check_files
-from ..keeping.artifacts import Artifact, Store
+from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.paying import Start
 from ..keeping.resolving import default_temperature
@@ -164,9 +164,8 @@ def gold_of(source: str | Sequence[str], judge: Judge, options: RowOptions, *, l
     return gold
 
 
-def gold_source(artifact: Artifact, store: Store) -> str:
-    """Return what to read for the gold that an artifact was proven on: a name, or where its file is now."""
-    about = artifact.card["gold"]
+def gold_source(about: Mapping[str, Any], store: Store) -> str:
+    """Return what to read for gold that a card tells of: a name, or where its file is now."""
     source = str(about.get("source") or about["name"])
     return str(store.file(Path(source))) if Path(source).suffix else source
 
@@ -287,12 +286,14 @@ def settings_of(pairs: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def shares_of(text: str) -> tuple[float, float, float]:
-    """Return ``50/20/30`` as shares of 1.
+def shares_of(text: str | None) -> tuple[float, float, float] | None:
+    """Return ``50/20/30`` as shares of 1; ``None`` where nothing is asked for.
 
     Raises:
         UsageError: not three positive numbers with the sum 100, or 1.
     """
+    if text is None:
+        return None
     try:
         train, dev, test = (float(part) for part in text.split("/"))
     except ValueError:

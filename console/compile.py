@@ -13,6 +13,8 @@ from ..evaluation.comparisons import choosable
 from ..gold.strata import strata
 from ..jobs.compiling import Compiled, compile_judge
 from ..jobs.foresee import foresee_compilation
+from ..jobs.given import holdout_of
+from ..jobs.parting import earlier_parts
 from ..jobs.plan import Plan
 from ..keeping.locating import locate
 from ..keeping.price import cheaper_words
@@ -74,6 +76,7 @@ def run(options: CompileOptions) -> Result:
             resume=options.resume,
             fresh=options.fresh,
             force=options.force,
+            anyway=options.anyway,
             sink=watch.event,
             on_open=opened,
         )
@@ -129,12 +132,18 @@ def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
     sampling, model = fit.sampling, fit.model
     if fit.note:
         remark(fit.note)
-    gold = options.gold or judge.bundled
-    if not gold:
+    named = options.gold or judge.bundled
+    if not named:
         raise UsageError(f"no gold is bundled for {judge.name}", hint="name labelled rows with --gold")
+    gold = gold_of(named, judge, options)
+    shares = shares_of(options.split)
     return Plan(
         judge=judge,
-        gold=gold_of(gold, judge, options),
+        gold=gold,
+        holdout=None if options.holdout is None else holdout_of(options.holdout, gold),
+        earlier=earlier_parts(
+            store_of(options), judge, options.seed, shares, holdout=options.holdout is not None
+        ),
         optimizer=options.optimizer or DEFAULT,
         options=settings_of(options.settings),
         model=model,
@@ -147,7 +156,7 @@ def _plan(options: CompileOptions, judge: Judge, reference: str) -> Plan:
             seconds=options.max_seconds,
         ),
         seed=options.seed,
-        shares=shares_of(options.split) if options.split else judge.shares,
+        shares=shares,
         sampling=sampling,
         adapter=options.adapter,
         concurrency=options.concurrency,
@@ -164,8 +173,8 @@ def _with_metric(judge: Judge, metric: str) -> Judge:
 
 def _people(plan: Plan) -> People:
     """Return how far people agree on the rows of the proof, to stand beside its scores."""
-    test = {case.id for case in plan.split.test}
-    return People(strata=strata(plan.gold, only=test), ceiling=plan.people)
+    test, gold = {case.id for case in plan.split.test}, plan.holdout or plan.gold
+    return People(strata=strata(gold, only=test), ceiling=plan.people)
 
 
 def _body(compiled: Compiled, plan: Plan, raters: People, succession: Succession | None) -> list[Part]:

@@ -73,7 +73,9 @@ def check(options: CheckOptions) -> Result:
         *([_near_table(near)] if near else []),
     ]
     return Result(
-        data={**facts, "near_copies": [asdict(one) for one in near], "near_test": len(parts.near)}, body=body
+        data={**facts, "near_copies": [asdict(one) for one in near], "near_test": len(parts.near)},
+        body=body,
+        notes=list(gold.shared_words),
     )
 
 
@@ -164,9 +166,11 @@ def split(options: SplitGoldOptions) -> Result:
     check_leaks(parts)
     write_split(parts, Path(options.output))
     sizes = {name: len(getattr(parts, name)) for name in _PARTS}
-    said = ", ".join(f"{name} {size}" for name, size in sizes.items())
+    notes = list(gold.shared_words)
     return Result(
-        data={"output": options.output, **sizes}, body=[f"{said} cases written to {options.output}"]
+        data={"output": options.output, **sizes},
+        body=[f"{parts.words}; written to {options.output}"],
+        notes=notes,
     )
 
 

@@ -65,7 +65,8 @@ def _gold(named: str | None, artifact: Artifact, judge: Judge, store: Store) -> 
                 f"{named} holds no case that {artifact.ref} was proven on", hint="name its own gold set"
             )
         return gold, ""
+    about = artifact.card["gold"].get("holdout") or artifact.card["gold"]
     try:
-        return Gold.again(artifact.card["gold"], judge, gold_source(artifact, store)), ""
+        return Gold.again(about, judge, gold_source(about, store)), ""
     except GoldError as error:
         return None, f"{error.message}; name the gold with --gold"

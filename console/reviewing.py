@@ -71,7 +71,7 @@ def _gold(options: PageOptions, judge: Judge, artifact: Artifact | None, store: 
     if artifact is None or options.place or options.named:
         name = gold_name(options)
         return name, gold_of(name, judge, options, labelled=False)
-    name = gold_source(artifact, store)
+    name = gold_source(artifact.card["gold"], store)
     return name, Gold.again(artifact.card["gold"], judge, name, labelled=False)
 
 

@@ -126,7 +126,9 @@ def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]
         cases = gold_of(options.canary_gold, judge, options).cases
     elif artifact is not None:
         try:
-            cases = Gold.again(artifact.card["gold"], judge, gold_source(artifact, store_of(options))).cases
+            cases = Gold.again(
+                artifact.card["gold"], judge, gold_source(artifact.card["gold"], store_of(options))
+            ).cases
         except GoldError as error:
             raise GoldError(
                 f"the gold of {loaded.name}: {error.message}", hint="name its place with --canary-gold"

@@ -24,7 +24,7 @@ def run(options: TrainingOptions) -> Result:
     )
     gold = Gold.load(options.input, loaded.judge)
     with progress(len(gold.cases), f"writing examples for {loaded.name}") as step:
-        made = make_training(loaded, gold.cases, chosen, on_case=step)
+        made = make_training(loaded, gold, chosen, on_case=step)
     found = made.to_json()
     if gold.skipped:  # gold without any label is left out when it is read
         left_out = {**made.left_out, "unlabelled": made.left_out.get("unlabelled", 0) + gold.skipped}

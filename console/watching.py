@@ -81,8 +81,11 @@ class Watch:
             self._console.print(Text(f"the display stopped ({one_line(repr(fault))}); the work did not"))
 
     def event(self, event: Event) -> None:
-        """Take an event; never raises, never waits."""
-        self._events.put(event)
+        """Take an event; never raises, never waits. A note that comes before the display is said at once."""
+        if event.kind == "note" and self._drawing is None:
+            self._lines.say(event.text)
+        else:
+            self._events.put(event)
 
     def _live(self) -> None:
         with Live(console=self._console, auto_refresh=False, transient=True) as live:

@@ -4,6 +4,7 @@ Not a verdict on a judge but on the experiment: a difference below these sizes w
 were there, so "not shown" then says little. :func:`gains` says it before anything is asked.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = [
     "Gains",
     "Smallest",
     "clustered_error",
+    "fewest_groups",
     "gains",
     "noncentrality",
     "one_way",
@@ -29,6 +31,7 @@ __all__ = [
 
 POWER = 0.8
 _CHANGED = 2.0  # units that differ, for each that is gained: of four, three are corrected and one is broken
+_TOGETHER = 0.15  # the correlation of what two units of a group gain: moderate, and not known before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +94,11 @@ class Gains:
 
     Args:
         units, groups: labelled units, and the groups they are in.
-        alpha: the level.
-        least: none below it can be: it corrects the fewest units that are significant, and breaks none.
+        alpha: the level of the one-sided test.
+        least: none below it can be: the fewest groups that are significant gain one unit each, and none loses any.
         likely: about three of four tests show one of this size, if it breaks a unit for every three that it corrects
-            and units of a group err on their own; more where they do not. ``None`` if it takes more than there can be.
+            and units of a group gain together moderately; less often where whole groups do. ``None`` if it takes more
+            than there can be.
     """
 
     units: int
@@ -105,17 +109,16 @@ class Gains:
 
     def __str__(self) -> str:
         """One line for people."""
-        found = (
-            "any larger one may be missed" if self.likely is None else f"one of {self.likely:.3f} mostly is"
-        )
-        return (
-            f"{self.units} units in {self.groups} groups, tested at the level {self.alpha:.3g}: a gain of less than "
-            f"{self.least:.3f} of correct units cannot be shown, {found}"
-        )
+        size = f"({self.units} labelled units in {self.groups} groups, level {self.alpha:.3g})"
+        low = f"below {math.ceil(100 * self.least - 1e-9)} points"
+        if self.likely is None:
+            return f"a gain in correct answers {low} cannot be confirmed, and any larger one may be missed {size}"
+        points = math.ceil(100 * self.likely - 1e-9)
+        return f"gains of about {points} points in correct answers can be confirmed, {low} none can {size}"
 
 
 def gains(sizes: Ints, alpha: float) -> Gains:
-    """Return which gains can be shown, by the t-test of the groups' means with a unit more for ties.
+    """Return which gains can be shown, by the one-sided t-test of the groups' means.
 
     Args:
         sizes: labelled units of each group, at least one of each; two groups or more.
@@ -124,12 +127,13 @@ def gains(sizes: Ints, alpha: float) -> Gains:
     Raises:
         UsageError: ``alpha`` is not in (0, 1).
     """
-    units, least = int(sizes.sum()), one_way(alpha)
-    degrees = max(1.0, units**2 / float((sizes**2).sum()) - 1.0)
-    errors = t_quantile(1.0 - alpha / 2.0, degrees) + t_quantile(POWER, degrees)
+    units, least = int(sizes.sum()), fewest_groups(alpha)
+    uneven = float((sizes**2).sum()) / units  # units of the group that a unit is in, on average
+    degrees = max(1.0, units / uneven - 1.0)
+    errors = t_quantile(1.0 - alpha, degrees) + t_quantile(POWER, degrees)
     # a unit's difference has the variance k d - d^2 at a gain of d, if k d of the units differ; solved for d
-    square = errors**2 / units
-    likely = max(least / units, _CHANGED * square / (1.0 + square) + 1.0 / units)
+    square = errors**2 * (1.0 + _TOGETHER * (uneven - 1.0)) / units
+    likely = max(least / units, _CHANGED * square / (1.0 + square))
     return Gains(
         units=units,
         groups=len(sizes),
@@ -137,6 +141,16 @@ def gains(sizes: Ints, alpha: float) -> Gains:
         least=min(1.0, least / units),
         likely=likely if _CHANGED * likely <= 1.0 else None,
     )
+
+
+def fewest_groups(alpha: float) -> int:
+    """Return the fewest groups on which any difference can be shown at a level.
+
+    Raises:
+        UsageError: ``alpha`` is not in (0, 1).
+    """
+    _check(alpha)
+    return next(groups for groups in itertools.count(1) if showable(groups, alpha))
 
 
 def one_way(alpha: float) -> int:

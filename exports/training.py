@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..cases import Case
 from ..errors import UsageError
-from ..gold.splits import Part, Shares, part_of
+from ..gold.goldset import Gold
+from ..gold.splits import Part, Shares
 
 if TYPE_CHECKING:
     import dspy
@@ -44,13 +45,13 @@ class Selection:
         part: the part of the split by group to take, or ``"all"``. The default keeps what
             ``jurist compile`` and a later comparison test on out of the training file.
         seed: of the split.
-        shares: of train, dev and test.
+        shares: of train, dev and test; default: by how many rows there are.
         max_tokens: leave out longer examples; about one token for four letters or one Chinese character.
     """
 
     part: Part | Literal["all"] = "train"
     seed: int = 0
-    shares: Shares = (0.5, 0.2, 0.3)
+    shares: Shares | None = None
     max_tokens: int | None = None
 
     def __post_init__(self) -> None:
@@ -58,9 +59,14 @@ class Selection:
         if self.max_tokens is not None and self.max_tokens < 1:
             raise UsageError(f"--max-tokens {self.max_tokens} allows no example", hint="give 1 or more")
 
-    def takes(self, case: Case) -> bool:
-        """Say whether the case's group is in the part."""
-        return self.part == "all" or part_of(case.group, self.seed, self.shares) == self.part
+    def of(self, gold: Gold) -> frozenset[str]:
+        """Return the ids of the cases in the part.
+
+        Raises:
+            GoldError: the gold cannot be split.
+        """
+        cases = gold.cases if self.part == "all" else gold.split(self.seed, self.shares).part(self.part)
+        return frozenset(case.id for case in cases)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +123,7 @@ class Training:
 
 def make_training(
     loaded: LoadedJudge,
-    cases: Iterable[Case],
+    gold: Gold,
     selection: Selection | None = None,
     on_case: Callable[[], None] = lambda: None,
 ) -> Training:
@@ -129,7 +135,7 @@ def make_training(
 
     Args:
         loaded: the judge, basic or compiled; its prompt and adapter are used, its model is not.
-        cases: with gold.
+        gold: labelled cases.
         selection: which of them; default: the train part of the default split.
         on_case: called after each case.
 
@@ -140,11 +146,12 @@ def make_training(
 
     predictor, adapter = _predictor(loaded), adapter_named(loaded.adapter)
     chosen, left = selection or Selection(), Counter[Reason]()
+    taken = chosen.of(gold)
     found: dict[str, Example] = {}
     answers: dict[str, set[str]] = {}
-    for case in cases:
+    for case in gold.cases:
         on_case()
-        if not chosen.takes(case):
+        if case.known and case.id not in taken:
             left["held out"] += 1
         elif case.gold is None or None in case.gold:
             left["unlabelled"] += 1

@@ -3,8 +3,8 @@
 The evidence of a case are the inputs that are not judged themselves. Groups whose evidence nearly repeats, or of which
 one has a text inside an input of the other, count as one in a split, or the test would hold what train shows. A row is
 near another if its evidence and what is judged of it both are. What more than a quarter of the groups say nearly alike,
-or all of them exactly (a policy, a form), belongs to the task and gives nothing away, and so do the fields that the
-judge calls common.
+or all of them exactly (a policy, a form), belongs to the task and gives nothing away, and so do the inputs that are
+shared by design (:mod:`.shared`).
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _both(judge: Judge, cases: Sequence[Case]) -> tuple[Sketches, Sketches]:
                 [
                     value
                     for name, value in case.inputs.items()
-                    if (name in units) == judged and name not in judge.common
+                    if (name in units) == judged and name not in (judge.common or ())
                 ]
             )
             for case in cases

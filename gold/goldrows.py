@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin
 
 import pydantic
 
-from ..cases import Case, Values, text_hash
+from ..cases import Case, Values
 from ..engines.kept import Kept
 from ..errors import GoldError
-from ..text.folding import normalised
 from .rowtypes import Kind, Place, Row
 
 if TYPE_CHECKING:
@@ -75,10 +74,7 @@ def prepared(judge: Judge, row: Mapping[str, Any], kind: Kind = "json") -> Row:
 
 
 def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
-    """Validate a prepared row and return its case, with its group and ratings.
-
-    A row without a group gets the hash of its evidence (all inputs but the unit) as its group, so that
-    rows about one document stay together.
+    """Validate a prepared row and return its case, with its ratings, and its group if it has one.
 
     Raises:
         GoldError: a field or label is wrong, with its place.
@@ -86,7 +82,7 @@ def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
     keys, ratings = label_keys(judge), row.get("ratings", {})
     if not keys:
         case = _case(judge, row, place)
-        return case if case.group else replace(case, group=_evidence_group(judge, case))
+        return case
     if not isinstance(ratings, Mapping):
         hint = "write {rater: label, ...}"
         raise place.wrong("ratings must be an object", "ratings", hint=hint)
@@ -99,9 +95,7 @@ def make_case(judge: Judge, row: Mapping[str, Any], place: Place) -> Case:
         labels = _rating(judge, {**plain, keys[0]: value}, column, place)
         if labels is not None:
             found[str(rater)] = labels
-    if case.group and not (found or case.ratings):
-        return case
-    return replace(case, group=case.group or _evidence_group(judge, case), ratings=found)
+    return replace(case, ratings=found) if found or case.ratings else case
 
 
 def label_keys(judge: Judge) -> list[str]:
@@ -160,7 +154,8 @@ def canonical_row(judge: Judge, row: Mapping[str, Any], case: Case) -> Row:
     if row.get("ambiguity") and "ambiguity" not in judge.row_model.model_fields:
         result["ambiguity"] = row["ambiguity"]
     again = make_case(judge, result, Place(case.source))
-    if (again.id, again.group, again.gold, again.ratings) != (case.id, case.group, case.gold, case.ratings):
+    group = again.group or case.group  # a model without the field: it is found again when all rows are read
+    if (again.id, group, again.gold, again.ratings) != (case.id, case.group, case.gold, case.ratings):
         hint = "make the judge's rows model accept the values it holds under the names it has"
         raise GoldError(
             "the row cannot be written so that it reads back the same", path=case.source, hint=hint
@@ -255,20 +250,6 @@ def _check_columns(row: Mapping[str, Any], ratings: Mapping[str, Any], place: Pl
         if ratings.get(rater) != row[key]:
             said = f"rater {rater!r} has two labels, {row[key]!r} and {ratings.get(rater)!r}"
             raise place.wrong(said, key, hint="give each rater's label once, in a column or under ratings")
-
-
-def _evidence_group(judge: Judge, case: Case) -> str:
-    units = judge.answer.unit_fields
-    evidence = {name: _folded(value) for name, value in case.inputs.items() if name not in units}
-    if not evidence:
-        return case.id
-    return text_hash(json.dumps(evidence, sort_keys=True, ensure_ascii=False))[:12]
-
-
-def _folded(value: Any) -> Any:
-    if isinstance(value, str):
-        return normalised(value)
-    return [_folded(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _keys(name: str, info: Any) -> list[str]:

@@ -28,6 +28,7 @@ from .merging import Rule, merge_gold, named_ambiguity
 from .readers import Reading, bundled_names
 from .rows import GoldData
 from .rowtypes import Kind, Place, Row
+from .shared import grouped, settled, shared_inputs
 from .sheets_in import answered, is_sheet
 from .splits import PARTS, Split, split_gold
 from .writing import write_jsonl, write_whole
@@ -136,16 +137,16 @@ class Gold(GoldData):
             kind: Kind = "columns" if is_table(rows) else "json"
             return _build([Reading(name=name, path=name, rows=numbered, kind=kind)], judge, name, way)
 
-    def split(self, seed: int, shares: tuple[float, float, float] = (0.5, 0.2, 0.3)) -> Split:
-        """Split by group into train, dev and test.
-
-        The part of a group depends on seed and group alone: adding rows never moves a case.
-
-        Raises:
-            UsageError: the shares are not three positive numbers with the sum 1.
-            GoldError: a part would come out empty or without one of the classes.
-        """
-        return split_gold(self, seed, shares)
+    def split(
+        self,
+        seed: int,
+        shares: tuple[float, float, float] | None = None,
+        *,
+        earlier: Mapping[str, str] | None = None,
+        holdout: Gold | None = None,
+    ) -> Split:
+        """Split by group into train, dev and test: see :func:`~jurist.gold.splits.split_gold`, which raises."""
+        return split_gold(self, seed, shares, earlier=earlier, holdout=holdout)
 
 
 def describe(gold: Gold) -> dict[str, Any]:
@@ -302,12 +303,15 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, way: _Way) ->
     _settle(way, found)
     if not found and (judge.document or not way.labelled):
         raise nothing_for(judge, skipped, source)
-    ambiguous = tuple(case for case, _ in found.values() if way.labelled and not case.known)
+    shared = shared_inputs(judge, [case for case, _ in found.values()])
+    known = settled(judge, shared)
+    cases = [grouped(known, case) for case, _ in found.values()]
+    ambiguous = tuple(case for case in cases if way.labelled and not case.known)
     out = {case.id for case in ambiguous}
     gold = Gold(
         name=" ".join(reading.name for reading in readings),
         judge=judge,
-        cases=tuple(case for case, _ in found.values() if case.id not in out),
+        cases=tuple(case for case in cases if case.id not in out),
         source=source,
         card=readings[0].card if len(readings) == 1 else {},
         rows={key: row for key, (_, row) in found.items()},
@@ -315,6 +319,7 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, way: _Way) ->
         mapping=way.mapping.to_json(),
         skipped=skipped + len(ambiguous),
         merged=merged,
+        shared=shared,
     )
     if way.labelled:
         _check_classes(gold, " ".join(reading.path for reading in readings))

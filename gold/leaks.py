@@ -87,7 +87,7 @@ def _check_identity(split: Split, seen: tuple[Case, ...]) -> None:
 def _prompt_leaks(split: Split, states: Sequence[PromptState]) -> Iterator[tuple[frozenset[str], GoldError]]:
     """Yield the ids of the states that share a leak, and the leak."""
     judge, hint = split.judge, "compile again on this split: the prompt was made with test rows in sight"
-    seen, fields = (*split.train, *split.dev), (*judge.answer.unit_fields, *judge.common)
+    seen, fields = (*split.train, *split.dev), (*judge.answer.unit_fields, *(judge.common or ()))
     constant = constants((*seen, *split.test), fields)
     known = _unit_texts(seen, fields) | constant
     prompts, demos = _prompt_texts(states)

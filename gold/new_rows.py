@@ -19,6 +19,7 @@ from .goldrows import input_columns, make_case
 from .mapping import RowMapping
 from .readers import Reading
 from .rowtypes import Kind, Place, Row
+from .shared import grouped
 from .streams import Placed, can_be_read_again, stream
 
 __all__ = ["BadRow", "NewRow", "OtherRow", "Source", "StreamedRow", "no_rows", "read_rows"]
@@ -130,7 +131,10 @@ class Source:
 
     def _cases(self, reading: Reading) -> list[Case]:
         place = Place(reading.path, reading.rows[0][0])
-        return [make_case(self.judge, row, place) for row in expand_row(self.judge, reading, 0)]
+        return [
+            grouped(self.judge, make_case(self.judge, row, place))
+            for row in expand_row(self.judge, reading, 0)
+        ]
 
 
 def read_rows(source: str | Path, judge: Judge, mapping: RowMapping | None = None) -> tuple[list[Case], int]:

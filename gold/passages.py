@@ -80,14 +80,20 @@ def constants(cases: Iterable[Case], units: Collection[str]) -> frozenset[str]:
 
 def evidence_fields(judge: Judge) -> list[str]:
     """Return the inputs that are neither judged themselves nor the same in many rows by design."""
-    return [name for name in judge.input_fields if name not in (*judge.answer.unit_fields, *judge.common)]
+    apart = (*judge.answer.unit_fields, *(judge.common or ()))
+    return [name for name in judge.input_fields if name not in apart]
 
 
 def sharing(judge: Judge, cases: Sequence[Case]) -> Iterator[list[Case]]:
     """Yield cases of several groups, of which one has an evidence text that the inputs of the others hold."""
-    judged = (*judge.answer.unit_fields, *judge.common)
+    common = judge.common or ()
+    judged = (*judge.answer.unit_fields, *common)
     known = constants(cases, judged)
-    first = {(text, case.group): case for case in reversed(cases) for text, _ in texts_of(case.inputs)}
+    first = {
+        (text, case.group): case
+        for case in reversed(cases)
+        for text, _ in texts_of(case.inputs, without=common)
+    }
     index = Index((text, case) for (text, _), case in first.items())
     wanted = {text for case in cases for text, _ in texts_of(case.inputs, without=judged)} - known
     for text in sorted(wanted):

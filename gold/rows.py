@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, text_hash
 from .rowtypes import Row
+from .shared import SharedInput, settled
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -35,6 +36,7 @@ class GoldData:
         skipped: rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
             concerns the judge (a response without cognitive sentences, for the judge of their tiers).
         merged: rows left out because an equal row came before.
+        shared: inputs that rows share by design, found by counting.
     """
 
     name: str
@@ -47,13 +49,24 @@ class GoldData:
     mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     skipped: int = 0
     merged: int = 0
+    shared: tuple[SharedInput, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def settled(self) -> Judge:
+        """The judge, with the inputs that rows share by design named as common."""
+        return settled(self.judge, self.shared)
+
+    @property
+    def shared_words(self) -> tuple[str, ...]:
+        """Which inputs were found to be shared by design, a line each, where that makes a difference."""
+        return tuple(str(one) for one in self.shared if one.matters)
 
     @cached_property
     def near_copies(self) -> tuple[NearCopies, ...]:
         """The groups of labelled cases that hold near copies of each other: a split takes them as one."""
         from .copies import near_copies
 
-        return near_copies(self.judge, [case for case in self.cases if case.known])
+        return near_copies(self.settled, [case for case in self.cases if case.known])
 
     @cached_property
     def sha256(self) -> str:

@@ -10,13 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ..cases import Case, Value
+from ..cases import Case, Value, text_hash
 from ..evaluation.ceiling import Ceiling, human_ceiling
 from ..evaluation.rows import Row
 from ..programs.answers.base import Answer
 from .goldset import Gold
 from .merging import CATEGORIES, Ambiguous, Category, Rule, ambiguity, by_category, merge, unit_ratings
-from .splits import Shares, part_of
 
 __all__ = ["Contested", "Strata", "ceiling_of", "clear_units", "rated_in_test", "rating_columns", "strata"]
 
@@ -214,10 +213,20 @@ def clear_units(gold: Gold) -> list[bool]:
     return [why == "unknown" for case in rated for why in ambiguity(gold.rows.get(case.id, {}), case)]
 
 
-def rated_in_test(gold: Gold, test: Iterable[str], seed: int, shares: Shares) -> frozenset[str]:
-    """Return the ids of a test part, and of the ambiguous cases of its groups, which no part of a split has."""
-    aside = (case.id for case in gold.ambiguous if part_of(case.group, seed, shares) == "test")
-    return frozenset((*test, *aside))
+def rated_in_test(gold: Gold, test: Collection[str]) -> frozenset[str]:
+    """Return the ids of a test part, and of the ambiguous cases that go with it, which no part of a split has.
+
+    Those are the ones of its groups, and of groups without any label as large a share as the test is of the others.
+    """
+    labelled = {case.group for case in gold.cases}
+    groups = {case.group for case in gold.cases if case.id in test}
+    share = len(test) / max(1, len(gold.cases))
+    drawn = {group for group in {case.group for case in gold.ambiguous} - labelled if _point(group) < share}
+    return frozenset((*test, *(case.id for case in gold.ambiguous if case.group in groups | drawn)))
+
+
+def _point(group: str) -> float:
+    return int(text_hash(group)[:13], 16) / 16**13
 
 
 def ceiling_of(gold: Gold, *, only: Collection[str] | None = None) -> Ceiling | None:

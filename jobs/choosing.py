@@ -127,8 +127,7 @@ def choose(choosing: Choosing, store: Store) -> Chosen:
     row = _row(artifact, choosing.candidate)
     gold, split = _split(artifact, judge, choosing)
     check_leaks(split, [PromptState.from_json(row["prompt"])])
-    rated = rated_in_test(gold, {case.id for case in split.test}, split.seed, split.shares)
-    people = ceiling_of(gold, only=rated)
+    people = ceiling_of(gold, only=rated_in_test(gold, {case.id for case in split.test}))
     work = _Work(artifact=artifact, judge=judge, row=row, split=split, people=people, budget=choosing.budget)
     start = Start(root=store.checkpoints, resume=choosing.resume, fresh=choosing.fresh)
     with paying(work, start) as job:
@@ -265,7 +264,7 @@ def _proven(
         records={
             **({MATRIX: work.artifact.matrix()} if "matrix" in work.artifact.card else {}),
             PROOF: shown.answers,
-            SEEN: sketched_rows(work.judge, (*work.split.train, *work.split.dev)),
+            SEEN: sketched_rows(work.split.judge, (*work.split.train, *work.split.dev)),
         },
         make_latest=latest,
     )
@@ -334,7 +333,7 @@ def _row(artifact: Artifact, candidate: str) -> Mapping[str, Any]:
 
 
 def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> tuple[Gold, Split]:
-    """Return the gold and the split of the compilation, made again: its test must be the one that was sealed.
+    """Return the gold of the test and the split of the compilation, made again: its test must be the sealed one.
 
     Ids are of inputs alone, so the same test may have other labels: then the old card would stand over new scores.
     """
@@ -343,7 +342,11 @@ def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> tuple[Gold, 
     hint = "name the gold set it was compiled on with --gold"
     try:
         gold = Gold.load(source, judge) if choosing.gold else Gold.again(about, judge)
-        split = gold.split(int(artifact.card["optimizer"]["seed"]), tuple(about["shares"]))
+        own = about.get("holdout")
+        holdout = None if own is None else Gold.again(own, gold.settled)
+        earlier = {name: part for part, names in (about.get("parts") or {}).items() for name in names}
+        seed = int(artifact.card["optimizer"]["seed"])
+        split = gold.split(seed, tuple(about["shares"]), earlier=earlier, holdout=holdout)
     except GoldError as error:
         if choosing.gold is not None:
             raise
@@ -356,12 +359,12 @@ def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> tuple[Gold, 
             f"than the {about['test']} it was proven on",
             hint=hint,
         )
-    if gold.sha256 != about["sha256"]:
+    if gold.sha256 != about["sha256"] or (holdout and own and holdout.sha256 != own["sha256"]):
         raise GoldError(
             f"{source!r} has other labels or rows than when {artifact.ref} was compiled on it",
             hint="compile again on it, or name the gold set as it was with --gold",
         )
-    return gold, split
+    return holdout or gold, split
 
 
 def _model(card: Mapping[str, Any], choosing: Choosing) -> Model:

@@ -18,6 +18,7 @@ from ..engines.models import connect, same_model
 from ..errors import OptimizerError
 from ..evaluation.proof import Proof
 from ..gold.copies import sketched_rows
+from ..gold.goldset import Gold
 from ..gold.leaks import leaks_of
 from ..gold.splits import Split
 from ..gold.writing import check_files
@@ -35,6 +36,7 @@ from ..programs.asking import Sampling, Verdict
 from ..report.notebook import artifact_html
 from .foresee import foresee_compilation
 from .looking import Proving, prompt_of, proof_of
+from .parting import check_showable
 from .plan import Plan
 from .proving import Proven, asked_as, described, model_under, proven
 
@@ -82,6 +84,7 @@ def compile_judge(
     resume: bool = False,
     fresh: bool = False,
     force: bool = False,
+    anyway: bool = False,
     sink: Sink = lambda event: None,
     on_open: Callable[[Mapping[str, int]], None] = lambda paid: None,
 ) -> Compiled:
@@ -93,24 +96,33 @@ def compile_judge(
         resume: continue an interrupted run of the same plan; what was paid is not paid again.
         fresh: forget an interrupted run of the same plan.
         force: make the artifact latest even if it was not shown to be better.
+        anyway: go on where the test has too few groups for anything to be shown.
         sink: receives progress.
         on_open: as for :class:`~jurist.keeping.paying.Start`.
 
     Raises:
         GoldError, OptimizerError, ModelError, CheckpointError: see their classes.
+        TooFewGroupsError: nothing can be shown on the test; nothing was spent.
         StoppedError: a signal, or the budget ended before the proof was done; the best prompt so far is kept.
     """
     sink(Event(kind="phase", text=f"splitting {len(plan.gold.cases)} cases", phase="splitting"))
     _check_budget(plan)
     check_files(store.root / plan.judge.name / "card.json")
     look = proof_of(plan.split)
-    told = [f"the sealed test: {said}" for said in look.limits(look.cases, plan.judge.comparison)]
-    for said in (look.words, *told, plan.split.near_words):
-        if said:
-            sink(Event(kind="note", text=said))
+    told = [f"the sealed test: {limit}" for limit in look.limits(look.cases, plan.judge.comparison)]
+    _note(sink, *plan.gold.shared_words, plan.split.words)
+    if not anyway:
+        check_showable(look.split, plan.gold, look.level)
+    _note(sink, look.words, *told, plan.split.near_words)
     start = Start(root=store.checkpoints, resume=resume, fresh=fresh, on_open=on_open)
     with paying(plan, start) as work:
         return _compile(plan, work, store, force, sink)
+
+
+def _note(sink: Sink, *lines: str) -> None:
+    for line in lines:
+        if line:
+            sink(Event(kind="note", text=line))
 
 
 def _check_budget(plan: Plan) -> None:
@@ -165,7 +177,7 @@ def _kept(
         records={
             MATRIX: matrix,
             PROOF: shown.answers,
-            SEEN: sketched_rows(plan.judge, (*split.train, *split.dev)),
+            SEEN: sketched_rows(split.judge, (*split.train, *split.dev)),
         },
         make_latest=latest,
     )
@@ -295,11 +307,24 @@ def _card(plan: Plan, work: PaidJob, result: Result, sampling: Sampling) -> dict
             "dev": len(split.dev),
             "test": len(split.test),
             "test_ids_sha256": split.test_hash,
-            "shares": list(plan.shares),
+            "shares": list(split.shares),
+            "common": list(split.judge.common or ()),
+            "parts": split.to_card(),
+            **({"holdout": _holdout(plan.holdout, split)} if plan.holdout else {}),
             "seen": sorted(case.id for case in (*split.train, *split.dev)),
         },
         "spend": work.spend(),
         "thresholds": {"samples": sampling.samples, "threshold": sampling.needed},
+    }
+
+
+def _holdout(holdout: Gold, split: Split) -> dict[str, Any]:
+    return {
+        "name": holdout.name,
+        "source": holdout.source,
+        "sha256": holdout.sha256,
+        "left_out": split.left_out,
+        **({"mapping": holdout.mapping} if holdout.mapping else {}),
     }
 
 

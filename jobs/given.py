@@ -13,6 +13,7 @@ from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
 from ..errors import UsageError, choices, in_python
 from ..gold.goldset import Gold
+from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, load_judge
 from ..keeping.trust import Trust
@@ -27,6 +28,7 @@ __all__ = [
     "Loading",
     "checked",
     "gold_of",
+    "holdout_of",
     "judges_of",
     "loaded_of",
     "model_of",
@@ -170,6 +172,16 @@ def gold_of(gold: GoldLike, judge: Judge) -> Gold:
     if isinstance(gold, str | os.PathLike):
         return Gold.load(os.fspath(gold), judge)
     return Gold.of(gold, judge)
+
+
+def holdout_of(given: GoldLike, gold: Gold) -> Gold:
+    """Return a test of one's own, read as the gold is: the same columns, labels and shared inputs.
+
+    Raises what :meth:`Gold.load` raises.
+    """
+    if isinstance(given, str | os.PathLike):
+        return Gold.load(os.fspath(given), gold.settled, mapping=RowMapping(**gold.mapping))
+    return gold_of(given, gold.settled)
 
 
 def store_of(root: str | os.PathLike[str] | None, *, trust: bool = False) -> Store:

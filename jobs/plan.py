@@ -30,6 +30,7 @@ class Plan:
     Attributes:
         judge: the judge.
         gold: its labelled cases.
+        holdout: the sealed test, where it is no part of ``gold``.
         optimizer: a name of :mod:`jurist.optimizers.registry`, or several joined by ``+``; or an optimizer itself.
         options: the optimizer's settings.
         model: answers as the judge.
@@ -37,7 +38,8 @@ class Plan:
         verifier: answers the judge's frozen steps, where that is not ``model`` at temperature 0.
         budget: hard limits for the whole job, the proof included.
         seed: of the split and of every random choice.
-        shares: of groups in train, dev and test.
+        shares: of the cases in train, dev and test; default: the judge's own, else by how many there are.
+        earlier: the hash of a group's name -> its part in an earlier version; such groups stay there.
         sampling: samples per case; a threshold left open is fitted on train and dev.
         adapter: DSPy's prompt format.
         concurrency: cases in flight at once.
@@ -46,6 +48,7 @@ class Plan:
 
     judge: Judge
     gold: Gold
+    holdout: Gold | None = None
     optimizer: str | Optimizer = DEFAULT
     options: Mapping[str, Any] = field(default_factory=dict)
     model: Model = field(default_factory=Model)
@@ -53,7 +56,8 @@ class Plan:
     verifier: Model | None = None
     budget: Budget = field(default_factory=Budget)
     seed: int = 0
-    shares: tuple[float, float, float] = (0.5, 0.2, 0.3)
+    shares: tuple[float, float, float] | None = None
+    earlier: Mapping[str, str] = field(default_factory=dict)
     sampling: Sampling = field(default_factory=Sampling)
     adapter: str = "chat"
     concurrency: int = 8
@@ -76,10 +80,12 @@ class Plan:
             "model": described(self.model),
             "prompt_model": described(self.proposer),
             "seed": self.seed,
-            "shares": list(self.shares),
+            "shares": list(self.split.shares),
+            "test": self.split.test_hash,
             "samples": self.sampling.samples,
             "threshold": self.sampling.threshold,
             "adapter": self.adapter,
+            **({"holdout": self.holdout.sha256} if self.holdout else {}),
             **({"strictness": strictness} if strictness else {}),
             **({"most_groups": list(self.judge.most_groups)} if self.judge.most_groups else {}),
             **self._frozen_print(),
@@ -124,15 +130,15 @@ class Plan:
         Raises:
             GoldError: the gold cannot be split, or its parts leak into each other.
         """
-        split = self.gold.split(self.seed, self.shares)
+        split = self.gold.split(self.seed, self.shares, earlier=self.earlier, holdout=self.holdout)
         check_leaks(split)
         return split
 
     @cached_property
     def people(self) -> Ceiling | None:
         """How good people are on the rows of the proof; ``None`` unless several rated them."""
-        test = {case.id for case in self.split.test}
-        return ceiling_of(self.gold, only=rated_in_test(self.gold, test, self.seed, self.shares))
+        test, gold = {case.id for case in self.split.test}, self.holdout or self.gold
+        return ceiling_of(gold, only=rated_in_test(gold, test))
 
     @property
     def proof_calls(self) -> int:

@@ -52,6 +52,9 @@ class _Gold(_Part):
     mapping: _Mapping | None = None
     seen: list[str] = []
     shares: list[float] = []
+    common: list[str] = []
+    parts: dict[str, list[str]] = {}
+    holdout: dict[str, Any] | None = None
 
 
 class _Decision(_Part):

@@ -61,10 +61,11 @@ class Judge:
             nothing about is absent. Needed where predictors do not all give the answer. See :meth:`demos`.
         positive: for a closed label: that, or those, that count as found (hallucinated, non-factual, ...); kept in
             ``answer``.
-        shares: of groups (conversations, documents) in train, dev and test, where a compilation names no others.
+        shares: of the cases in train, dev and test, where a compilation names no others; default: by how many there are
+            (see :func:`~jurist.gold.splits.default_shares`).
         most_groups: how many groups of train and of dev a compilation uses at most; default: all.
-        common: input fields that say the same in many rows by design (a definition, a rubric): near copies are not
-            looked for in them.
+        common: input fields that say the same in many rows by design (a policy, a rubric): they make no rows belong
+            together. ``()``: none does; default: they are found by counting (:mod:`jurist.gold.shared`).
         verifiers: prompts of compiled judges for those of its frozen predictors that ask the same.
         temperature: what it is asked at where nobody names one, 0 to 2; default: 0 for one sample, and for several one
             at which they differ.
@@ -88,9 +89,9 @@ class Judge:
         default=None, repr=False
     )
     demonstrations: Callable[[Case], Mapping[str, Demo]] | None = field(default=None, repr=False)
-    shares: tuple[float, float, float] = (0.5, 0.2, 0.3)
+    shares: tuple[float, float, float] | None = None
     most_groups: tuple[int, int] | None = None
-    common: tuple[str, ...] = ()
+    common: tuple[str, ...] | None = None
     verifiers: tuple[VerifierPrompt, ...] = ()
     temperature: float | None = None
     positive: InitVar[Label | Collection[Label]] = ()
@@ -170,9 +171,11 @@ class Judge:
         return dspy.Predict(signature)
 
     def verified_by(self, card: Mapping[str, Any]) -> "Judge":
-        """Return the judge with the verifiers' prompts that the card of an artifact names, if it names any."""
+        """Return the judge with what the card of an artifact names: verifiers' prompts, inputs shared by design."""
         given = tuple(VerifierPrompt.from_json(one) for one in card.get("verifiers") or ())
-        return replace(self, verifiers=given) if given else self
+        found = (card.get("gold") or {}).get("common")
+        common = self.common if self.common is not None or found is None else tuple(found)
+        return replace(self, verifiers=given or self.verifiers, common=common)
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the program is called with: rendered, and defused of every prompt format's markers."""

@@ -247,10 +247,7 @@ class ArtifactReport:
         test = {row["case"] for row in self._proof}
         if not self.gold or not test:
             return None
-        card = self._card
-        shares = (card.get("gold") or {}).get("shares") or (0.5, 0.2, 0.3)
-        seed = int((card.get("optimizer") or {}).get("seed") or 0)
-        return ceiling_of(self.gold, only=rated_in_test(self.gold, test, seed, tuple(shares)))
+        return ceiling_of(self.gold, only=rated_in_test(self.gold, test))
 
     def _people(self) -> Section:
         gold = self._card["gold"]

@@ -80,7 +80,7 @@ class Ablation:
     samples: int = 5
     thresholds: tuple[int, ...] = (2, 3)
     options: Mapping[str, Any] = field(default_factory=dict)
-    shares: Shares = (0.5, 0.2, 0.3)
+    shares: Shares | None = None
     seed: int = 0
     budget: Budget = field(default_factory=Budget)
     concurrency: int = 8
@@ -147,7 +147,7 @@ class Ablation:
             "gold": self.gold.sha256,
             "samples": self.samples,
             "options": {name: str(value) for name, value in self.options.items()},
-            "shares": list(self.shares),
+            "shares": list(self.split.shares),
             "seed": self.seed,
             "models": [described(model) for model in self.models],
         }

@@ -142,7 +142,6 @@ def haluagent(*, words: int = WORDS, language: Language = "en", name: str = "hal
         document="knowledge",
         expand=expand,
         to_row=_row,
-        shares=(0.6, 0.2, 0.2),
         most_groups=(60, 20),
         bundled="haluagent-docs",
     )

@@ -34,7 +34,7 @@ def made(
     rows: list[dict[str, Any]], selection: Selection = ALL, judge: LoadedJudge | None = None
 ) -> Training:
     judge = judge or loaded()
-    return make_training(judge, Gold.of(rows, judge.judge, labelled=False).cases, selection)
+    return make_training(judge, Gold.of(rows, judge.judge, labelled=False), selection)
 
 
 def row(**more: Any) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def row(**more: Any) -> dict[str, Any]:
 def test_an_example_is_what_the_judge_sends_and_reads(reference: str, adapter: str) -> None:
     judge = loaded(reference, adapter)
     gold = Gold.load(judge.judge.bundled, judge.judge)
-    for example in make_training(judge, gold.cases, ALL).examples[:5]:
+    for example in make_training(judge, gold, ALL).examples[:5]:
         *asked, said = example.messages
         assert [message["role"] for message in example.messages] == ["system", "user", "assistant"]
         engine = Scripted([said["content"]])
@@ -64,14 +64,14 @@ def test_an_example_is_what_the_judge_sends_and_reads(reference: str, adapter: s
 
 def test_demonstrations_are_messages_too() -> None:
     judge = loaded()
-    cases = Gold.load("cognibench-mini", judge.judge).cases
-    shown = judge.state.with_demos("self", (judge.judge.demo(cases[0]),))
+    gold = Gold.load("cognibench-mini", judge.judge)
+    shown = judge.state.with_demos("self", (judge.judge.demo(gold.cases[0]),))
 
     class Compiled:
         def program(self, one: Any) -> Any:
             return shown.apply(one.basic())
 
-    found = make_training(replace(judge, artifact=Compiled()), cases[5:6], ALL)  # type: ignore[arg-type]
+    found = make_training(replace(judge, artifact=Compiled()), replace(gold, cases=gold.cases[5:6]), ALL)  # type: ignore[arg-type]
     roles = [message["role"] for message in found.examples[0].messages]
     assert roles == ["system", "user", "assistant", "user", "assistant"]
 
@@ -104,7 +104,7 @@ def test_parts_are_those_of_compile() -> None:
     gold = Gold.load("cognibench-mini", judge.judge)
     split = gold.split(3, (0.4, 0.2, 0.4))
     for part in ("train", "dev"):
-        found = make_training(judge, gold.cases, Selection(part=part, seed=3, shares=(0.4, 0.2, 0.4)))  # type: ignore[arg-type]
+        found = make_training(judge, gold, Selection(part=part, seed=3, shares=(0.4, 0.2, 0.4)))  # type: ignore[arg-type]
         assert {one.case.id for one in found.examples} == {case.id for case in split.part(part)}  # type: ignore[arg-type]
         assert not {one.case.group for one in found.examples} & {case.group for case in split.test}
 
@@ -115,7 +115,9 @@ def test_parts_are_those_of_compile() -> None:
 )
 def test_judges_that_cannot_be_trained(reference: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        make_training(load_judge(reference, store=Store(None)), [], ALL)
+        make_training(
+            load_judge(reference, store=Store(None)), Gold.of([row()], loaded().judge, labelled=False), ALL
+        )
 
 
 def test_hostile_text_stays_in_its_message() -> None:

@@ -190,7 +190,7 @@ def test_a_split_is_written_with_its_hash(tmp_path: Path) -> None:
     about = json.loads((tmp_path / "parts" / "split.json").read_text(encoding="utf-8"))
     assert about["test_hash"] == split.test_hash
     assert about["sizes"] == {"train": len(split.train), "dev": len(split.dev), "test": len(split.test)}
-    assert (about["seed"], about["shares"]) == (3, [0.5, 0.2, 0.3])
+    assert (about["seed"], about["shares"]) == (3, [0.3, 0.2, 0.5])
     for name in ("train", "dev", "test"):
         part = Gold.load(tmp_path / "parts" / f"{name}.jsonl", CHECK)
         assert [(case.id, case.group, case.gold) for case in part.cases] == [

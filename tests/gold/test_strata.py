@@ -165,7 +165,7 @@ def test_the_ceiling_is_over_all_units_that_raters_rated() -> None:
     assert line.startswith(f"human ceiling: f1 {found.mean['f1'].value:.3f} [")
     assert line.endswith("each rater against the others, on all they rated (units: ann 6, bob 6)")
     labelled = {case.id for case in gold.cases}
-    assert rated_in_test(gold, labelled, 0, (0.1, 0.1, 0.8)) > labelled
+    assert rated_in_test(gold, labelled) > labelled
 
 
 @pytest.mark.parametrize("rows", [ROWS[3:5], [ROWS[3], ROWS[4], fect("z", True, bob=True)]])

@@ -191,7 +191,7 @@ def test_every_point_of_the_front_can_be_chosen(compiled: Path, store: Path) -> 
         assert card["setting"] == row["setting"]
         assert card["adapter"] == row["setting"].get("adapter", "chat")
         assert card["model"]["temperature"] == row["setting"].get("temperature", 0.7)
-        assert card["thresholds"] == {"samples": 3, "threshold": point["threshold"]}
+        assert card["thresholds"] == {"samples": 3, "threshold": point["threshold"] or 2}  # a majority
         assert card["parent"] == 1
         own = point["candidate"] == first.card["optimizer"]["candidate"]
         tried += not own
@@ -266,7 +266,7 @@ def test_a_stopped_choice_is_found_again_after_another_one(store: Path) -> None:
     if second != first:
         done = choose(store, first, "--resume")
         assert done.json["spend"]["by_purpose"]["total"]["replayed"] == 5
-        assert done.json["test_openings"] == 4
+        assert done.json["test_openings"] == 3
     assert not list((store / ".checkpoints").glob("*"))
 
 

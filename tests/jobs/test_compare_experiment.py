@@ -244,6 +244,7 @@ def test_from_python_a_gold_set_and_versions_can_be_given(serve: Callable[..., A
         seed=1,
         shares=(0.4, 0.3, 0.3),
         adapter="json",
+        anyway=True,
     )
     card = compiled.artifact.card
     assert (card["adapter"], card["gold"]["shares"]) == ("json", [0.4, 0.3, 0.3])

@@ -49,7 +49,7 @@ def careless(every: int) -> Callable[[list[dict[str, Any]]], str]:
 
 
 def argv(server: Any, *more: object) -> tuple[object, ...]:
-    named = ("--model", "openai/x", "--api-base", server.url, "--split", "40/30/30", "--yes")
+    named = ("--model", "openai/x", "--api-base", server.url, "--split", "40/30/30", "--yes", "--anyway")
     return ("compile", "cognibench", "--gold", "gold.jsonl", *FAST, *named, *more)
 
 

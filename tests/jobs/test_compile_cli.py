@@ -144,9 +144,9 @@ def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:
     basic = cli_ok("run", "fect", "--input", "gold.jsonl", "--output", "o.jsonl")
     assert "no version of fect was shown to be better than its basic prompt, which is used" in basic.err
     assert basic.out.startswith("fect:basic: ")
-    forced = compile_("--json", "--force")
+    forced = compile_("--json", "--force", "--anyway")
     assert (forced.json["latest"], forced.json["version"], forced.json["parent"]) == (True, 2, None)
-    assert compile_("--json").json["parent"] == 2
+    assert compile_("--json", "--anyway").json["parent"] == 2
     listed = cli("artifacts", "list", "--json").json["artifacts"]
     assert [(one["artifact"], one["latest"]) for one in listed] == [
         ("fect@1", False),

@@ -66,7 +66,9 @@ def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any])
     reason = done.json["optimizer"]["reason"]
     assert f"but for {2 * test} that are kept for what follows" in reason
     left = int((re.findall(r"(\d+) that were kept for the finalists were not needed", reason) or [0])[0])
-    assert left <= len(split.dev)  # one pass stays for a prompt that the search leaves half scored
+    assert (
+        left <= len(split.dev) + IN_FLIGHT
+    )  # one pass stays for a prompt that the search leaves half scored
     saved = least + extra - server.count - left
     assert saved in (0, test)  # an unchanged prompt is proved with one pass instead of two
 
@@ -78,7 +80,7 @@ def test_retries_count_too(serve: Callable[..., Any]) -> None:
     assert done.json["spend"]["by_purpose"]["total"]["calls"] == server.count
 
 
-@pytest.mark.parametrize("cut", [(30,), (25, 40)])
+@pytest.mark.parametrize("cut", [(30,), (20, 30)])
 def test_a_killed_compilation_goes_on_and_pays_nothing_twice(
     cut: tuple[int, ...], serve: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -74,7 +74,7 @@ def outcome(found: Compiled, engine: Scripted) -> dict[str, Any]:
             }
             for row in artifact.history
         ],
-        "gold": {key: value for key, value in artifact.card["gold"].items() if key != "seen"},
+        "gold": {key: value for key, value in artifact.card["gold"].items() if key not in ("seen", "parts")},
         "scores": numbers,
         "decision": {key: decision[key] for key in ("verdict", "metric", "b", "c", "units", "words")},
         "spend": {key: artifact.card["spend"][key] for key in ("calls", "tokens")},

@@ -22,7 +22,7 @@ from jurist.keeping.trust import data_file
 from jurist.programs.asking import Sampling
 from jurist.programs.fect import FECT
 
-LEAK = "The customer reports that kettle 10 arrived broken."
+LEAK = "The customer reports that bicycle 11 arrived broken."
 SEARCH = ("--optimizer", "opro", "--set", "steps=1", "--set", "candidates=4", "--set", "sample=12")
 
 
@@ -50,7 +50,17 @@ def leaking(every: int) -> Callable[[list[dict[str, Any]]], str]:
 
 
 def argv(server: Any, *more: object) -> tuple[object, ...]:
-    named = ("--model", "openai/x", "--api-base", server.url, "--max-calls", "400", "--concurrency", "1")
+    named = (
+        "--model",
+        "openai/x",
+        "--api-base",
+        server.url,
+        "--max-calls",
+        "400",
+        "--concurrency",
+        "1",
+        "--anyway",
+    )
     return ("compile", "fect", "--gold", "gold.jsonl", *SEARCH, *named, *more)
 
 

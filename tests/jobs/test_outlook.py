@@ -174,9 +174,9 @@ def test_compiling_with_a_real_model_is_asked_about(
     assert not Path("compiled").exists()
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert cli(*argv, "--max-calls", "200").code == 0, "a limit within 1000 calls needs no question"
-    ok(*argv, "--yes")
+    ok(*argv, "--yes", "--anyway")
     monkeypatch.setattr("sys.stdin", _Terminal("y\n"))
-    ok(*argv)
+    ok(*argv, "--anyway")
 
 
 def test_what_was_paid_is_not_asked_about_again(

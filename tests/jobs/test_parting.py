@@ -1,0 +1,79 @@
+"""What a split takes from earlier versions and from a file of one's own, and tests on which nothing can be shown."""
+
+from pathlib import Path
+
+import pytest
+from small import FAST, claims, cli, ok, write_jsonl
+
+import jurist
+from jurist.errors import TooFewGroupsError
+from jurist.evaluation.proof import level_of
+from jurist.gold.goldset import Gold
+from jurist.jobs.parting import earlier_parts
+from jurist.keeping.artifacts import Store
+from jurist.programs.fect import FECT
+
+
+def test_members_stay_where_the_version_before_had_them_and_new_groups_fill_up() -> None:
+    rows = claims(40)
+    write_jsonl(Path("gold.jsonl"), rows[: 24 * 3])
+    ok("compile", "fect", "--gold", "gold.jsonl", *FAST)
+    before = Store().load("fect@1").card["gold"]["parts"]
+    write_jsonl(Path("gold.jsonl"), rows)
+    done = ok("compile", "fect", "--gold", "gold.jsonl", *FAST)
+    after = Store().load("fect@2").card["gold"]["parts"]
+    assert "24 groups stayed where an earlier version had them" in done.err
+    assert all(set(before[part]) <= set(after[part]) for part in before)
+    assert {part: len(names) for part, names in after.items()} == {"train": 12, "dev": 8, "test": 20}
+    assert len(earlier_parts(Store(), FECT, 0, None)) == 40
+    assert not earlier_parts(Store(), FECT, 1, None)
+    assert not earlier_parts(Store(), FECT, 0, (0.5, 0.2, 0.3))
+    chosen = Store().load("fect@2").history[-1]["candidate"]
+    assert ok("artifacts", "choose", "fect@2", chosen).code == 0
+
+
+def test_a_test_that_can_show_nothing_ends_before_anything_is_spent() -> None:
+    write_jsonl(Path("gold.jsonl"), claims(9))
+    refused = cli("compile", "fect", "--gold", "gold.jsonl", *FAST)
+    assert refused.code == 2
+    assert "the sealed test has 4 groups" in refused.err or "the sealed test has 5 groups" in refused.err
+    assert "--split 15/15/70 gives it enough; --anyway goes on" in refused.err
+    assert not Path("compiled").exists()
+    assert "sealed test" in ok("compile", "fect", "--gold", "gold.jsonl", "--split", "15/15/70", *FAST).out
+    assert ok("compile", "fect", "--gold", "gold.jsonl", "--anyway", *FAST).code == 0
+    with pytest.raises(
+        TooFewGroupsError, match=r"label rows of \d+ more groups: there are 5, .*anyway=True goes on"
+    ):
+        jurist.compile("fect", claims(5), shares=(0.3, 0.2, 0.5))
+
+
+def test_the_fewest_groups_are_six_at_the_first_opening() -> None:
+    assert 2.0**-6 < level_of(0.05, 1) < 2.0**-5
+
+
+def test_a_holdout_is_the_test_and_is_read_again() -> None:
+    rows = claims(40)
+    write_jsonl(Path("own.jsonl"), rows[60:])
+    write_jsonl(Path("gold.jsonl"), rows[: 22 * 3])
+    done = ok("compile", "fect", "--gold", "gold.jsonl", "--holdout", "own.jsonl", *FAST)
+    assert (
+        "the test is own; 6 rows of the gold left out: of a group of that test, or nearly the same"
+        in done.err
+    )
+    card = Store().load("fect@1").card["gold"]
+    assert (card["train"] + card["dev"], card["test"]) == (60, 60)
+    own = Gold.load("own.jsonl", FECT)
+    assert (card["holdout"]["name"], card["holdout"]["sha256"]) == ("own", own.sha256)
+    chosen = Store().load("fect@1").history[-1]["candidate"]
+    assert ok("artifacts", "choose", "fect@1", chosen).code == 0
+    ok("report", "fect@1", "-o", "report.html")
+    write_jsonl(Path("own.jsonl"), rows[63:])
+    assert "does not give the sealed test" in cli("artifacts", "choose", "fect@1", chosen).err
+
+
+def test_python_takes_a_holdout_in_every_form_that_gold_has() -> None:
+    rows = claims(30)
+    made = jurist.compile(
+        "fect", rows[:45], holdout=rows[45:], optimizer="fewshot", options={"sizes": "2", "sets": 2}
+    )
+    assert made.artifact.card["gold"]["test"] == 45
