@@ -169,7 +169,7 @@ class Setting:
         missed, alarms = (expit(centre(error, spread) + shift) for error in errors)
         wrong = rng.random(len(gold)) < np.where(gold == 0, missed, alarms)
         if self.metric == "mae":
-            return np.clip(gold + wrong * rng.choice([-2, -1, 1, 2], size=len(gold)), 0, 4)
+            return np.asarray(np.clip(gold + wrong * rng.choice([-2, -1, 1, 2], size=len(gold)), 0, 4))
         if self.metric == "pairs":
             return np.asarray(np.where(wrong, (gold + rng.choice([1, 2], size=len(gold))) % 3, gold))
         return np.asarray(gold ^ wrong)
