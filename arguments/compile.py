@@ -93,7 +93,7 @@ train and choose on dev, prove basic against compiled on the sealed test, and ke
 examples:
   jurist compile cognibench --gold cognibench-mini
   jurist compile fect --gold labels.csv --optimizer fewshot --seed 1
-  jurist compile judge.py:judge --gold house-rule
+  jurist compile judge.py:judge --gold support-desk
   jurist compile fect --gold labels.csv --model openai/gpt-4.1-mini --max-calls 2000 --max-cost 3 --yes
   jurist compile fect --gold labels.csv --model openai/my-model --api-base http://localhost:8000/v1
 

@@ -15,4 +15,6 @@ class MaySend(dspy.Signature):
     verdict: Literal["send", "hold"] = dspy.OutputField()
 
 
-judge = jurist.Judge(name="may-send", signature=MaySend, positive=frozenset({"hold"}), metric="accuracy")
+judge = jurist.Judge(
+    name="may-send", signature=MaySend, positive=frozenset({"hold"}), metric="balanced_accuracy"
+)

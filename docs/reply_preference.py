@@ -8,12 +8,13 @@ import jurist
 
 
 class BetterReply(dspy.Signature):
-    """Say which of two support replies answers the customer better."""
+    """Say which of two replies to the customer the facts support better."""
 
+    facts: str = dspy.InputField(desc="what the company has laid down")
     question: str = dspy.InputField(desc="what the customer wrote")
     first: str = dspy.InputField(desc="one drafted reply")
     second: str = dspy.InputField(desc="another drafted reply")
-    better: Literal["first", "second", "tie"] = dspy.OutputField()
+    better: Literal["first", "second"] = dspy.OutputField()
 
 
 judge = jurist.Judge(name="reply-preference", signature=BetterReply)

@@ -8,8 +8,9 @@ import jurist
 
 
 class ScoreReply(dspy.Signature):
-    """Score how well a support reply answers the customer, from 1 (bad) to 5 (good)."""
+    """Score how well the facts support a reply to the customer, from 1 (not at all) to 5 (fully)."""
 
+    facts: str = dspy.InputField(desc="what the company has laid down")
     question: str = dspy.InputField(desc="what the customer wrote")
     reply: str = dspy.InputField(desc="the drafted reply")
     score: Literal[1, 2, 3, 4, 5] = dspy.OutputField()

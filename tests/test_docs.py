@@ -23,7 +23,7 @@ ELSEWHERE = {
 }
 """Pages whose blocks another test runs."""
 SAYS = {
-    "tutorial": ("decision: compiled is", "pass  accuracy >= 0.5"),
+    "tutorial": ("decision: compiled is", "pass  balanced_accuracy >= 0.7"),
     "review": ("cases that neither has seen",),
 }
 """What running a page prints, where the page is a promise."""
@@ -69,7 +69,7 @@ MAKES: dict[str, Callable[[Path], object]] = {
     "prompt.md": lambda at: at.write_text("Is this fine by {{policy}}?\n\n{{reply}}\n", encoding="utf-8"),
     "queries.jsonl": lambda at: write_jsonl(at, [{"query": "Name three rivers of Europe."}]),
     "labels.jsonl": lambda at: write_jsonl(at, bundled("cognibench-mini")),
-    "labels.csv": lambda at: table(at, columns("house-rule", "group", "policy", "reply", "verdict")),
+    "labels.csv": lambda at: table(at, columns("support-desk", "group", "policy", "reply", "verdict")),
     # as another tool calls them
     "replies.csv": lambda at: table(
         at,
@@ -80,7 +80,7 @@ MAKES: dict[str, Callable[[Path], object]] = {
                 "answer": row["reply"],
                 "verdict": ("ok", "no")[n % 2],
             }
-            for n, row in enumerate(bundled("house-rule"))
+            for n, row in enumerate(bundled("support-desk"))
         ],
     ),
     "calls": calls,

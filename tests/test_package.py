@@ -79,7 +79,7 @@ def test_it_is_a_module_to_run(tmp_path: Path) -> None:
 
 
 def test_every_judge_has_its_gold() -> None:
-    assert {"fect-mini", "cognibench-mini", "house-rule"} <= set(bundled_names())
+    assert {"fect-mini", "cognibench-mini", "support-desk"} <= set(bundled_names())
 
 
 class TestSource:

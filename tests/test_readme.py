@@ -20,16 +20,35 @@ def test_the_own_judge_is_the_file_and_short(name: str) -> None:
     assert len(source.splitlines()) < 25
 
 
-def test_the_house_rule_is_learned_and_proven(tmp_path: Path) -> None:
-    """A policy that no basic prompt can know: the paired test shows it, on rows that were not tuned on."""
+def test_what_only_the_labels_show_is_learned_and_proven(tmp_path: Path) -> None:
+    """The basic prompt is better than any constant answer, and compiled is shown to be better than that prompt."""
     judge = jurist.judge(f"{ROOT / 'docs' / 'may_send.py'}:judge")
-    gold = jurist.Gold.load("house-rule", judge)
-    compiled = jurist.compile(judge, gold=gold, optimizer="fewshot", shares=(0.4, 0.2, 0.4), store=tmp_path)
+    gold = jurist.Gold.load("support-desk", judge)
+    compiled = jurist.compile(judge, gold=gold, optimizer="fewshot", shares=(0.3, 0.2, 0.5), store=tmp_path)
     decision = compiled.proof.decision
     assert decision.verdict == "better"
     assert decision.p < 0.025
     assert decision.mcnemar.c > decision.mcnemar.b
     assert compiled.latest
+
+
+@pytest.mark.parametrize(
+    ("name", "gold", "metric"),
+    [
+        ("may_send", "support-desk", "accuracy"),
+        ("reply_score", "reply-score", "mae"),
+        ("reply_preference", "reply-preference", "accuracy"),
+    ],
+)
+def test_the_basic_prompts_are_better_than_any_constant_answer(name: str, gold: str, metric: str) -> None:
+    path = f"{ROOT / 'docs' / name}.py:judge"
+    answers = [case.gold[0] for case in jurist.Gold.load(gold, jurist.judge(path)).cases]
+    measured = jurist.evaluate(f"{path}:basic", gold)[metric]
+    if metric == "mae":
+        best = min(sum(abs(answer - one) for answer in answers) for one in range(1, 6)) / len(answers)
+        assert measured.interval.high < best
+    else:
+        assert measured.interval.low > max(answers.count(one) for one in answers) / len(answers)
 
 
 def test_no_path_of_a_machine_and_no_missing_file() -> None:

@@ -226,7 +226,7 @@ def test_inputs_that_are_no_texts_need_rows() -> None:
 def test_a_case_is_asked_in_every_order() -> None:
     judge = find(f"{DOCS}/reply_preference.py:judge")
     given = subject_of(PromptState.of(judge.basic()), judge)
-    rows = rows_of(given, [Case(inputs={"question": "q", "first": "a", "second": "b"})])
+    rows = rows_of(given, [Case(inputs={"facts": "f", "question": "q", "first": "a", "second": "b"})])
     assert [row.inputs["first"] for row in rows] == ["a", "b"]
 
 
