@@ -30,6 +30,7 @@ from .jobs.given import (
 )
 from .jobs.hardening import Hardening, Robustness
 from .jobs.plan import Plan
+from .jobs.prove import prove
 from .jobs.running import run
 from .jobs.share import share
 from .keeping.artifacts import Artifact, Store
@@ -37,6 +38,7 @@ from .keeping.loading import LoadedJudge
 from .keeping.locating import find_judge, locate
 from .keeping.paying import Start, paying
 from .keeping.resolving import resolve_sampling
+from .keeping.sealing import ROBUSTNESS
 from .optimizers.base import Optimizer, Sink
 from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
@@ -56,6 +58,7 @@ __all__ = [
     "harden",
     "judge",
     "load",
+    "prove",
     "run",
     "share",
 ]
@@ -170,9 +173,6 @@ def compile(
         force: make the artifact the latest even if it was not shown to be better.
         sink: receives progress events; default: a bar in a notebook or a terminal, nothing elsewhere.
 
-    Returns:
-        The artifact, the proof, and every candidate that was tried.
-
     Raises:
         GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
@@ -280,7 +280,7 @@ def harden(
     with paying(work, start) as job, counted(loaded.name, work.rows) as step:
         found = work.attack(job, step)
         if loaded.artifact is not None:
-            place.keep_robustness(loaded.artifact, found.to_json())
+            place.keep_added(loaded.artifact, ROBUSTNESS, found.to_json())
     return found
 
 
