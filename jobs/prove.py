@@ -28,6 +28,7 @@ def prove(
     budget: Budget | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
+    trust: bool = False,
     resume: bool = False,
     fresh: bool = False,
 ) -> LabelPlan:
@@ -47,13 +48,14 @@ def prove(
         model: who answers both; default: the model that the version was proven with.
         budget, store, resume: as for :func:`compare`.
         seed: of the draw.
+        trust: as for :func:`load`.
         fresh: draw another plan, which counts: its level falls.
 
     Raises:
         JuristError: too few units differ, or labels are missing. GoldError: a label is not of a planned unit.
         What :func:`compare` raises.
     """
-    place = store_of(store)
+    place = store_of(store, trust=trust)
     artifact = place.load(reference)
     before = LabelPlan.find(place, artifact)
     plan = None if fresh else before

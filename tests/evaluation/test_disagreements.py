@@ -77,7 +77,9 @@ def test_the_interval_holds_the_gain_and_excludes_0_only_with_the_test(
         return
     gains = [1.0] * wins + [-1.0] * losses + [0.0] * ties
     found = gain_of(Ranged(value=rate, low=rate * 0.7, high=min(1.0, rate * 1.3)), gains, 0.025)
-    assert found.low is not None and found.high is not None and found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert found.value is not None
     assert math.isclose(found.value, rate * (wins - losses) / len(gains), abs_tol=1e-12)
     assert -1 <= found.low <= found.value + 1e-12
     assert found.value - 1e-12 <= found.high <= 1

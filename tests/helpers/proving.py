@@ -7,10 +7,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from small import FAST, ok, read_jsonl, write_jsonl
+from small import ok, read_jsonl, write_jsonl
 
 JUDGE = Path(__file__).resolve().parents[2] / "docs" / "may_send.py"
 VERSION = "may-send@1"
+FEW = ("--optimizer", "contrastive", "--max-calls", "600")
 
 
 def house_rule() -> list[dict[str, Any]]:
@@ -28,13 +29,17 @@ def compiled_house_rule(held: int = 20) -> list[dict[str, Any]]:
         Path("new.jsonl"), [{name: row[name] for name in ("group", "policy", "reply")} for row in kept]
     )
     Path("may_send.py").write_text(JUDGE.read_text())
-    ok("compile", "may_send.py:judge", "--gold", "gold.jsonl", *FAST)
+    ok("compile", "may_send.py:judge", "--gold", "gold.jsonl", *FEW)
     return kept
 
 
 def labeller(rows: list[dict[str, Any]]) -> Callable[[Mapping[str, Any]], str]:
     """Return what stands for a person: the gold label of a row's inputs."""
-    known = {(row["policy"], row["reply"]): row["verdict"] for row in rows}
+    return labeller_of({(row["policy"], row["reply"]): row["verdict"] for row in rows})
+
+
+def labeller_of(known: Mapping[tuple[str, str], str]) -> Callable[[Mapping[str, Any]], str]:
+    """Return the same of policy and reply -> label."""
     return lambda inputs: known[inputs["policy"], inputs["reply"]]
 
 

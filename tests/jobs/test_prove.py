@@ -2,16 +2,18 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from proving import VERSION, compiled_house_rule, filled, house_rule, labeller, plan_of
+from proving import VERSION, compiled_house_rule, filled, house_rule, labeller, labeller_of, plan_of
 from small import cli, ok, read_jsonl, write_jsonl
 
 import jurist
 from jurist.errors import GoldError, UsageError
 from jurist.gold.sheets_out import SheetLine
+from jurist.jobs.deciding import settle
 from jurist.jobs.label_plan import Given, LabelPlan, PlannedUnit, drawn
 from jurist.keeping.artifacts import Store
 from jurist.keeping.openings import Openings
@@ -86,7 +88,7 @@ def test_from_rows_without_labels_to_a_decision_on_the_card(rows: list[dict[str,
 
 def test_a_changed_proof_is_found() -> None:
     draw()
-    jurist.prove(VERSION, label=labeller(house_rule()), store=STORE)
+    jurist.prove(VERSION, label=labeller(house_rule()), store=STORE, trust=True)
     file = STORE / "may-send" / "1" / "disagreements.json"
     file.write_text(file.read_text().replace('"wins": ', '"wins":  '))
     assert "disagreements.json: was changed" in cli("artifacts", "verify", VERSION).err
@@ -94,52 +96,45 @@ def test_a_changed_proof_is_found() -> None:
 
 
 def test_from_python_a_function_or_rows_give_the_labels(rows: list[dict[str, Any]]) -> None:
-    plan = jurist.prove(VERSION, "new.jsonl", labels=12, store=STORE)
+    plan = jurist.prove(VERSION, "new.jsonl", labels=12, store=STORE, trust=True)
     assert (plan.labels("basic"), plan.decision) == (12, None)
     label = labeller(rows)
     own = [{**row, "verdict": label(row)} for row in plan.content]
-    told = jurist.prove(VERSION, answers=own, store=STORE)
+    told = jurist.prove(VERSION, answers=own, store=STORE, trust=True)
     assert told.decision is not None
     assert told.decision["labels_against"]["basic"] == 12
-    assert jurist.prove(VERSION, label=label, store=STORE).decision == told.decision
+    assert jurist.prove(VERSION, label=label, store=STORE, trust=True).decision == told.decision
 
 
-def test_promotion_takes_the_constant_answer_too(rows: list[dict[str, Any]]) -> None:
-    plan = jurist.prove(VERSION, "new.jsonl", store=STORE)
-    label = labeller(rows)
-    asked = [unit for unit in plan.units if "constant" in unit.against]
+@pytest.mark.parametrize("people", ["the constant", "the version"])
+def test_promotion_takes_the_constant_answer_too(people: str) -> None:
+    """Let people agree with the constant, or with the version, wherever they are asked."""
+    plan = jurist.prove(VERSION, "new.jsonl", store=STORE, trust=True)
     assert plan.constant is not None
-    assert {unit.compiled for unit in asked} == {"send", "hold"} - {plan.constant["value"]}
-    # people with whom the constant is right wherever the version says something else
-    cases = {case.id: case for case in plan.gold(jurist.judge("may_send.py:judge")).cases}
-    ids = {(case.inputs["policy"], case.inputs["reply"]): id_ for id_, case in cases.items()}
-    compiled = {unit.case: unit.compiled for unit in plan.units}
+    constant = plan.constant["value"]
+    asked = [unit for unit in plan.units if "constant" in unit.against]
+    assert {unit.compiled for unit in asked} == {"send", "hold"} - {constant}
+    cases = plan.gold(jurist.judge("may_send.py:judge")).cases
+    said = {unit.case: constant if people == "the constant" else unit.compiled for unit in plan.units}
+    by_text = {(case.inputs["policy"], case.inputs["reply"]): said[case.id] for case in cases}
+    found = jurist.prove(VERSION, label=labeller_of(by_text), store=STORE, trust=True).decision
+    assert found is not None
+    if people == "the constant":
+        assert (found["constant"]["wins"], found["constant"]["verdict"]) == (0, "worse")
+    else:
+        assert (found["verdict"], found["constant"]["verdict"]) == ("better", "better")
+        assert found["metric"]["above_constant"]
+    assert [one.latest for one in Store(STORE).list("may-send")] == [people == "the version"]
 
-    def constant(inputs: Any) -> str:
-        assert ids[inputs["policy"], inputs["reply"]] in compiled
-        return str(plan.constant["value"]) if plan.constant else ""
 
-    found = jurist.prove(VERSION, label=constant, store=STORE)
-    assert found.decision is not None
-    assert found.decision["constant"]["wins"] == 0
-    assert found.decision["constant"]["verdict"] == "worse"
-    assert not any(one.latest for one in Store(STORE).list("may-send") if not one.shipped)
-    # the same plan, labelled by those who agree with the version
-    again = jurist.prove(VERSION, "new.jsonl", store=STORE, fresh=True, seed=3)
-    by = {unit.case: unit.compiled for unit in again.units}
-    names = {
-        (row["policy"], row["reply"]): case.id
-        for row, case in zip(again.content, again.gold(jurist.judge("may_send.py:judge")).cases, strict=True)
-    }
-    agreed = jurist.prove(
-        VERSION, label=lambda inputs: by[names[inputs["policy"], inputs["reply"]]], store=STORE
-    )
-    assert agreed.decision is not None
-    assert (agreed.decision["verdict"], agreed.decision["constant"]["verdict"]) == ("better", "better")
-    assert [one.latest for one in Store(STORE).list("may-send")] == [
-        agreed.decision["metric"]["above_constant"]
-    ]
-    assert label  # people with gold labels are asked in the tests above
+def test_a_version_asked_otherwise_than_in_its_proof_is_not_made_latest() -> None:
+    artifact = Store(STORE).load(VERSION)
+    plan = jurist.prove(VERSION, "new.jsonl", store=STORE, trust=True)
+    decision = {"verdict": "better", "conditions": ["model other and not offline"], "constant": None}
+    shown = {**plan.to_json(), **decision, "decided": "2026-01-01T00:00:00Z"}
+    settled = settle(Store(STORE), artifact, plan, shown)
+    assert not settled.latest
+    assert "asked otherwise than in its proof: model other and not offline" in settled.words
 
 
 # -- the plan -----------------------------------------------------------------------------------
@@ -166,7 +161,7 @@ def test_the_plan_is_fixed_and_another_one_counts() -> None:
 
 
 def test_another_version_of_the_same_rows_counts_only_where_they_are_labelled() -> None:
-    plan = jurist.prove(VERSION, "new.jsonl", labels=8, store=STORE)
+    plan = jurist.prove(VERSION, "new.jsonl", labels=8, store=STORE, trust=True)
     judge = jurist.judge("may_send.py:judge")
     planned = plan.gold(judge).cases
     ids = {case.id for case in planned}
@@ -213,7 +208,7 @@ def test_each_comparison_gets_its_own_random_units() -> None:
 
 def test_nothing_that_a_person_sees_says_who_said_what(rows: list[dict[str, Any]]) -> None:
     """Turn every answer of the plan around: what people see stays the same to the byte."""
-    plan = jurist.prove(VERSION, "new.jsonl", store=STORE)
+    plan = jurist.prove(VERSION, "new.jsonl", store=STORE, trust=True)
     judge = jurist.judge("may_send.py:judge")
 
     def seen(one: LabelPlan, name: str) -> list[Any]:
@@ -226,8 +221,6 @@ def test_nothing_that_a_person_sees_says_who_said_what(rows: list[dict[str, Any]
         page = Review(gold=gold, lines=lines, journal=journal, guideline="", rater="").page()
         return [Path(name).read_bytes(), page, json.dumps(one.to_json())]
 
-    from dataclasses import replace
-
     turned = replace(
         plan,
         units=tuple(replace(unit, basic=unit.compiled, compiled=unit.basic) for unit in plan.units),
@@ -238,9 +231,11 @@ def test_nothing_that_a_person_sees_says_who_said_what(rows: list[dict[str, Any]
 def test_labels_in_the_rows_are_not_read(rows: list[dict[str, Any]]) -> None:
     label = labeller(rows)
     plain = read_jsonl(Path("new.jsonl"))
-    hidden = jurist.prove(VERSION, plain, labels=9, store=STORE)
+    hidden = jurist.prove(VERSION, plain, labels=9, store=STORE, trust=True)
     shutil.rmtree(STORE / ".checkpoints")
-    shown = jurist.prove(VERSION, [{**row, "verdict": label(row)} for row in plain], labels=9, store=STORE)
+    shown = jurist.prove(
+        VERSION, [{**row, "verdict": label(row)} for row in plain], labels=9, store=STORE, trust=True
+    )
     assert shown.units == hidden.units
     assert all(row.get("verdict") is None for row in shown.content)
 
@@ -249,27 +244,27 @@ def test_labels_in_the_rows_are_not_read(rows: list[dict[str, Any]]) -> None:
 
 
 def test_labels_of_other_units_are_refused(rows: list[dict[str, Any]]) -> None:
-    plan = jurist.prove(VERSION, "new.jsonl", labels=8, store=STORE)
+    plan = jurist.prove(VERSION, "new.jsonl", labels=8, store=STORE, trust=True)
     judge, label = jurist.judge("may_send.py:judge"), labeller(rows)
     every = [{**row, "verdict": label(row)} for row in read_jsonl(Path("new.jsonl"))]
     with pytest.raises(GoldError, match="is labelled and not planned"):
-        jurist.prove(VERSION, answers=every, store=STORE)
+        jurist.prove(VERSION, answers=every, store=STORE, trust=True)
     write_jsonl(Path("every.jsonl"), every)
     assert "not planned" in cli("prove", VERSION, "--answers", "every.jsonl", "--trust").err
     given = Given.of(plan, plan.gold(judge))
     assert given.missing(plan) == len(plan.units)
-    assert jurist.prove(VERSION, store=STORE).decision is None
+    assert jurist.prove(VERSION, store=STORE, trust=True).decision is None
 
 
 def test_what_nobody_can_tell_is_a_tie(rows: list[dict[str, Any]]) -> None:
-    jurist.prove(VERSION, "new.jsonl", labels=10, store=STORE)
+    jurist.prove(VERSION, "new.jsonl", labels=10, store=STORE, trust=True)
     label, asked = labeller(rows), list[Any]()
 
     def unsure(inputs: Any) -> str | None:
         asked.append(inputs)
         return None if len(asked) < 4 else label(inputs)
 
-    decision = jurist.prove(VERSION, label=unsure, store=STORE).decision
+    decision = jurist.prove(VERSION, label=unsure, store=STORE, trust=True).decision
     assert decision is not None
     held = decision["untold"] + decision["constant"]["untold"]
     assert held >= 3
@@ -293,7 +288,7 @@ def test_what_cannot_be_proven_is_said_in_a_line(rows: list[dict[str, Any]]) -> 
     )
     assert cli("prove", "may-send:basic", "--rows", "new.jsonl").code == 2
     with pytest.raises(UsageError, match="no labels are planned"):
-        jurist.prove(VERSION, store=STORE)
+        jurist.prove(VERSION, store=STORE, trust=True)
 
 
 def test_not_shown_names_it_as_the_next_step() -> None:
