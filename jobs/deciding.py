@@ -203,7 +203,7 @@ def settle(store: Store, artifact: Artifact, plan: LabelPlan, decision: Mapping[
         )
     if decision["verdict"] != "better":
         return Settled(latest=False, words=f"kept beside the card of {artifact.ref}")
-    if store.latest(artifact.judge) == artifact.version:
+    if any(one.latest and one.path == artifact.path for one in store.list(artifact.judge)):
         return Settled(latest=True, words=f"kept beside the card of {artifact.ref}, which is the latest")
     if lack := _lack(artifact, decision):
         return Settled(

@@ -84,7 +84,7 @@ class Unlabelled(Experiment):
     @cached_property
     def look(self) -> Look:
         """No opening: nothing is held against a label here."""
-        return Look(cases=(), opening=0, ledger=Openings())
+        return Look(cases=(), opening=0, prompts=frozenset(), counted=False, ledger=Openings())
 
     @property
     def rows_hash(self) -> str:
@@ -202,8 +202,8 @@ def planned(
         able = plan.labels("basic") >= fewest(plan.level)
         if able:
             cases = {case.id: case for case in work.cases}
-            told = [_marker(work.artifact), *(cases[unit.case] for unit in plan.units)]
-            Openings().note(f"prove {plan.version}", told)
+            for counted in ([_marker(work.artifact)], [cases[unit.case] for unit in plan.units]):
+                Openings().note(f"prove {plan.version}", counted)
             plan.keep(store, work.artifact)
     if not able:
         raise JuristError(
@@ -220,8 +220,8 @@ def _plan(work: Unlabelled, answers: Sequence[Answers], known: Sequence[tuple[st
     units, surveyed = _survey(work, answers, constant)
     chosen = drawn(units, work.labels, seed=work.seed, without=known)
     cases = {case.id: case for case in work.cases}
-    told = [_marker(work.artifact), *(cases[unit.case] for unit in chosen)]
-    opening = 1 + Openings().of(told)
+    sets = [_marker(work.artifact)], [cases[unit.case] for unit in chosen]
+    opening = max((one.number for some in sets for one in Openings().of(some)), default=1)
     judge, wanted = work.version.judge, dict.fromkeys(unit.case for unit in chosen)
     stamp = work.version.stamp()
     return LabelPlan(

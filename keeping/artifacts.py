@@ -287,10 +287,8 @@ class Store:
     def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, Any]) -> bool:
         """Write what was measured of an artifact later into a file beside its card, whose seal stays as it is.
 
-        An entry of the same key, as :data:`.sealing.ADDED` has it for the file, is replaced.
-
-        Returns:
-            Whether it could be kept: an artifact that came with the package is read-only.
+        An entry of the same key, as :data:`.sealing.ADDED` has it for the file, is replaced. Returns whether it could
+        be kept: an artifact that came with the package is read-only.
 
         Raises:
             ArtifactError: the folder cannot be written.
