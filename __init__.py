@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import compare, compile, evaluate, gate, harden, judge, load, run, share
+    from .api import compare, compile, evaluate, gate, harden, judge, load, prove, run, share
     from .cases import Case
     from .engines.meter import Budget
     from .engines.models import Model
@@ -56,6 +56,7 @@ _HOMES = {
     "harden": "api",
     "judge": "api",
     "load": "api",
+    "prove": "api",
     "run": "api",
     "share": "api",
     "Artifact": "api",
@@ -120,6 +121,7 @@ __all__ = [
     "harden",
     "judge",
     "load",
+    "prove",
     "run",
     "share",
     "verifier",

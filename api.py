@@ -32,6 +32,7 @@ from .jobs.given import (
 from .jobs.hardening import Hardening, Robustness
 from .jobs.parting import earlier_parts
 from .jobs.plan import Plan
+from .jobs.prove import prove
 from .jobs.running import run
 from .jobs.share import share
 from .keeping.artifacts import Artifact, Store
@@ -39,6 +40,7 @@ from .keeping.loading import LoadedJudge
 from .keeping.locating import find_judge, locate
 from .keeping.paying import Start, paying
 from .keeping.resolving import resolve_sampling
+from .keeping.sealing import ROBUSTNESS
 from .optimizers.base import Optimizer, Sink
 from .optimizers.registry import DEFAULT
 from .programs.asking import Sampling
@@ -58,6 +60,7 @@ __all__ = [
     "harden",
     "judge",
     "load",
+    "prove",
     "run",
     "share",
 ]
@@ -176,9 +179,6 @@ def compile(
         anyway: go on where the sealed test has too few groups for anything to be shown.
         sink: receives progress events; default: a bar in a notebook or a terminal, nothing elsewhere.
 
-    Returns:
-        The artifact, the proof, and every candidate that was tried.
-
     Raises:
         TooFewGroupsError: nothing can be shown on the sealed test, and nothing was spent; ``anyway`` goes on.
         GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
@@ -292,7 +292,7 @@ def harden(
     with paying(work, start) as job, counted(loaded.name, work.rows) as step:
         found = work.attack(job, step)
         if loaded.artifact is not None:
-            place.keep_robustness(loaded.artifact, found.to_json())
+            place.keep_added(loaded.artifact, ROBUSTNESS, found.to_json())
     return found
 
 

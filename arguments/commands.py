@@ -13,6 +13,7 @@ from .haluagent import HALUAGENT, PEOPLE
 from .harden import HARDEN
 from .judges import COMPLETION, EXPORT, JUDGES
 from .new import NEW
+from .prove import PROVE
 from .report import REPORT
 from .review import REVIEW
 from .run import JOIN, RUN
@@ -33,6 +34,7 @@ COMMANDS: tuple[Command, ...] = (
     *BATCH,
     SERVE,
     COMPARE,
+    PROVE,
     GATE,
     HARDEN,
     THREE,

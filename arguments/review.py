@@ -5,9 +5,9 @@ from .gold import JudgedGold
 from .groups import port, whole
 from .options import flag, option
 
-__all__ = ["REVIEW", "PageOptions"]
+__all__ = ["PORT", "REVIEW", "PageOptions"]
 
-_PORT = 8421
+PORT = 8421
 
 
 class PageOptions(JudgedGold):
@@ -28,7 +28,7 @@ class PageOptions(JudgedGold):
     )
     every: bool = flag("--all", help="also units that have a gold label on which nobody and nothing differs")
     top: int | None = option("--top", type=whole, metavar="N", help="the first N units only")
-    port: int = option("--port", _PORT, type=port, metavar="N", help=f"of the page (default: {_PORT})")
+    port: int = option("--port", PORT, type=port, metavar="N", help=f"of the page (default: {PORT})")
 
 
 REVIEW = Command(

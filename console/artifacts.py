@@ -22,9 +22,11 @@ from ..keeping.loading import load_judge
 from ..keeping.locating import judge_of
 from ..keeping.price import tokens_words
 from ..keeping.proofs import rows_of
+from ..keeping.sealing import DISAGREEMENTS
 from ..keeping.signing import PublicKey, public_key
 from ..programs.answers.confusion import confused
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
+from ..report.disagreements import disagreement_cell, disagreement_words
 from ..report.history import basic_state, curve
 from ..report.robustness import robustness_about, robustness_table
 from ..report.scores import confusion_table, metric_cell
@@ -59,7 +61,7 @@ def list_(options: Printed) -> Result:
             one.model or "-",
             scored(one),
             tokens_words(one.card) or "-",
-            one.problem or (one.card.get("decision") or {}).get("verdict", "-"),
+            one.problem or _decided(one),
         ]
         for one in found
     ]
@@ -67,11 +69,19 @@ def list_(options: Printed) -> Result:
     return Result(data={"artifacts": [_entry(one) for one in found]}, body=[table("", columns, rows)])
 
 
+def _decided(one: Summary) -> str:
+    """Return what the sealed test decided, and labels where the prompts differ."""
+    by_labels = disagreement_cell(one.added.get(DISAGREEMENTS, {}).get("measured", ()))
+    verdict = str((one.card.get("decision") or {}).get("verdict", "-"))
+    return "; ".join(said for said in (verdict, by_labels) if said)
+
+
 def show(options: ShowOptions) -> Result:
     """Return one artifact: as a page, or its prompt, its history, its plot, or what compiling changed."""
     store = store_named(options)
     artifact = store.load(options.artifact)
     data: dict[str, Any] = {**artifact.card, "robustness": list(artifact.robustness)}
+    data["disagreements"] = list(artifact.disagreements)
     body: list[Part] = []
     if options.plot:
         plot(artifact, options.plot)
@@ -92,6 +102,7 @@ def show(options: ShowOptions) -> Result:
     if not (body or options.json):
         judge = judge_of(artifact, store)
         body.append(Verbatim(export(artifact, judge, "markdown")))
+        body += [line for one in artifact.disagreements for line in disagreement_words(one)]
         body += [
             robustness_table(one, f"attacks and biases: {robustness_about(one)}")
             for one in artifact.robustness
@@ -227,6 +238,7 @@ def _entry(one: Summary) -> dict[str, object]:
         "tags": list(one.tags),
         "shipped": one.shipped,
         "problem": one.problem,
+        "disagreements": list(one.added.get(DISAGREEMENTS, {}).get("measured", ())),
         "card": dict(one.card),
     }
 

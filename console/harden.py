@@ -9,6 +9,7 @@ from ..jobs.foresee import foresee
 from ..jobs.hardening import Hardening, Robustness
 from ..keeping.artifacts import Store
 from ..keeping.paying import paying
+from ..keeping.sealing import ROBUSTNESS
 from ..report.robustness import robustness_about, robustness_table
 from ..report.scores import OFFLINE, spend_line
 from ..text.attacks import Attack, suite
@@ -59,7 +60,7 @@ def _keep(store: Store, work: Hardening, found: Robustness) -> None:
     artifact = work.judge.artifact
     if artifact is None:
         remark(f"{found.judge} is no artifact, so that the figures are kept nowhere; --output F writes them")
-    elif store.keep_robustness(artifact, found.to_json()):
+    elif store.keep_added(artifact, ROBUSTNESS, found.to_json()):
         remark(f"kept beside the card of {artifact.ref}")
     else:
         remark(f"{artifact.ref} came with the package and is read-only; --output F writes the figures")

@@ -50,8 +50,13 @@ def kept_line(artifact: Artifact, *, latest: bool) -> str:
 
 
 def next_line(artifact: Artifact) -> str:
-    """Return how to look at it."""
+    """Return how to look at it, and how to show it with few labels where it is not shown."""
+    shown = (artifact.card.get("decision") or {}).get("verdict") == "better"
+    fewer = (
+        f"; jurist prove {artifact.ref} --rows new.jsonl (labels where the two prompts differ, on rows that nobody "
+        "labelled, show a gain with a fraction of the labels of a test)"
+    )
     return (
         f"next: jurist report {artifact.ref} -o report.html (every score, every changed word, every case); "
-        f"jurist artifacts show {artifact.ref} --history"
+        f"jurist artifacts show {artifact.ref} --history{'' if shown else fewer}"
     )

@@ -24,7 +24,7 @@ from .gold import gold_name
 from .listening import listen
 from .printing import Result
 
-__all__ = ["run"]
+__all__ = ["guideline_of", "run", "served"]
 
 
 def run(options: PageOptions) -> Result:
@@ -40,20 +40,9 @@ def run(options: PageOptions) -> Result:
         hint = "--all takes every unit, --verdicts those that the judge wavers on"
         raise UsageError("there is no unit to review: each has a label on which nothing differs", hint=hint)
     path = Path(options.output)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with alone(path) as free:
-        if not free:
-            raise UsageError(f"another process is writing {path}", hint="open its page, or name another file")
-        journal = LabelJournal(path)
-        review = Review(
-            gold=gold,
-            lines=lines,
-            journal=journal,
-            guideline=_guideline(options, name, judge),
-            rater=options.rater,
-        )
-        listen(application(review), "127.0.0.1", options.port, f"{len(lines)} units, labels go to {path}, at")
-    labels = journal.labels()
+    guideline = guideline_of(options.guideline, name, judge)
+    review = served(gold, lines, path, guideline=guideline, rater=options.rater, port=options.port)
+    labels = review.journal.labels()
     raters = {one.rater for one in labels}
     then = f"jurist gold import {judge.name} {name} {path} --merge reviewed --output NEW.jsonl"
     return Result(
@@ -64,6 +53,19 @@ def run(options: PageOptions) -> Result:
         ],
         notes=[f"to make gold of them: {then}"] if labels else [],
     )
+
+
+def served(
+    gold: Gold, lines: Sequence[SheetLine], path: Path, *, guideline: str, rater: str, port: int
+) -> Review:
+    """Serve the page on which people label units until Ctrl-C; their labels go to a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with alone(path) as free:
+        if not free:
+            raise UsageError(f"another process is writing {path}", hint="open its page, or name another file")
+        review = Review(gold=gold, lines=lines, journal=LabelJournal(path), guideline=guideline, rater=rater)
+        listen(application(review), "127.0.0.1", port, f"{len(lines)} units, labels go to {path}, at")
+    return review
 
 
 def _gold(options: PageOptions, judge: Judge, artifact: Artifact | None, store: Store) -> tuple[str, Gold]:
@@ -99,12 +101,13 @@ def _ranked(
             yield line
 
 
-def _guideline(options: PageOptions, gold: str, judge: Judge) -> str:
-    if options.guideline is not None:
+def guideline_of(path: str | None, gold: str, judge: Judge) -> str:
+    """Return how to label: a file's text, else the bundled set's guideline, else the basic prompt."""
+    if path is not None:
         try:
-            return Path(options.guideline).read_text(encoding="utf-8")
+            return Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise GoldError(f"the guideline cannot be read: {why(error)}", path=options.guideline) from error
+            raise GoldError(f"the guideline cannot be read: {why(error)}", path=path) from error
     if gold in bundled_names():
         own = resources.files(__package__.rpartition(".")[0]) / "datasets" / gold / "GUIDELINES.md"
         if own.is_file():

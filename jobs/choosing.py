@@ -37,7 +37,7 @@ from ..programs.strictness import with_strictness
 from .estimate import Estimate
 from .looking import Proving, prompt_of, proof_of
 from .measuring import part_of
-from .proving import asked_as, model_under, proven
+from .proving import asked_as, model_on, model_under, proven
 
 __all__ = ["Choosing", "Chosen", "Opening", "choose"]
 
@@ -186,7 +186,7 @@ def _pair(choosing: Choosing, work: _Work, context: CallContext) -> _Pair:
         "samples": (card.get("thresholds") or {}).get("samples", 1),
         "threshold": None,
     }
-    own = _model(job["model"], choosing)
+    own = model_on(job["model"], choosing.api_base, choosing.timeout)
     model = model_under(own, setting, job["samples"])
     sampling = Sampling(samples=job["samples"], threshold=job["threshold"])
     wanted = sampling.threshold if setting.threshold is None else setting.threshold
@@ -195,7 +195,9 @@ def _pair(choosing: Choosing, work: _Work, context: CallContext) -> _Pair:
         judge=judge,
         program=judge.basic(),
         lm=connect(own, context, judge.role),
-        frozen_lm=connect(_model(card["verifier"], choosing), context) if card.get("verifier") else None,
+        frozen_lm=connect(model_on(card["verifier"], choosing.api_base, choosing.timeout), context)
+        if card.get("verifier")
+        else None,
         sampling=sampling,
         adapter=job["adapter"],
         concurrency=choosing.concurrency,
@@ -365,15 +367,3 @@ def _split(artifact: Artifact, judge: Judge, choosing: Choosing) -> tuple[Gold, 
             hint="compile again on it, or name the gold set as it was with --gold",
         )
     return holdout or gold, split
-
-
-def _model(card: Mapping[str, Any], choosing: Choosing) -> Model:
-    return Model(
-        name=card["name"],
-        api_base=choosing.api_base or card.get("api_base"),
-        temperature=card.get("temperature"),
-        max_tokens=card.get("max_tokens"),
-        seed=int(card.get("seed") or 0),
-        timeout=choosing.timeout,
-        structure=card.get("structure") or "auto",
-    )

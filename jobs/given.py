@@ -165,13 +165,13 @@ def judges_of(
     return tuple(found)
 
 
-def gold_of(gold: GoldLike, judge: Judge) -> Gold:
+def gold_of(gold: GoldLike, judge: Judge, *, labelled: bool = True) -> Gold:
     """Return gold, read from wherever it is. Raises what :meth:`Gold.load` raises."""
     if isinstance(gold, Gold):
         return gold
     if isinstance(gold, str | os.PathLike):
-        return Gold.load(os.fspath(gold), judge)
-    return Gold.of(gold, judge)
+        return Gold.load(os.fspath(gold), judge, labelled=labelled)
+    return Gold.of(gold, judge, labelled=labelled)
 
 
 def holdout_of(given: GoldLike, gold: Gold) -> Gold:

@@ -27,7 +27,7 @@ from ..programs.asking import Asker, Verdict
 from ..programs.judge import Judge
 from .references import references
 
-__all__ = ["Proven", "asked_as", "described", "model_under", "proven"]
+__all__ = ["Proven", "asked_as", "described", "model_on", "model_under", "proven"]
 
 
 def model_under(model: Model, setting: Setting, samples: int) -> Model:
@@ -231,3 +231,16 @@ def described(model: Model) -> dict[str, Any]:
         "seed": model.seed,
         **({"structure": model.structure} if model.structure != "auto" else {}),
     }
+
+
+def model_on(card: Mapping[str, Any], api_base: str | None = None, timeout: float = 120.0) -> Model:
+    """Return the model that :func:`described` showed, at another address if one is given."""
+    return Model(
+        name=card["name"],
+        api_base=api_base or card.get("api_base"),
+        temperature=card.get("temperature"),
+        max_tokens=card.get("max_tokens"),
+        seed=int(card.get("seed") or 0),
+        timeout=timeout,
+        structure=card.get("structure") or "auto",
+    )

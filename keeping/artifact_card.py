@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..errors import ArtifactError
 from ..evaluation.frames import score_frame
 from .redaction import publishable
-from .sealing import MATRIX, PROOF, ROBUSTNESS, SEEN
+from .sealing import DISAGREEMENTS, MATRIX, PROOF, ROBUSTNESS, SEEN
 
 if TYPE_CHECKING:
     import dspy
@@ -96,6 +96,11 @@ class Artifact:
     def robustness(self) -> tuple[Mapping[str, Any], ...]:
         """How it stood attacks, one entry a model and gold: see :class:`~jurist.jobs.hardening.Robustness`."""
         return tuple(self.added.get(ROBUSTNESS, {}).get("measured", ()))
+
+    @property
+    def disagreements(self) -> tuple[Mapping[str, Any], ...]:
+        """What labels have shown where it differs from the basic prompt: see :func:`~jurist.jobs.deciding.decide`."""
+        return tuple(self.added.get(DISAGREEMENTS, {}).get("measured", ()))
 
     def matrix(self) -> tuple[dict[str, Any], ...]:
         """Return every candidate on every case it was scored on: train and dev, never test.

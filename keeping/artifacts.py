@@ -21,10 +21,10 @@ from .artifact_card import Artifact, full_card, prompt_text
 from .card_schema import card_fault
 from .redaction import publishable
 from .sealing import (
+    ADDED,
     CARD,
     HISTORY,
     PROGRAM,
-    ROBUSTNESS,
     SIGNATURE,
     added,
     canonical,
@@ -60,6 +60,7 @@ class Summary:
         tags: its names besides the number.
         shipped: whether it came with the package and is read-only.
         card: its card; empty if it is none.
+        added: file -> what was measured of it later.
         problem: what is wrong with it, or empty.
     """
 
@@ -70,6 +71,7 @@ class Summary:
     tags: tuple[str, ...]
     shipped: bool
     card: Mapping[str, Any]
+    added: Mapping[str, Mapping[str, Any]]
     problem: str = ""
 
     @property
@@ -224,6 +226,7 @@ class Store:
             tags=tuple(sorted(tag for tag, number in tags.items() if number == version)),
             shipped=shelf.root != self.root,
             card={} if card_fault(sealed.card) else sealed.card,
+            added=sealed.added,
             problem=faults[0] if faults else "",
         )
 
@@ -281,26 +284,22 @@ class Store:
             raise self._missing(name, "latest")
         return self._reachable(name)
 
-    def keep_robustness(self, artifact: Artifact, measured: Mapping[str, Any]) -> bool:
-        """Write how an artifact stood attacks beside its card, whose seal stays as it is.
+    def keep_added(self, artifact: Artifact, file: str, entry: Mapping[str, Any]) -> bool:
+        """Write what was measured of an artifact later into a file beside its card, whose seal stays as it is.
 
-        What was measured before with the same model, gold and input is replaced.
-
-        Returns:
-            Whether it could be kept: an artifact that came with the package is read-only.
+        An entry of the same key, as :data:`.sealing.ADDED` has it for the file, is replaced. Returns whether it could
+        be kept: an artifact that came with the package is read-only.
 
         Raises:
             ArtifactError: the folder cannot be written.
         """
         if artifact.path.parent.parent != self.root:
             return False
-        key = ("model", "gold", "field")
-        rest = [one for one in artifact.robustness if any(one[name] != measured[name] for name in key)]
-        entries = sorted([*rest, measured], key=lambda one: [one[name] for name in key])
+        now = inspect(artifact.path).added.get(file, {}).get("measured", ())
+        rest = [one for one in now if any(one[name] != entry[name] for name in ADDED[file])]
+        entries = sorted([*rest, entry], key=lambda one: [str(one[name]) for name in ADDED[file]])
         program = (artifact.path / PROGRAM).read_bytes()
-        Shelf(self.root, artifact.judge).put(
-            artifact.version, ROBUSTNESS, added({"measured": entries}, program)
-        )
+        Shelf(self.root, artifact.judge).put(artifact.version, file, added({"measured": entries}, program))
         return True
 
     def tag(self, ref: str, tag: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 __all__ = [
     "ADDED",
     "CARD",
+    "DISAGREEMENTS",
     "FILES",
     "HISTORY",
     "MATRIX",
@@ -43,10 +44,11 @@ FILES = (PROGRAM, HISTORY, CARD)
 _LARGEST = 1 << 28  # bytes
 OPTIONAL = (MATRIX, PROOF, SEEN)
 """Files that an artifact may have: sealed like the others where the card names them, foreign otherwise."""
-ROBUSTNESS = "robustness.json"
-ADDED = (ROBUSTNESS,)
-"""Files that may be added later, when something more was measured: the seal does not name them, so that it holds as
-before. Each has a seal of its own, which binds it to the prompt, whichever version that becomes in another store."""
+ROBUSTNESS, DISAGREEMENTS = "robustness.json", "disagreements.json"
+ADDED = {ROBUSTNESS: ("model", "gold", "field"), DISAGREEMENTS: ("model", "rows", "opening")}
+"""Files that may be added later, when something more was measured, and what tells their entries apart. The seal does
+not name them, so that it holds as before. Each has a seal of its own, which binds it to the prompt, whichever version
+that becomes in another store."""
 SIGNATURE = "signature.json"
 """Stands beside what is sealed, if somebody signed it; see :mod:`.signing`."""
 

@@ -22,6 +22,7 @@ from ..keeping.proofs import rows_of
 from ..programs.answers.confusion import confused
 from ..programs.judge import Judge
 from ..programs.votes import Sampling
+from .disagreements import disagreement_words
 from .document import Document, Facts, Lines, Part, Section, Tone
 from .figures import TAKEN, class_table, confusion_counts, score_parts, search_parts
 from .history import basic_state
@@ -123,8 +124,11 @@ class ArtifactReport:
         if decision["verdict"] == "not shown to be better":
             yield (
                 "This does not say that the two are equally good: the sealed test is too small, or the difference is, "
-                "to tell. More labelled groups, or a judge that fails more often, can show one."
+                "to tell. More labelled groups, or a judge that fails more often, can show one; so can few labels on "
+                f"new rows where the two differ: jurist prove {self.artifact.ref} --rows new.jsonl."
             )
+        for shown in self.artifact.disagreements:
+            yield from (f"{line[0].upper()}{line[1:]}." for line in disagreement_words(shown))
         warnings = (*(decision.get("warnings") or ()), *(self._card.get("warnings") or ()))
         yield from (f"Warning: {text}." for text in warnings)
         if self._offline:

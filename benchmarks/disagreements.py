@@ -1,0 +1,162 @@
+"""Labels where two prompts differ against labels of a sealed test: power at equal labels, and size.
+
+Simulated: two judges of closed labels differ on a share of units, and the second is right on a share of those; units of
+a group have those shares in common more than others (ICC). A sealed test labels all units of some groups and decides by
+the one-sided permutation of whole groups; ``prove`` labels as many units on which the two differ, one a group.
+
+Compiled: the bundled house-rule is compiled on some of its groups, and the version is proven on the other ones, whose
+gold labels stand for people.
+
+Run: python benchmarks/disagreements.py --runs 2000 --compilations 12
+"""
+
+import argparse
+import os
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import jurist
+from jurist.engines.meter import Budget
+from jurist.evaluation.disagreements import sign_test
+
+JUDGE = Path(__file__).resolve().parents[1] / "docs" / "may_send.py"
+LEVEL = 0.025
+SWAPS = 400
+SHAPES = ((40, 1), (100, 1), (12, 3), (17, 6))
+"""Labelled groups of the sealed test, and units of each."""
+
+
+def drawn(rng: np.random.Generator, groups: int, each: int, differ: float, wins: float, icc: float) -> Any:
+    """Return the gain of each unit, 1, 0 or -1: shape (groups, each)."""
+
+    def share(mean: float) -> Any:
+        if not icc:
+            return np.full((groups, 1), mean)
+        return rng.beta(mean * (1 - icc) / icc, (1 - mean) * (1 - icc) / icc, (groups, 1))
+
+    apart = rng.random((groups, each)) < share(differ)
+    return apart * np.where(rng.random((groups, each)) < share(wins), 1, -1)
+
+
+def sealed(rng: np.random.Generator, gains: Any) -> bool:
+    """Say whether a test of these units shows the second to be better."""
+    sums = gains.sum(axis=1)
+    sums = sums[sums != 0]
+    if not len(sums):
+        return False
+    swapped = (rng.integers(0, 2, (SWAPS, len(sums))) * 2 - 1) @ sums
+    return bool((1 + (swapped >= sums.sum()).sum()) / (SWAPS + 1) < LEVEL)
+
+
+def by_labels(rng: np.random.Generator, gains: Any, labels: int) -> bool:
+    """Say whether so many labels where the two differ show it: units at random, one a group."""
+    places = rng.permutation(np.flatnonzero(gains))
+    first = np.unique(places // gains.shape[1], return_index=True)[1]
+    chosen = gains.ravel()[places[np.sort(first)[:labels]]]
+    wins = int((chosen > 0).sum())
+    return sign_test(wins, len(chosen) - wins) < LEVEL
+
+
+def simulate(runs: int) -> None:
+    """Print power and size of both."""
+    print(
+        "| labels | groups x units | ICC | true gain | sealed test | labels where they differ | a third of them |"
+    )
+    print("|" + "---|" * 7)
+    rng = np.random.default_rng(0)
+    for groups, each in SHAPES:
+        for icc in (0.0, 0.2):
+            for wins, differ in ((0.75, 0.2), (0.5, 0.2), (0.5, 0.6)):
+                shown, labels = Counter[str](), groups * each
+                for _ in range(runs):
+                    test = drawn(rng, groups, each, differ, wins, icc)
+                    rows = drawn(rng, 12 * labels // each, each, differ, wins, icc)
+                    shown["sealed"] += sealed(rng, test)
+                    shown["labels"] += by_labels(rng, rows, labels)
+                    shown["third"] += by_labels(rng, rows, labels // 3)
+                rates = " | ".join(f"{shown[name] / runs:.3f}" for name in ("sealed", "labels", "third"))
+                gain = differ * (2 * wins - 1)
+                print(f"| {labels} | {groups} x {each} | {icc:g} | {gain:.2f} | {rates} |", flush=True)
+
+
+def proven(rows: list[dict[str, Any]], seed: int, groups: int, calls: int) -> dict[str, Any]:
+    """Compile on so many groups, prove the version on the others, and return what both have shown."""
+    names = sorted({row["group"] for row in rows})
+    held = set(np.random.default_rng(seed).permutation(names)[groups:].tolist())
+    new = [{**row, "verdict": None} for row in rows if row["group"] in held]
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_DATA_HOME"] = folder  # nothing is known of other openings
+        store = Path(folder) / "store"
+        kept = [row for row in rows if row["group"] not in held]
+        made = jurist.compile(f"{JUDGE}:judge", gold=kept, seed=seed, store=store, budget=Budget(calls=calls))
+        found: dict[str, Any] = {
+            "sealed": made.proof.decision.verdict,
+            "test": made.artifact.card["gold"]["test"],
+        }
+        truth = jurist.compare(
+            [made, "may-send:basic"], [row for row in rows if row["group"] in held], store=store
+        )
+        scores = [one.scores["accuracy"].value for one in truth.contenders]
+        found["gain"] = scores[0] - scores[1]
+        people = {(row["policy"], row["reply"]): row["verdict"] for row in rows}
+        for name, most in (("labels", len(held)), ("half", len(held) // 2)):
+            own, os.environ["XDG_DATA_HOME"] = Path(folder) / name, f"{folder}/{name}"  # each is a first plan
+            shutil.copytree(store, own)
+            try:
+                plan = jurist.prove(made.artifact.ref, new, labels=most, store=own, seed=seed, trust=True)
+            except jurist.JuristError:  # they differ in too few groups
+                found[name], found[f"number {name}"] = "too few differ", 0
+                continue
+            told = jurist.prove(
+                plan.version,
+                label=lambda one: people[one["policy"], one["reply"]],
+                store=own,
+                trust=True,
+            )
+            assert told.decision is not None
+            found[name], found[f"number {name}"] = told.decision["verdict"], plan.labels("basic")
+    return found
+
+
+def compilations(number: int, groups: int, calls: int) -> None:
+    """Print how often the sealed test and labels show a version of house-rule to be better."""
+    gold = jurist.Gold.load("house-rule", jurist.judge(f"{JUDGE}:judge"))
+    rows = [{**case.inputs, "group": case.group, "verdict": case.known[0]} for case in gold.cases]
+    found = [proven(rows, seed, groups, calls) for seed in range(number)]
+    print("| compiled on | gain on the rows held out | decided by | labels | better |")
+    print("|" + "---|" * 5)
+    gain = np.mean([one["gain"] for one in found])
+    for name, words, count in (
+        ("sealed", "the sealed test", "test"),
+        ("labels", "labels where they differ", "number labels"),
+        ("half", "half of them", "number half"),
+    ):
+        better = sum(one[name] == "better" for one in found)
+        mean = np.mean([one[count] for one in found])
+        print(f"| {groups} groups | {gain:+.3f} | {words} | {mean:.0f} | {better} of {number} |", flush=True)
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--compilations", type=int, default=12)
+    parser.add_argument("--groups", type=int, default=20, help="that are compiled on (default: 20 of 40)")
+    parser.add_argument("--calls", type=int, default=800, help="a compilation's budget (default: 800)")
+    arguments = parser.parse_args()
+    if arguments.runs:
+        simulate(arguments.runs)
+        print()
+    if arguments.compilations:
+        compilations(arguments.compilations, arguments.groups, arguments.calls)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""``jurist prove``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..arguments.prove import ProveOptions
+from ..engines.models import OFFLINE as OFFLINE_MODEL
+from ..engines.models import Model
+from ..errors import UsageError
+from ..gold.goldset import Gold
+from ..gold.sheets_out import write_sheet
+from ..jobs.deciding import decide, settle
+from ..jobs.foresee import foresee
+from ..jobs.label_plan import Given, LabelPlan
+from ..jobs.proving import model_on
+from ..jobs.unlabelled import Unlabelled, contenders_of, planned
+from ..keeping.artifacts import Artifact, Store
+from ..keeping.loading import load_judge
+from ..keeping.paying import PaidJob, Start
+from ..programs.judge import Judge
+from ..report.disagreements import disagreement_words
+from ..report.scores import OFFLINE
+from .approving import agree
+from .common import budget_of, gold_of, model_of, progress, store_of, verifier_model
+from .printing import Part, Result, remark
+from .reviewing import guideline_of, served
+
+_SHOWN = "this was decided before: jurist prove {ref} --rows F --fresh draws another plan, which counts as one more"
+
+
+def run(options: ProveOptions) -> Result:
+    """Ask both about rows, say or do what is next, and decide when all labels are in."""
+    store = store_of(options)
+    artifact = store.load(options.artifact)
+    judge = load_judge(artifact.ref, store=store).judge
+    before = LabelPlan.find(store, artifact)
+    plan = before if before and not options.fresh else None
+    if options.rows is not None:
+        plan = _plan(options, store, artifact, plan, before)
+    if plan is None:
+        raise UsageError(
+            f"no labels are planned for {artifact.ref}",
+            hint=f"give rows that nobody labelled: jurist prove {artifact.ref} --rows new.jsonl",
+        )
+    if plan.decision is not None:
+        if options.answers or options.sheet or options.review:
+            raise UsageError(f"the plan of {artifact.ref} is decided", hint=_SHOWN.format(ref=artifact.ref))
+        return _shown(plan, plan.decision, _SHOWN.format(ref=artifact.ref))
+    if options.answers is not None:
+        given = Given.of(plan, Gold.load(options.answers, judge, labelled=False))
+        return _decided(store, artifact, plan, judge, given)
+    if options.sheet is not None:
+        return _sheet(options, plan, judge)
+    if options.review:
+        return _reviewed(options, store, artifact, plan, judge)
+    then = (
+        f"to label them: jurist prove {artifact.ref} --sheet labels.csv, and --answers labels.csv when it is filled "
+        f"in; or jurist prove {artifact.ref} --review, a page on this machine"
+    )
+    return Result(data=plan.to_json(), body=[*plan.words, *_offline(plan)], notes=[then])
+
+
+def _plan(
+    options: ProveOptions, store: Store, artifact: Artifact, plan: LabelPlan | None, before: LabelPlan | None
+) -> LabelPlan:
+    """Return the open or decided plan of these rows, else a new one."""
+    work = _work(options, store, artifact)
+    if (known := work.same(plan)) is not None:
+        return known
+    notes = [note for note in (work.left_out_words, work.expected, work.version.note) if note]
+
+    def opened(job: PaidJob) -> None:
+        agree(foresee(work), job.paid, yes=options.yes, notes=notes)
+
+    start = Start(root=store.checkpoints, resume=options.resume, fresh=options.fresh)
+    with progress(work.rows, "asking both") as step:
+        made = planned(work, store, start, earlier=before, on_paid=opened, on_case=step)
+    if made.surveyed["failed"]:
+        remark(f"the model failed on {made.surveyed['failed']} rows, which are left out")
+    LabelPlan.journal(store, artifact).unlink(missing_ok=True)  # labels of another plan
+    return made
+
+
+def _work(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled:
+    def answering(known: Mapping[str, Any]) -> Model:
+        if options.model is not None:
+            return model_of(options, options.model, options.seed)
+        model = model_on(known, options.api_base, options.timeout)
+        return replace(model, rpm=options.rpm, tpm=options.tpm, key_env=options.api_key_env)
+
+    verifier = verifier_model(options, options.timeout, options.seed)
+    contenders = contenders_of(
+        artifact, store, answering=answering, verifier=verifier, concurrency=options.concurrency
+    )
+    return Unlabelled(
+        contenders=contenders,
+        gold=gold_of(str(options.rows), contenders[1].judge, options, labelled=False),
+        budget=budget_of(options),
+        labels=options.number,
+        seed=options.seed,
+    )
+
+
+def _sheet(options: ProveOptions, plan: LabelPlan, judge: Judge) -> Result:
+    path, gold = Path(str(options.sheet)), plan.gold(judge)
+    written = write_sheet(plan.lines(gold), gold, path, rater=options.rater)
+    then = f"when it is filled in: jurist prove {plan.version} --answers {path}"
+    return Result(
+        data={**plan.to_json(), "sheet": str(path)},
+        body=[f"{written.units} units written to {path}"],
+        notes=[then],
+    )
+
+
+def _reviewed(
+    options: ProveOptions, store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge
+) -> Result:
+    path, gold = LabelPlan.journal(store, artifact), plan.gold(judge)
+    served(
+        gold,
+        plan.lines(gold),
+        path,
+        guideline=guideline_of(None, plan.rows["name"], judge),
+        rater="" if options.rater == "annotator" else options.rater,
+        port=options.port,
+    )
+    given = Given(values={})
+    if path.exists():
+        given = Given.of(plan, Gold.load(path, judge, labelled=False))
+    missing = given.missing(plan)
+    if missing:
+        labelled = f"{len(plan.units) - missing} of {len(plan.units)} planned units are labelled"
+        then = f"to go on: jurist prove {plan.version} --review; nothing is decided before all are labelled"
+        return Result(data={**plan.to_json(), "missing": missing}, body=[labelled], notes=[then])
+    return _decided(store, artifact, plan, judge, given)
+
+
+def _decided(store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, given: Given) -> Result:
+    decision = decide(plan, artifact, judge, given)
+    settled = settle(store, artifact, plan, decision)
+    found = _shown(plan, decision, settled.words)
+    return replace(found, data={**found.data, "latest": settled.latest})
+
+
+def _shown(plan: LabelPlan, decision: Any, note: str) -> Result:
+    data = {**plan.to_json(), "decision": dict(decision)}
+    body: Sequence[Part] = [*disagreement_words(decision), *_offline(plan)]
+    return Result(data=data, body=body, notes=[note])
+
+
+def _offline(plan: LabelPlan) -> list[str]:
+    return [OFFLINE] if plan.model == OFFLINE_MODEL else []

@@ -1,0 +1,235 @@
+"""What the labels of a plan decide, and what becomes of the version.
+
+Better than basic is one sign test. A version becomes the latest by the rule of a compilation: it was asked as in its
+proof, and it is shown to be better than the best constant answer too. Its sealed test may have shown that; else labels
+on units where it differs from the constant do, in a sign test of their own, and its estimate in the judge's own metric
+must be better than that of any constant.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from ..cases import Value
+from ..errors import JuristError
+from ..evaluation.comparisons import resolve
+from ..evaluation.disagreements import Signs, apart, credit, gain_of, in_metric, verdict_of
+from ..evaluation.intervals import Ranged
+from ..evaluation.paired import compare_pair
+from ..evaluation.proof import level_of
+from ..evaluation.rows import Row
+from ..evaluation.units import encode
+from ..keeping.artifacts import Artifact, Store
+from ..keeping.proofs import rows_of
+from ..keeping.sealing import DISAGREEMENTS
+from ..programs.judge import Judge
+from .label_plan import Given, LabelPlan
+from .looking import ALPHA
+
+_CONSTANTS = 50
+"""Values of the sealed test that are tried as a constant answer: the most frequent."""
+
+
+def constant_of(judge: Judge, artifact: Artifact) -> dict[str, Any] | None:
+    """Return the constant answer that labels have to hold a version against, as its JSON ``value`` and ``text``.
+
+    It is the one that is right most often (nearest) on the sealed test, which is read again from what it keeps.
+    ``None`` where that test has shown the version to be better than the best constant, or where none is kept.
+    """
+    rows = _sealed(judge, artifact)
+    if not rows or _shown_on_test(judge, artifact, rows):
+        return None
+    golds = [value for row in rows for value in row.gold if value is not None]
+    best = max(_values(rows), key=lambda value: sum(credit(judge.comparison, gold, value) for gold in golds))
+    return {"value": judge.answer.to_json(best), "text": judge.answer.text(best)}
+
+
+def _sealed(judge: Judge, artifact: Artifact) -> list[Row]:
+    return [row for row in rows_of(judge.answer, artifact.proof(), "compiled") if row.labelled]
+
+
+def _values(rows: list[Row]) -> list[Value]:
+    seen = Counter(value for row in rows for value in row.gold if value is not None)
+    return [value for value, _ in seen.most_common(_CONSTANTS)]
+
+
+def _shown_on_test(judge: Judge, artifact: Artifact, rows: list[Row]) -> bool:
+    """Say whether the sealed test has shown a version to be better than a constant: its own, else the best on it."""
+    if known := (artifact.card.get("decision") or {}).get("constant"):
+        return bool(known["better"])
+    metric = resolve(judge.metric, judge.comparison)
+    level = level_of(ALPHA, int(artifact.card.get("test_openings") or 1))
+
+    def held(value: Value) -> Any:
+        constant = [replace(row, predicted=(value,) * len(row.gold), failed=False) for row in rows]
+        return encode(judge.comparison, constant, rows)
+
+    best = max(map(held, _values(rows)), key=lambda units: metric.oriented(metric.of(units.sets(slice(1)))))
+    return compare_pair(best, metric, seed=0, tested=level).direction == "better"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Held:
+    """Labelled units on which a version differs from something else: gold, what that says, what the version says."""
+
+    told: tuple[tuple[Value, Value | None, Value | None], ...]
+    untold: int
+
+    @classmethod
+    def of(cls, plan: LabelPlan, judge: Judge, given: Given, against: str) -> "_Held":
+        units = [unit for unit in plan.units if against in unit.against]
+        told = []
+        for unit in units:
+            if (gold := given.values[unit.key]) is not None:
+                other = plan.constant["value"] if plan.constant and against == "constant" else unit.basic
+                sides = [None if one is None else judge.answer.of_json(one) for one in (other, unit.compiled)]
+                told.append((gold, sides[0], sides[1]))
+        return cls(told=tuple(told), untold=len(units) - len(told))
+
+    def gains(self, judge: Judge) -> list[float]:
+        """Return what the version gains on each unit, -1 to 1; 0 where nobody could tell."""
+        comparison = judge.comparison
+        known = [
+            credit(comparison, gold, two) - credit(comparison, gold, one) for gold, one, two in self.told
+        ]
+        return [*known, *[0.0] * self.untold]
+
+    def to_json(self, judge: Judge, level: float) -> dict[str, Any]:
+        """Return the counts, p and the verdict."""
+        gains = self.gains(judge)
+        signs = Signs(
+            wins=sum(one > 0 for one in gains),
+            losses=sum(one < 0 for one in gains),
+            ties=sum(one == 0 for one in gains),
+        )
+        return {
+            **vars(signs),
+            "untold": self.untold,
+            "p": signs.p,
+            "verdict": verdict_of(signs, sum(gains), level),
+        }
+
+
+def decide(plan: LabelPlan, artifact: Artifact, judge: Judge, given: Given) -> dict[str, Any]:
+    """Return what the labels of a plan show, as JSON values.
+
+    Raises:
+        JuristError: labels are missing: the number that was planned decides, and no smaller one.
+    """
+    if missing := given.missing(plan):
+        raise JuristError(
+            f"{len(plan.units) - missing} of {len(plan.units)} planned units are labelled; nothing is decided "
+            "before all are",
+            hint=f"label the other {missing} too, or write a reason under 'ambiguity' where nobody can tell",
+        )
+    held, found = _Held.of(plan, judge, given, "basic"), plan.surveyed
+    rate = Ranged(value=found["rate"], low=found["low"], high=found["high"])
+    return {
+        **{key: value for key, value in plan.to_json().items() if key not in ("decision", "version")},
+        "conditions": list(plan.conditions),
+        **held.to_json(judge, plan.level),
+        "gain": gain_of(rate, held.gains(judge), plan.level).to_json(),
+        "gain_in": "correct units" if plan.right_or_wrong else "similarity to people",
+        "metric": _in_own_metric(judge, artifact, held, found["rate"]),
+        "constant": plan.constant
+        and {
+            "answer": plan.constant["text"],
+            **_Held.of(plan, judge, given, "constant").to_json(judge, plan.level),
+        },
+        "decided": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+    }
+
+
+def _in_own_metric(judge: Judge, artifact: Artifact, held: _Held, rate: float) -> dict[str, Any] | None:
+    """Return estimates of both prompts and of the best constant in the judge's own metric; ``None`` without any."""
+    agreed, metric = _agreed(judge, artifact), resolve(judge.metric, judge.comparison)
+
+    def estimate(always: Value | None = None) -> tuple[float, float] | None:
+        agreeing = [(gold, said if always is None else always) for gold, said in agreed]
+        told = [
+            (gold, one, two) if always is None else (gold, always, always) for gold, one, two in held.told
+        ]
+        return in_metric(agreeing, told, rate, judge.metric, judge.comparison)
+
+    both = estimate()
+    if both is None:
+        return None
+    constants = {value: found[0] for value in _values(_sealed(judge, artifact)) if (found := estimate(value))}
+    best = max(constants, key=lambda value: metric.oriented(constants[value]))
+    return {
+        "name": metric.name,
+        "basic": both[0],
+        "compiled": both[1],
+        "constant": constants[best],
+        "constant_answer": judge.answer.text(best),
+        "above_constant": metric.oriented(both[1]) > metric.oriented(constants[best]),
+    }
+
+
+def _agreed(judge: Judge, artifact: Artifact) -> list[tuple[Value, Value | None]]:
+    """Return gold and answer of the units of the sealed test on which both prompts say the same."""
+    proof, comparison = artifact.proof(), judge.comparison
+    sides = (rows_of(judge.answer, proof, system) for system in ("basic", "compiled"))
+    return [
+        (gold, two)
+        for first, second in zip(*sides, strict=True)
+        if not (first.failed or second.failed)
+        for gold, one, two in zip(first.gold, first.predicted, second.predicted, strict=True)
+        if gold is not None and not apart(comparison, one, two)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled:
+    """What became of a version after a decision: whether it is the latest now, and why or why not, in words."""
+
+    latest: bool
+    words: str
+
+
+def settle(store: Store, artifact: Artifact, plan: LabelPlan, decision: Mapping[str, Any]) -> Settled:
+    """Keep a decision beside the version's card, and make the version the latest by the rule of a compilation.
+
+    Raises:
+        ArtifactError: the folder cannot be written.
+    """
+    plan.decided(decision).keep(store, artifact)
+    kept = store.keep_added(artifact, DISAGREEMENTS, decision)
+    if not kept:
+        return Settled(
+            latest=False, words=f"{artifact.ref} came with the package and is read-only: kept here only"
+        )
+    if decision["verdict"] != "better":
+        return Settled(latest=False, words=f"kept beside the card of {artifact.ref}")
+    if any(one.latest and one.path == artifact.path for one in store.list(artifact.judge)):
+        return Settled(latest=True, words=f"kept beside the card of {artifact.ref}, which is the latest")
+    if lack := _lack(artifact, decision):
+        return Settled(
+            latest=False,
+            words=f"kept beside the card of {artifact.ref}, and not made latest: {lack}; "
+            f"jurist artifacts tag {artifact.ref} latest makes it so all the same",
+        )
+    store.tag(artifact.ref, "latest")
+    return Settled(latest=True, words=f"kept beside the card of {artifact.ref}, which is now the latest")
+
+
+def _lack(artifact: Artifact, decision: Mapping[str, Any]) -> str:
+    """Return what a version that is better than basic lacks to be the latest; empty if nothing."""
+    if decision["conditions"]:
+        return f"it was asked otherwise than in its proof: {', '.join(decision['conditions'])}"
+    if (artifact.card.get("decision") or {}).get("verdict") == "worse":
+        return "its sealed test has shown it to be worse"
+    constant, metric = decision["constant"], decision["metric"]
+    if constant is not None and constant["verdict"] != "better":
+        counts = f"{constant['wins']} won, {constant['losses']} lost, p = {constant['p']:.3g}"
+        return f"it is not shown to be better than always {constant['answer']!r} ({counts})"
+    if constant is not None and metric is not None and not metric["above_constant"]:
+        return (
+            f"its {metric['name']} is estimated at {metric['compiled']:.3f}, and that of always "
+            f"{metric['constant_answer']!r} at {metric['constant']:.3f}"
+        )
+    if constant is None and not artifact.proof():
+        return "it keeps no sealed test in which it could be held against a constant answer"
+    return ""

@@ -1,0 +1,288 @@
+"""The plan of a proof by labels: which units people label, fixed before any label is seen, and kept beside the store.
+
+The plan holds what both prompts said of each unit. What people see is made of :meth:`LabelPlan.gold` and
+:meth:`LabelPlan.lines` alone, which hold the rows and no answer.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from ..cases import Value
+from ..errors import CheckpointError, GoldError, plural
+from ..evaluation.disagreements import win_share_shown
+from ..gold.goldset import Gold
+from ..gold.merging import merge_cases
+from ..gold.sheets_out import SheetLine
+from ..gold.units import AMBIGUITY
+from ..gold.writing import write_whole
+from ..keeping.artifacts import Artifact, Store
+from ..programs.judge import Judge
+
+AGAINST = ("basic", "constant")
+"""What a version is held against: the basic prompt, and the best constant answer."""
+_FILE, _LABELS = "plan.json", "labels.jsonl"
+Key = tuple[str, int]
+"""The id of a case, and the place of a unit in it, from 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedUnit:
+    """A unit on which the version differs from the basic prompt, or from the constant answer.
+
+    Attributes:
+        case, unit: which one.
+        group: of its case.
+        basic, compiled: what each said, as JSON values; ``None`` where it abstained.
+        against: which comparisons it counts in: ``basic``, ``constant``.
+    """
+
+    case: str
+    unit: int
+    group: str
+    basic: Any
+    compiled: Any
+    against: tuple[str, ...]
+
+    @property
+    def key(self) -> Key:
+        """By which it is found."""
+        return self.case, self.unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelPlan:
+    """Which units are labelled, and what was found before.
+
+    Attributes:
+        version: ``JUDGE@VERSION``.
+        artifact: the hash of that version.
+        model: the model's name.
+        conditions: in which ways the version was asked otherwise than in its proof, in words.
+        rows: name of the unlabelled rows, and their hash.
+        opening: the number of this plan on the version or on these units; its level falls with it.
+        level: of the one-sided test.
+        surveyed: rows, groups and units asked about, and the share that differs, with its interval.
+        constant: the best constant answer, as ``value`` and ``text``, where the sealed test has not shown the
+            version to be better than it; else ``None``.
+        right_or_wrong: whether answers are right or wrong, and not near or far.
+        units: those to label, in the order in which they are shown.
+        content: the rows of these units, without labels.
+        earlier: units of earlier plans, which are not drawn again.
+        decision: what was decided; ``None`` until all labels are in.
+    """
+
+    version: str
+    artifact: str
+    model: str
+    conditions: tuple[str, ...]
+    rows: Mapping[str, str]
+    opening: int
+    level: float
+    surveyed: Mapping[str, Any]
+    constant: Mapping[str, Any] | None
+    right_or_wrong: bool
+    units: tuple[PlannedUnit, ...]
+    content: tuple[Mapping[str, Any], ...]
+    earlier: tuple[Key, ...] = ()
+    decision: Mapping[str, Any] | None = field(default=None)
+
+    @staticmethod
+    def folder(store: Store, artifact: Artifact) -> Path:
+        """Return where the plan of a version is kept, with the labels of the review page."""
+        return store.checkpoints / f"prove-{artifact.judge}-{artifact.version}"
+
+    @staticmethod
+    def journal(store: Store, artifact: Artifact) -> Path:
+        """Return the file of the review page's labels."""
+        return LabelPlan.folder(store, artifact) / _LABELS
+
+    @classmethod
+    def find(cls, store: Store, artifact: Artifact) -> Self | None:
+        """Return the plan of a version; ``None`` if there is none.
+
+        Raises:
+            CheckpointError: it cannot be read.
+        """
+        path = cls.folder(store, artifact) / _FILE
+        if not path.exists():
+            return None
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            units = tuple(
+                PlannedUnit(**{**unit, "against": tuple(unit["against"])}) for unit in data.pop("units")
+            )
+            data |= {name: tuple(data[name]) for name in ("conditions", "content")}
+            earlier = tuple((case, unit) for case, unit in data.pop("earlier"))
+            plan = cls(**data, units=units, earlier=earlier)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            hint = "draw another plan with --rows F --fresh, which counts as one more"
+            raise CheckpointError(f"{path} is no plan of labels: {error}", hint=hint) from error
+        return plan if plan.artifact == artifact.sha256 else None
+
+    def keep(self, store: Store, artifact: Artifact) -> None:
+        """Write the plan.
+
+        Raises:
+            GoldError: it cannot be written.
+        """
+        data = {**vars(self), "units": [vars(unit) for unit in self.units]}
+        text = json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+        write_whole(text, self.folder(store, artifact) / _FILE)
+
+    def gold(self, judge: Judge) -> Gold:
+        """Return the rows to label, without labels."""
+        return Gold.of(list(self.content), judge, self.rows["name"], labelled=False)
+
+    def lines(self, gold: Gold) -> list[SheetLine]:
+        """Return the units to label, in an order that says nothing of the answers."""
+        cases = {case.id: case for case in gold.cases}
+        return [SheetLine(case=cases[unit.case], unit=unit.unit) for unit in self.units]
+
+    def labels(self, against: str) -> int:
+        """Return how many units count in a comparison."""
+        return sum(against in unit.against for unit in self.units)
+
+    @property
+    def confirms(self) -> float | None:
+        """The gain in correct units that so many labels show with a power of .8; ``None`` without such units."""
+        share = win_share_shown(self.labels("basic"), self.level)
+        if share is None or not self.right_or_wrong:
+            return None
+        return float(self.surveyed["rate"]) * (2.0 * share - 1.0)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What was found and planned, for people, a line each."""
+        found, labels = self.surveyed, self.labels("basic")
+        share = win_share_shown(labels, self.level) or 1.0
+        able = (
+            f"a win on {100 * share:.0f} % of them"
+            if self.confirms is None
+            else f"a gain of {100 * self.confirms:.1f} points of correct units"
+        )
+        number = f", plan {self.opening} of this version or of these rows" if self.opening > 1 else ""
+        lines = (
+            f"{self.version} and the basic prompt differ on {found['differing']} of {found['units']} units "
+            f"({100 * found['rate']:.1f} %, 95 % interval {100 * found['low']:.1f} to {100 * found['high']:.1f}), "
+            f"in {found['differing_groups']} of {found['groups']} groups",
+            f"planned: {plural(labels, 'label')} of these units, one a group, drawn at random; they will mostly "
+            f"confirm {able} (one-sided sign test at the level {self.level:.3g}{number}, power .8)",
+        )
+        if self.constant is None:
+            return lines
+        return (
+            *lines,
+            f"and {plural(len(self.units) - labels, 'label')} more, {len(self.units)} in all: its sealed test has not "
+            f"shown {self.version} to be better than always {self.constant['text']!r}, which "
+            f"{plural(self.labels('constant'), 'unit')} of the plan can",
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON values, without the answers: whoever reads it may be the one who labels."""
+        return {
+            "version": self.version,
+            "model": self.model,
+            "rows": dict(self.rows),
+            "opening": self.opening,
+            "level": self.level,
+            "labels": len(self.units),
+            "labels_against": {name: self.labels(name) for name in AGAINST},
+            "constant": self.constant and self.constant["text"],
+            "confirms": self.confirms,
+            "surveyed": dict(self.surveyed),
+            "decision": self.decision,
+        }
+
+    def decided(self, decision: Mapping[str, Any]) -> "LabelPlan":
+        """Return the plan with its decision."""
+        return replace(self, decision=decision)
+
+
+def drawn(
+    units: Sequence[PlannedUnit], labels: int, *, seed: int, without: Sequence[Key] = ()
+) -> tuple[PlannedUnit, ...]:
+    """Draw units to label at random, for each comparison each next one of another group.
+
+    All units are shuffled once, and each comparison takes the first that count in it: each gets a random sample of its
+    own units, and the two share as many as they can.
+
+    Args:
+        units: on which answers differ.
+        labels: how many for each comparison, at most.
+        seed: of the draw.
+        without: units that were labelled before.
+    """
+    known = frozenset(without)
+    left = sorted((unit for unit in units if unit.key not in known), key=lambda unit: unit.key)
+    order = [left[place] for place in np.random.default_rng(seed).permutation(len(left)).tolist()]
+    chosen: dict[str, set[Key]] = {}
+    for name in AGAINST:
+        by_group: dict[str, Key] = {}
+        for unit in order:
+            if name in unit.against and len(by_group) < labels:
+                by_group.setdefault(unit.group, unit.key)
+        chosen[name] = set(by_group.values())
+    counted = (
+        replace(unit, against=tuple(name for name in AGAINST if unit.key in chosen[name])) for unit in order
+    )
+    return tuple(unit for unit in counted if unit.against)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What people said of planned units: a value, or ``None`` where they could not tell."""
+
+    values: Mapping[Key, Value | None]
+
+    @classmethod
+    def of(cls, plan: LabelPlan, gold: Gold) -> Self:
+        """Return the labels of a sheet, of the review page, or of rows; several raters count by majority.
+
+        Raises:
+            GoldError: a unit is labelled that is not planned.
+        """
+        judge = gold.judge
+        planned = {unit.key for unit in plan.units}
+        merged = merge_cases(gold.cases, "majority")
+        untold: dict[Key, Value | None] = {(one.case, one.unit): None for one in merged.ambiguous}
+        for case in merged.cases:
+            named = gold.rows[case.id].get(AMBIGUITY)
+            reasons = named if isinstance(named, list) else [named]
+            untold |= {(case.id, place): None for place, why in enumerate(reasons) if why}
+        labelled = {
+            (case.id, place): value
+            for case in merged.cases
+            for place, value in enumerate(case.gold or ())
+            if value is not None
+        }
+        values = {**untold, **labelled}
+        sources = {case.id: case.source for case in merged.cases}
+        for case_id, place in values:
+            if (case_id, place) not in planned:
+                raise GoldError(
+                    f"unit {place + 1} is labelled and not planned: the labels are those of {len(planned)} units "
+                    f"that were drawn at random before (judge {judge.name})",
+                    path=sources.get(case_id, ""),
+                    hint="give back the sheet that jurist prove wrote, without further rows",
+                )
+        return cls(values=values)
+
+    @classmethod
+    def by(cls, plan: LabelPlan, judge: Judge, label: Callable[[Mapping[str, Any]], Any]) -> Self:
+        """Return the labels of a function: inputs of a row -> what the row's field for labels holds; else ``None``."""
+        cases = {case.id: (case, row) for case, row in zip(plan.gold(judge).cases, plan.content, strict=True)}
+        values: dict[Key, Value | None] = {}
+        for unit in plan.units:
+            case, row = cases[unit.case]
+            said = judge.case({**row, judge.answer.field: label(case.inputs)}, path="label").gold
+            values[unit.key] = None if said is None else said[unit.unit]
+        return cls(values=values)
+
+    def missing(self, plan: LabelPlan) -> int:
+        """Return how many planned units nobody has labelled yet."""
+        return sum(unit.key not in self.values for unit in plan.units)

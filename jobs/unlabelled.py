@@ -1,0 +1,305 @@
+"""A proof by labels where two prompts differ: ask both about rows that nobody labelled, and plan what is labelled.
+
+The sealed test is neither opened nor asked again. :mod:`.deciding` takes the labels.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..cases import Case
+from ..engines.models import Model
+from ..errors import JuristError, UsageError, plural
+from ..evaluation.disagreements import apart, fewest
+from ..evaluation.intervals import estimated, summed
+from ..evaluation.proof import level_of
+from ..evaluation.ratios import mean
+from ..gold.goldrows import canonical_row, label_keys
+from ..gold.goldset import Gold
+from ..gold.units import AMBIGUITY
+from ..keeping.artifacts import Artifact, Store
+from ..keeping.loading import LoadedJudge, load_judge
+from ..keeping.openings import Openings
+from ..keeping.paying import PaidJob, Start, paying
+from ..keeping.proofs import other_conditions, rows_of
+from ..keeping.sealing import content_hash, files_in
+from ..programs.judge import Judge
+from .deciding import constant_of
+from .experiment import Answers, Experiment
+from .label_plan import LabelPlan, PlannedUnit, drawn
+from .looking import ALPHA, Look
+from .proving import model_on
+
+LABELS = 40
+"""Labels that are planned unless another number is given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unlabelled(Experiment):
+    """The basic prompt and a version, asked about rows that the version was neither compiled nor proven on.
+
+    Attributes:
+        labels: how many to plan, at most.
+        seed: of the draw.
+
+    Raises:
+        UsageError: nothing is compiled; people cannot label such rows; what :class:`Experiment` raises.
+    """
+
+    kind: ClassVar[str] = "prove"
+
+    labels: int = LABELS
+    seed: int = field(default=0)
+
+    def __post_init__(self) -> None:
+        """Refuse what people cannot label, before anything is paid."""
+        super().__post_init__()
+        if not label_keys(self.version.judge):
+            raise UsageError(
+                f"the rows of {self.version.judge.name} have no field for a label",
+                hint="prove a judge whose rows people can label",
+            )
+
+    @property
+    def version(self) -> LoadedJudge:
+        """The compiled one."""
+        return self.contenders[1]
+
+    @property
+    def artifact(self) -> Artifact:
+        """The version's artifact."""
+        assert self.version.artifact is not None
+        return self.version.artifact
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """The rows that the version was neither compiled nor proven on, without what anybody said of them."""
+        proven = {row["case"] for row in self.artifact.proof()}
+        fresh: tuple[Case, ...] = super().cases
+        return tuple(replace(case, gold=None, ratings={}) for case in fresh if case.id not in proven)
+
+    @cached_property
+    def look(self) -> Look:
+        """No opening: nothing is held against a label here."""
+        return Look(cases=(), opening=0, prompts=frozenset(), counted=False, ledger=Openings())
+
+    @property
+    def rows_hash(self) -> str:
+        """Of the rows, whatever their labels."""
+        return replace(self.gold, cases=self.cases).sha256
+
+    def same(self, plan: LabelPlan | None) -> LabelPlan | None:
+        """Return a plan if it is one of these rows, ``None`` where another one is to be drawn.
+
+        Raises:
+            UsageError: the plan is of other rows, and not decided yet.
+        """
+        if plan is None or plan.rows["sha256"] == self.rows_hash:
+            return plan
+        if plan.decision is None:
+            raise UsageError(
+                f"{plural(len(plan.units), 'label')} on {plan.rows['name']} are planned for {plan.version} and not "
+                "decided yet",
+                hint=f"label them (jurist prove {plan.version} says how), or add --fresh: another plan counts",
+            )
+        return None
+
+    @property
+    def expected(self) -> str:
+        """How often the two differed on the sealed test, in words; empty where that is not kept."""
+        answer, comparison = self.version.judge.answer, self.version.judge.comparison
+        proof = self.artifact.proof()
+        pairs = zip(*(rows_of(answer, proof, system) for system in ("basic", "compiled")), strict=True)
+        groups = {one.group: False for one in rows_of(answer, proof, "basic")}
+        for one, two in pairs:
+            differ = any(apart(comparison, *pair) for pair in zip(one.predicted, two.predicted, strict=True))
+            groups[one.group] |= differ
+        if not groups:
+            return ""
+        share = sum(groups.values()) / len(groups)
+        here = len({case.group for case in self.cases})
+        return (
+            f"the two differed in {100 * share:.0f} % of the groups of the sealed test: of {here} groups here some "
+            f"{round(share * here)} may be labelled, and {self.labels} labels are wanted"
+        )
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what makes this the same work when it is started again, as JSON values."""
+        return {**super().fingerprint(), "gold": self.rows_hash}
+
+
+def contenders_of(
+    artifact: Artifact,
+    store: Store,
+    *,
+    answering: Callable[[Mapping[str, Any]], Model] = model_on,
+    verifier: Model | None = None,
+    concurrency: int = 8,
+) -> tuple[LoadedJudge, LoadedJudge]:
+    """Return the basic prompt and the version, both asked as in the version's proof.
+
+    Args:
+        artifact: the version.
+        store: where it is.
+        answering: a model as the card shows it -> who answers in its place; default: the same.
+        verifier: answers the judge's frozen steps; default: that of the proof.
+        concurrency: rows in flight at once.
+
+    Raises:
+        ArtifactError: it cannot be loaded.
+    """
+    card = artifact.card
+    job, own = card.get("job") or {}, card.get("model") or {}
+    if verifier is None and card.get("verifier"):
+        verifier = model_on(card["verifier"])
+    version = load_judge(artifact.ref, store=store, concurrency=concurrency, verifier=verifier)
+    basic = load_judge(
+        version.judge,
+        version="basic",
+        store=store,
+        samples=job.get("samples"),
+        threshold=job.get("threshold"),
+        concurrency=concurrency,
+        verifier=verifier,
+    ).with_adapter(job.get("adapter"))
+    first, second = (
+        answering(known) if known.get("name") else Model() for known in (job.get("model") or own, own)
+    )
+    return basic.with_model(first), version.with_model(second)
+
+
+def planned(
+    work: Unlabelled,
+    store: Store,
+    start: Start,
+    *,
+    earlier: LabelPlan | None = None,
+    on_paid: Callable[[PaidJob], None] = lambda job: None,
+    on_case: Callable[[], None] = lambda: None,
+) -> LabelPlan:
+    """Ask both prompts about the rows, and draw which units people label.
+
+    Args:
+        work: whom to ask about what.
+        store: where the plan is kept.
+        start: how the paid work is started.
+        earlier: a plan of the same version, whose units are not drawn again.
+        on_paid: called with the open job before anything is asked.
+        on_case: called after each answer.
+
+    Raises:
+        JuristError: they differ in too few groups.
+        What :meth:`Experiment.ask` raises.
+    """
+    with paying(work, start) as job:
+        on_paid(job)
+        answers = work.ask(job, on_case)
+        known = [*(unit.key for unit in earlier.units), *earlier.earlier] if earlier else []
+        plan = _plan(work, answers, known)
+        able = plan.labels("basic") >= fewest(plan.level)
+        if able:
+            cases = {case.id: case for case in work.cases}
+            for counted in ([_marker(work.artifact)], [cases[unit.case] for unit in plan.units]):
+                Openings().note(f"prove {plan.version}", counted)
+            plan.keep(store, work.artifact)
+    if not able:
+        raise JuristError(
+            f"{plan.surveyed['differing']} units in {plan.surveyed['differing_groups']} groups differ, so that "
+            f"{plural(plan.labels('basic'), 'label')} can be planned: below {fewest(plan.level)} nothing can be shown "
+            f"at the level {plan.level:.3g}",
+            hint="give more rows of other groups with --rows, or raise --labels",
+        )
+    return plan
+
+
+def _plan(work: Unlabelled, answers: Sequence[Answers], known: Sequence[tuple[str, int]]) -> LabelPlan:
+    constant = constant_of(work.version.judge, work.artifact)
+    units, surveyed = _survey(work, answers, constant)
+    chosen = drawn(units, work.labels, seed=work.seed, without=known)
+    cases = {case.id: case for case in work.cases}
+    sets = [_marker(work.artifact)], [cases[unit.case] for unit in chosen]
+    opening = max((one.number for some in sets for one in Openings().of(some)), default=1)
+    judge, wanted = work.version.judge, dict.fromkeys(unit.case for unit in chosen)
+    stamp = work.version.stamp()
+    return LabelPlan(
+        version=work.artifact.ref,
+        artifact=work.artifact.sha256,
+        model=work.version.model.name,
+        conditions=tuple(other_conditions(work.version, stamp).values()),
+        rows={"name": work.gold.name, "sha256": work.rows_hash},
+        opening=opening,
+        level=level_of(ALPHA, opening),
+        surveyed={**surveyed, "left_out": work.left_out},
+        constant=constant,
+        right_or_wrong=bool(judge.comparison.right_means),
+        units=chosen,
+        content=tuple(_row(judge, work.gold, cases[case]) for case in wanted),
+        earlier=tuple(known),
+    )
+
+
+def _row(judge: Judge, gold: Gold, case: Case) -> Mapping[str, Any]:
+    """Return a row without what anybody said of it."""
+    said = (*label_keys(judge), "ratings", AMBIGUITY)
+    row = {name: value for name, value in gold.rows[case.id].items() if name not in said}
+    return canonical_row(judge, row, case)
+
+
+def _marker(artifact: Artifact) -> Case:
+    """Return what stands for a version in the ledger of openings, so that each plan on it counts."""
+    files = files_in(artifact.path, artifact.card)
+    return Case(inputs={"version": content_hash(files)})
+
+
+def _survey(
+    work: Unlabelled, answers: Sequence[Answers], constant: Mapping[str, Any] | None
+) -> tuple[list[PlannedUnit], dict[str, Any]]:
+    """Return the units on which answers differ, and the share of those on which the two prompts do."""
+    judge, (basic, compiled) = work.version.judge, (one.repeats[0] for one in answers)
+    always = None if constant is None else judge.answer.of_json(constant["value"])
+    units: list[PlannedUnit] = []
+    flags: list[tuple[float, float]] = []
+    groups: list[str] = []
+    failed = 0
+    for first, second in zip(basic, compiled, strict=True):
+        if first.failed or second.failed:
+            failed += 1
+            continue
+        for place, (one, two) in enumerate(zip(first.predicted, second.predicted, strict=True)):
+            differ = apart(judge.comparison, one, two)
+            flags.append((float(differ), 1.0))
+            groups.append(first.group)
+            against = ["basic"] * differ
+            if constant is not None and apart(judge.comparison, always, two):
+                against.append("constant")
+            if against:
+                units.append(
+                    PlannedUnit(
+                        case=first.id,
+                        unit=place,
+                        group=first.group,
+                        basic=None if one is None else judge.answer.to_json(one),
+                        compiled=None if two is None else judge.answer.to_json(two),
+                        against=tuple(against),
+                    )
+                )
+    if not flags:
+        raise JuristError(
+            f"the model failed on all {failed} rows, so that nothing can be compared",
+            hint="see with jurist run what it answers",
+        )
+    rate = estimated(summed(np.array(flags), np.array(groups)), mean)
+    return units, {
+        "cases": len(basic) - failed,
+        "failed": failed,
+        "groups": len(set(groups)),
+        "units": len(flags),
+        "differing": sum("basic" in unit.against for unit in units),
+        "differing_groups": len({unit.group for unit in units if "basic" in unit.against}),
+        "rate": rate.value,
+        "low": rate.interval.low,
+        "high": rate.interval.high,
+    }

@@ -1,0 +1,136 @@
+"""Labels where two prompts differ: the sign test holds its level exactly, and the gain's interval covers."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from jurist.errors import UsageError
+from jurist.evaluation.closed_labels import ClosedLabels
+from jurist.evaluation.disagreements import (
+    Signs,
+    apart,
+    credit,
+    fewest,
+    gain_of,
+    in_metric,
+    sign_test,
+    verdict_of,
+    win_share_shown,
+)
+from jurist.evaluation.intervals import Ranged
+from jurist.evaluation.scores import Scores
+
+LEVELS = (0.025, 0.025 / 3, 0.025 / 6)
+COUNTS = st.integers(0, 60)
+
+
+@given(COUNTS, COUNTS)
+def test_the_sign_test_is_the_exact_binomial_one(wins: int, losses: int) -> None:
+    if wins + losses:
+        assert math.isclose(
+            sign_test(wins, losses), binomtest(wins, wins + losses, alternative="greater").pvalue
+        )
+    else:
+        assert sign_test(0, 0) == 1.0
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("labels", [1, 5, 6, 12, 40, 101])
+def test_its_size_is_within_the_level_exactly(labels: int, level: float) -> None:
+    size = sum(
+        math.comb(labels, wins) / 2**labels
+        for wins in range(labels + 1)
+        if verdict_of(Signs(wins=wins, losses=labels - wins), wins - labels / 2, level) == "better"
+    )
+    assert size < level
+    assert (size > 0) == (labels >= fewest(level))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("labels", [8, 9, 20, 40, 200])
+def test_what_is_said_beforehand_has_the_power_that_is_said(labels: int, level: float) -> None:
+    share = win_share_shown(labels, level)
+    if labels < fewest(level):
+        assert share is None
+        return
+    assert share is not None
+    shown = [wins for wins in range(labels + 1) if sign_test(wins, labels - wins) < level]
+    power = sum(math.comb(labels, wins) * share**wins * (1 - share) ** (labels - wins) for wins in shown)
+    assert math.isclose(power, 0.8, abs_tol=1e-9)
+
+
+def test_more_labels_show_smaller_gains() -> None:
+    shares = [win_share_shown(labels, 0.025) or 1.0 for labels in (6, 10, 20, 40, 80, 160)]
+    assert all(more < fewer for fewer, more in pairwise(shares))
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 20), st.floats(0.02, 0.9))
+def test_the_interval_holds_the_gain_and_excludes_0_only_with_the_test(
+    wins: int, losses: int, ties: int, rate: float
+) -> None:
+    if not wins + losses + ties:
+        return
+    gains = [1.0] * wins + [-1.0] * losses + [0.0] * ties
+    found = gain_of(Ranged(value=rate, low=rate * 0.7, high=min(1.0, rate * 1.3)), gains, 0.025)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.value is not None
+    assert math.isclose(found.value, rate * (wins - losses) / len(gains), abs_tol=1e-12)
+    assert -1 <= found.low <= found.value + 1e-12
+    assert found.value - 1e-12 <= found.high <= 1
+    assert (found.low > 0) <= (sign_test(wins, losses) <= 0.025)
+    assert (found.high < 0) <= (sign_test(losses, wins) <= 0.025)
+    turned = gain_of(
+        Ranged(value=rate, low=rate * 0.7, high=min(1.0, rate * 1.3)), [-one for one in gains], 0.025
+    )
+    assert math.isclose(turned.low or 0.0, -found.high, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize(("rate", "share", "labels"), [(0.2, 0.75, 40), (0.05, 0.6, 40), (0.5, 0.9, 15)])
+def test_the_interval_covers(rate: float, share: float, labels: int) -> None:
+    rng, truth, inside, runs, units = np.random.default_rng(1), rate * (2 * share - 1), 0, 1500, 400
+    for _ in range(runs):
+        seen = rng.binomial(units, rate) / units
+        reach = 1.96 * math.sqrt(seen * (1 - seen) / units)
+        wins = int(rng.binomial(labels, share))
+        gains = [1.0] * wins + [-1.0] * (labels - wins)
+        found = gain_of(Ranged(value=seen, low=max(0.0, seen - reach), high=seen + reach), gains, 0.025)
+        inside += (found.low or 0.0) <= truth <= (found.high or 0.0)
+    assert inside / runs >= 0.94 - 2 * math.sqrt(0.95 * 0.05 / runs)
+
+
+def test_answers_are_apart_where_a_label_can_tell_them_apart() -> None:
+    sides = ClosedLabels(("good", "fair", "bad"), frozenset({"bad"}))
+    assert not apart(sides, "good", "fair")  # both are on the same side, and equally right
+    assert apart(sides, "good", "bad")
+    assert apart(sides, None, "fair")
+    assert not apart(sides, None, None)
+    scale = Scores(low=1, high=5)
+    assert apart(scale, 2, 4)
+    assert credit(scale, 5, 4) > credit(scale, 5, 2) > credit(scale, 5, None) == 0.0
+
+
+def test_a_few_large_losses_stand_against_many_small_wins() -> None:
+    signs = Signs(wins=30, losses=5)
+    assert verdict_of(signs, 0.1, 0.025) == "better"
+    assert verdict_of(signs, -0.1, 0.025) == "not shown to be better"
+    assert verdict_of(Signs(wins=2, losses=30), -0.3, 0.025) == "worse"
+
+
+def test_the_own_metric_is_that_of_the_units_the_labels_stand_for() -> None:
+    labels = ClosedLabels(("yes", "no"))
+    agreeing = [("yes", "yes"), ("no", "no"), ("no", "yes"), ("yes", "yes")]
+    differing = [("yes", "no", "yes"), ("no", "yes", "no"), ("yes", "yes", "no"), ("no", "yes", "no")]
+    found = in_metric(agreeing, differing, 0.4, "accuracy", labels)
+    assert found == pytest.approx((0.6 * 0.75 + 0.4 * 0.25, 0.6 * 0.75 + 0.4 * 0.75))
+    assert in_metric([], differing, 0.4, "accuracy", labels) is None
+
+
+def test_negative_counts_are_refused() -> None:
+    with pytest.raises(UsageError, match="counts"):
+        sign_test(-1, 2)

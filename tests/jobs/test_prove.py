@@ -1,0 +1,297 @@
+"""``jurist prove``: labels where a version differs from its basic prompt, from the plan to the card."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from proving import VERSION, compiled_house_rule, filled, house_rule, labeller, labeller_of, plan_of
+from small import cli, ok, read_jsonl, write_jsonl
+
+import jurist
+from jurist.errors import GoldError, UsageError
+from jurist.gold.sheets_out import SheetLine
+from jurist.jobs.deciding import settle
+from jurist.jobs.label_plan import Given, LabelPlan, PlannedUnit, drawn
+from jurist.keeping.artifacts import Store
+from jurist.keeping.openings import Openings
+from jurist.report.reviewing import Review
+
+STORE = Path("compiled")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a version, its gold, and rows without labels."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        compiled_house_rule()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def rows(made: Path, tmp_path: Path) -> list[dict[str, Any]]:
+    """The labelled rows behind those of ``new.jsonl``, in a folder of the test's own."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return house_rule()
+
+
+def draw(*more: object) -> Any:
+    return ok("prove", VERSION, "--rows", "new.jsonl", "--trust", *more)
+
+
+# -- from end to end ----------------------------------------------------------------------------
+
+
+def test_from_rows_without_labels_to_a_decision_on_the_card(rows: list[dict[str, Any]]) -> None:
+    card = (STORE / "may-send" / "1" / "card.json").read_bytes()
+    told = draw()
+    assert "before: 2 contenders x 120 cases" in told.err
+    assert "the two differed in" in told.err
+    assert "of 120 units" in told.out
+    assert "will mostly confirm a gain of" in told.out
+    ok("prove", VERSION, "--sheet", "sheet.csv", "--trust")
+    plan = plan_of(STORE)
+    partly = filled(Path("sheet.csv"), labeller(rows), most=5)
+    early = cli("prove", VERSION, "--answers", partly, "--trust")
+    assert early.code == 1
+    assert f"5 of {len(plan['units'])} planned units are labelled; nothing is decided" in early.err
+    assert plan_of(STORE) == plan
+    sheet = filled(Path("sheet.csv"), labeller(rows))
+    done = ok("prove", VERSION, "--answers", sheet, "--json", "--trust")
+    decision = done.json["decision"]
+    against = [unit for unit in plan["units"] if "basic" in unit["against"]]
+    truth = {case.id: case.gold[0] for case in jurist.Gold.of(rows, jurist.judge("may_send.py:judge")).cases}
+    assert decision["wins"] == sum(unit["compiled"] == truth[unit["case"]] for unit in against)
+    assert decision["wins"] + decision["losses"] == len(against) == decision["labels_against"]["basic"]
+    assert decision["verdict"] == "better"
+    gain = decision["gain"]
+    balance = (decision["wins"] - decision["losses"]) / len(against)
+    assert gain["value"] == pytest.approx(decision["surveyed"]["rate"] * balance)
+    assert 0 < gain["low"] < gain["value"] < gain["high"]
+    # it is a proof of its own beside the card, which stays as it was sealed
+    assert (STORE / "may-send" / "1" / "card.json").read_bytes() == card
+    assert Store(STORE).load(VERSION).disagreements == (decision,)
+    ok("artifacts", "verify", VERSION)
+    assert "where the two differ" in cli("artifacts", "show", VERSION, "--trust").out
+    assert "labels where it differs" in ok("artifacts", "list").out
+    ok("report", VERSION, "--gold", "gold.jsonl", "-o", "report.html", "--trust")
+    assert "One-sided sign test" in (page := Path("report.html").read_text()) or "one-sided sign test" in page
+    # and it is shown again, and decided once and for all
+    assert ok("prove", VERSION, "--json", "--trust").json["decision"] == decision
+    again = cli("prove", VERSION, "--answers", sheet, "--trust")
+    assert (again.code, "is decided" in again.err) == (2, True)
+
+
+def test_a_changed_proof_is_found() -> None:
+    draw()
+    jurist.prove(VERSION, label=labeller(house_rule()), store=STORE, trust=True)
+    file = STORE / "may-send" / "1" / "disagreements.json"
+    file.write_text(file.read_text().replace('"wins": ', '"wins":  '))
+    assert "disagreements.json: was changed" in cli("artifacts", "verify", VERSION).err
+    assert Store(STORE).load(VERSION).disagreements == ()
+
+
+def test_from_python_a_function_or_rows_give_the_labels(rows: list[dict[str, Any]]) -> None:
+    plan = jurist.prove(VERSION, "new.jsonl", labels=12, store=STORE, trust=True)
+    assert (plan.labels("basic"), plan.decision) == (12, None)
+    label = labeller(rows)
+    own = [{**row, "verdict": label(row)} for row in plan.content]
+    told = jurist.prove(VERSION, answers=own, store=STORE, trust=True)
+    assert told.decision is not None
+    assert told.decision["labels_against"]["basic"] == 12
+    assert jurist.prove(VERSION, label=label, store=STORE, trust=True).decision == told.decision
+
+
+@pytest.mark.parametrize("people", ["the constant", "the version"])
+def test_promotion_takes_the_constant_answer_too(people: str) -> None:
+    """Let people agree with the constant, or with the version, wherever they are asked."""
+    plan = jurist.prove(VERSION, "new.jsonl", store=STORE, trust=True)
+    assert plan.constant is not None
+    constant = plan.constant["value"]
+    asked = [unit for unit in plan.units if "constant" in unit.against]
+    assert {unit.compiled for unit in asked} == {"send", "hold"} - {constant}
+    cases = plan.gold(jurist.judge("may_send.py:judge")).cases
+    said = {unit.case: constant if people == "the constant" else unit.compiled for unit in plan.units}
+    by_text = {(case.inputs["policy"], case.inputs["reply"]): said[case.id] for case in cases}
+    found = jurist.prove(VERSION, label=labeller_of(by_text), store=STORE, trust=True).decision
+    assert found is not None
+    if people == "the constant":
+        assert (found["constant"]["wins"], found["constant"]["verdict"]) == (0, "worse")
+    else:
+        assert (found["verdict"], found["constant"]["verdict"]) == ("better", "better")
+        assert found["metric"]["above_constant"]
+    assert [one.latest for one in Store(STORE).list("may-send")] == [people == "the version"]
+
+
+def test_a_version_asked_otherwise_than_in_its_proof_is_not_made_latest() -> None:
+    artifact = Store(STORE).load(VERSION)
+    plan = jurist.prove(VERSION, "new.jsonl", store=STORE, trust=True)
+    decision = {"verdict": "better", "conditions": ["model other and not offline"], "constant": None}
+    shown = {**plan.to_json(), **decision, "decided": "2026-01-01T00:00:00Z"}
+    settled = settle(Store(STORE), artifact, plan, shown)
+    assert not settled.latest
+    assert "asked otherwise than in its proof: model other and not offline" in settled.words
+
+
+# -- the plan -----------------------------------------------------------------------------------
+
+
+def test_the_plan_is_fixed_and_another_one_counts() -> None:
+    first = draw("--labels", "10")
+    units = plan_of(STORE)["units"]
+    assert draw("--labels", "30", "--seed", "5").out == first.out  # the open plan of these rows stays
+    assert plan_of(STORE)["units"] == units
+    write_jsonl(Path("other.jsonl"), read_jsonl(Path("new.jsonl"))[:60])
+    refused = cli("prove", VERSION, "--rows", "other.jsonl", "--trust")
+    assert refused.code == 2
+    assert "not decided yet" in refused.err
+    again = draw("--labels", "10", "--seed", "5", "--fresh", "--json").json
+    assert (again["opening"], round(again["level"], 5)) == (2, 0.00833)
+    both = {(unit["case"], unit["unit"]) for unit in units} & {
+        (unit["case"], unit["unit"]) for unit in plan_of(STORE)["units"]
+    }
+    assert both == set()  # what was labelled before is not drawn again
+    shutil.rmtree(STORE / ".checkpoints")
+    forgotten = draw("--labels", "10", "--json").json
+    assert forgotten["opening"] == 3
+
+
+def test_another_version_of_the_same_rows_counts_only_where_they_are_labelled() -> None:
+    plan = jurist.prove(VERSION, "new.jsonl", labels=8, store=STORE, trust=True)
+    judge = jurist.judge("may_send.py:judge")
+    planned = plan.gold(judge).cases
+    ids = {case.id for case in planned}
+    rest = [case for case in jurist.Gold.load("new.jsonl", judge, labelled=False).cases if case.id not in ids]
+    assert {one.before for one in Openings().of(planned)} == {1}
+    assert {one.before for one in Openings().of(rest)} == {0}
+
+
+def test_one_unit_a_group_and_any_order_of_the_file_gives_the_same() -> None:
+    units = [
+        PlannedUnit(
+            case=f"c{number}", unit=0, group=f"g{number % 9}", basic="a", compiled="b", against=("basic",)
+        )
+        for number in range(60)
+    ]
+    first = drawn(units, 7, seed=1)
+    assert len({unit.group for unit in first}) == len(first) == 7
+    assert drawn(units[::-1], 7, seed=1) == first != drawn(units, 7, seed=2)
+    assert len(drawn(units, 40, seed=1)) == 9
+    assert not {unit.key for unit in drawn(units, 9, seed=1, without=[unit.key for unit in first])} & {
+        unit.key for unit in first
+    }
+
+
+def test_each_comparison_gets_its_own_random_units() -> None:
+    units = [
+        PlannedUnit(
+            case=f"c{number}",
+            unit=0,
+            group=f"g{number}",
+            basic="a",
+            compiled="b",
+            against=("basic",) if number % 3 else ("basic", "constant"),
+        )
+        for number in range(90)
+    ]
+    found = drawn(units, 20, seed=0)
+    assert sum("basic" in unit.against for unit in found) == 20
+    assert sum("constant" in unit.against for unit in found) == 20
+    assert len(found) < 40
+
+
+# -- blind --------------------------------------------------------------------------------------
+
+
+def test_nothing_that_a_person_sees_says_who_said_what(rows: list[dict[str, Any]]) -> None:
+    """Turn every answer of the plan around: what people see stays the same to the byte."""
+    plan = jurist.prove(VERSION, "new.jsonl", store=STORE, trust=True)
+    judge = jurist.judge("may_send.py:judge")
+
+    def seen(one: LabelPlan, name: str) -> list[Any]:
+        store, artifact = Store(STORE), Store(STORE).load(VERSION)
+        one.keep(store, artifact)
+        ok("prove", VERSION, "--sheet", name, "--trust")
+        gold = one.gold(judge)
+        lines: list[SheetLine] = one.lines(gold)
+        journal: Any = type("Journal", (), {"path": Path("labels.jsonl")})
+        page = Review(gold=gold, lines=lines, journal=journal, guideline="", rater="").page()
+        return [Path(name).read_bytes(), page, json.dumps(one.to_json())]
+
+    turned = replace(
+        plan,
+        units=tuple(replace(unit, basic=unit.compiled, compiled=unit.basic) for unit in plan.units),
+    )
+    assert seen(plan, "one.csv") == seen(turned, "two.csv")
+
+
+def test_labels_in_the_rows_are_not_read(rows: list[dict[str, Any]]) -> None:
+    label = labeller(rows)
+    plain = read_jsonl(Path("new.jsonl"))
+    hidden = jurist.prove(VERSION, plain, labels=9, store=STORE, trust=True)
+    shutil.rmtree(STORE / ".checkpoints")
+    shown = jurist.prove(
+        VERSION, [{**row, "verdict": label(row)} for row in plain], labels=9, store=STORE, trust=True
+    )
+    assert shown.units == hidden.units
+    assert all(row.get("verdict") is None for row in shown.content)
+
+
+# -- wrong input --------------------------------------------------------------------------------
+
+
+def test_labels_of_other_units_are_refused(rows: list[dict[str, Any]]) -> None:
+    plan = jurist.prove(VERSION, "new.jsonl", labels=8, store=STORE, trust=True)
+    judge, label = jurist.judge("may_send.py:judge"), labeller(rows)
+    every = [{**row, "verdict": label(row)} for row in read_jsonl(Path("new.jsonl"))]
+    with pytest.raises(GoldError, match="is labelled and not planned"):
+        jurist.prove(VERSION, answers=every, store=STORE, trust=True)
+    write_jsonl(Path("every.jsonl"), every)
+    assert "not planned" in cli("prove", VERSION, "--answers", "every.jsonl", "--trust").err
+    given = Given.of(plan, plan.gold(judge))
+    assert given.missing(plan) == len(plan.units)
+    assert jurist.prove(VERSION, store=STORE, trust=True).decision is None
+
+
+def test_what_nobody_can_tell_is_a_tie(rows: list[dict[str, Any]]) -> None:
+    jurist.prove(VERSION, "new.jsonl", labels=10, store=STORE, trust=True)
+    label, asked = labeller(rows), list[Any]()
+
+    def unsure(inputs: Any) -> str | None:
+        asked.append(inputs)
+        return None if len(asked) < 4 else label(inputs)
+
+    decision = jurist.prove(VERSION, label=unsure, store=STORE, trust=True).decision
+    assert decision is not None
+    held = decision["untold"] + decision["constant"]["untold"]
+    assert held >= 3
+    assert decision["wins"] + decision["losses"] + decision["ties"] == 10
+    assert decision["ties"] == decision["untold"]
+
+
+def test_what_cannot_be_proven_is_said_in_a_line(rows: list[dict[str, Any]]) -> None:
+    none = cli("prove", VERSION, "--trust")
+    assert (none.code, "no labels are planned" in none.err) == (2, True)
+    seen = cli("prove", VERSION, "--rows", "gold.jsonl", "--trust")
+    assert (seen.code, "were used to compile" in seen.err) == (2, True)
+    few = [row for row in read_jsonl(Path("new.jsonl")) if row["group"] == rows[0]["group"]]
+    write_jsonl(Path("few.jsonl"), few or read_jsonl(Path("new.jsonl"))[:3])
+    done = cli("prove", VERSION, "--rows", "few.jsonl", "--trust")
+    assert done.code == 1
+    assert "below 6 nothing can be shown" in done.err
+    cases = jurist.Gold.load("few.jsonl", jurist.judge("may_send.py:judge"), labelled=False).cases
+    assert {one.before for one in Openings().of(cases)} == {0}
+    assert cli("prove", "may-send:basic", "--rows", "new.jsonl").code == 2
+    with pytest.raises(UsageError, match="no labels are planned"):
+        jurist.prove(VERSION, store=STORE, trust=True)
+
+
+def test_not_shown_names_it_as_the_next_step() -> None:
+    told = ok(
+        "compile", "may_send.py:judge", "--gold", "gold.jsonl", "--optimizer", "fewshot", "--max-calls", "400"
+    )
+    assert ("jurist prove may-send@2 --rows" in told.people) == ("not shown to be better" in told.people)
