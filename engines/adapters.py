@@ -17,6 +17,7 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import UsageError
+from ..text.escaping import defuse
 from ..text.replies import chat_fields, json_fields, said_once, without_drafts
 from .draws import current_draw
 from .failures import redact
@@ -49,7 +50,8 @@ class _Typed(ABC):
 
     async def acall(self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any) -> Any:
         with _beside(self._request(signature, demos, inputs)):
-            quick = self._prompts.request(self, lm, lm_kwargs, signature, demos, inputs)
+            shown = self.shown(signature, inputs)
+            quick = self._prompts.request(self, lm, lm_kwargs, signature, demos, shown)
             if quick is not None:
                 return await Prompts.answered(*quick, lm, signature, self)
             return await super().acall(lm, lm_kwargs, signature, demos, inputs)  # type: ignore[misc]
@@ -57,6 +59,10 @@ class _Typed(ABC):
     @cached_property
     def _prompts(self) -> Prompts:
         return Prompts()
+
+    def shown(self, signature: Any, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return inputs as this format may write them: what only it would read as a field, defused."""
+        return inputs
 
     def _request(self, signature: Any, demos: Any, inputs: Any) -> TypedRequest:
         return TypedRequest(adapter=self, signature=signature, demos=demos, inputs=inputs)
@@ -124,6 +130,18 @@ class XmlAdapter(_Typed, dspy.XMLAdapter):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{"use_json_adapter_fallback": False, **settings})
+
+    def shown(self, signature: Any, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return inputs without a tag of the signature's fields."""
+        safe: Mapping[str, Any] = defuse(dict(inputs), signature.fields)
+        return safe
+
+    def format_user_message_content(self, signature: Any, inputs: Any, *parts: Any, **named: Any) -> str:
+        """Write a case, or a demonstration's, with :meth:`shown` inputs."""
+        text: str = super().format_user_message_content(
+            signature, self.shown(signature, inputs), *parts, **named
+        )
+        return text
 
     def _given(self, fields: Mapping[str, Any], text: str) -> Iterable[tuple[str, Any]]:
         try:

@@ -42,7 +42,7 @@ def contents(subject: Subject, prompt: Prompt) -> dict[str, Any]:
     judge = subject.judge
     return {
         "inputs": [_input(subject, prompt, name) for name in prompt.placeholders],
-        "fields": list(judge.markers),
+        "tags": list(prompt.tags),
         **judge.answer.identity(),
         "output_field": judge.answer.field,
         "adapter": prompt.adapter,

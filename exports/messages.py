@@ -78,7 +78,7 @@ def fill(
     missing = [spec["name"] for spec in content["inputs"] if spec["name"] not in inputs]
     if missing:
         raise UsageError(f"the inputs {', '.join(missing)} are missing", hint="give every input of the judge")
-    values = judge.values(inputs) if judge is not None else _values(content, inputs)
+    values = _values(content, inputs) if judge is None else defuse(judge.values(inputs), content["tags"])
     return filled(
         content, {one["name"]: _text(values[one["name"]], one["type"]) for one in content["inputs"]}
     )
@@ -101,7 +101,7 @@ def _parsed(exported: Mapping[str, Any] | str) -> Mapping[str, Any]:
 def _values(content: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
     from ..programs.answers.rendering import CUSTOM, RULES
 
-    safe = defuse(dict(inputs), content["fields"])
+    safe = defuse(dict(inputs), content["tags"])
     if any(spec["render"] == CUSTOM for spec in content["inputs"]):
         raise UsageError(
             f"{content['artifact']['judge']} renders its inputs by its own code", hint="pass judge= to fill"

@@ -8,6 +8,7 @@ from ..cases import Case
 from ..errors import ArtifactError, JuristError, UsageError
 from ..programs.judge import Judge
 from ..text.attacks import suite
+from ..text.escaping import defuse
 from ..text.json_lines import plain_fields
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target
@@ -54,18 +55,21 @@ class Parity:
         return {**plain_fields(self), "parity": self.equal / self.rows}
 
 
-def variables(judge: Judge, inputs: Mapping[str, Any], target: Target | None = None) -> dict[str, str]:
+def variables(
+    judge: Judge, inputs: Mapping[str, Any], target: Target | None = None, *, tags: Iterable[str] = ()
+) -> dict[str, str]:
     """Return what goes into an export's variables for one row: each input as it stands in the judge's prompt.
 
     Args:
         judge: the judge that was exported.
         inputs: the row's inputs, as in gold.
-        target: takes out what it would obey, as ``EXPORTERS["prompty"]`` does.
+        target: takes out what it would obey, as ``EXPORTERS["langchain"]`` does.
+        tags: of the export, under ``tags``: the fields that a prompt of the XML adapter writes as tags.
 
     Raises:
         GoldError: an input is missing or ill-typed.
     """
-    texts = _texts(judge, judge.case(inputs).inputs)
+    texts = _texts(judge, judge.case(inputs).inputs, tags)
     return {name: target.guard(text) for name, text in texts.items()} if target else texts
 
 
@@ -111,7 +115,7 @@ def rows_of(subject: Subject, cases: Iterable[Case]) -> list[Row]:
         return Row(
             id=case.id,
             inputs=inputs,
-            variables=_texts(judge, inputs),
+            variables=_texts(judge, inputs, prompt.tags),
             messages=prompt.sent(judge.values(inputs)),
             label=judge.answer.text(case.known[0]) if len(case.known) == 1 else "",
         )
@@ -166,10 +170,9 @@ def _is_raw(row: Row) -> bool:
     return all(row.inputs.get(name) == text for name, text in row.variables.items())
 
 
-def _texts(judge: Judge, inputs: Mapping[str, Any]) -> dict[str, str]:
+def _texts(judge: Judge, inputs: Mapping[str, Any], tags: Iterable[str]) -> dict[str, str]:
     from dspy.adapters.utils import format_field_value
 
     fields = judge.basic().predictors()[0].signature.input_fields
-    return {
-        name: str(format_field_value(fields[name], value)) for name, value in judge.values(inputs).items()
-    }
+    values = defuse(judge.values(inputs), tags)
+    return {name: str(format_field_value(fields[name], value)) for name, value in values.items()}

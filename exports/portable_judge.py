@@ -49,7 +49,7 @@ class PortableJudge:
             ValueError: one is ill-typed, or empty where the judge takes nothing that is empty.
         """
         self._complete(inputs)
-        safe = {one["name"]: defuse(inputs[one["name"]], self.spec["fields"]) for one in self.spec["inputs"]}
+        safe = {one["name"]: defuse(inputs[one["name"]], self.spec["tags"]) for one in self.spec["inputs"]}
         listed = {one["name"] for one in self.spec["inputs"] if one["render"] == "numbered"}
         return {name: numbered(value) if name in listed else value for name, value in safe.items()}
 

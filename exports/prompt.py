@@ -57,6 +57,11 @@ class Prompt:
             for message in self.messages
         ]
 
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The names of its fields where it writes them as tags: values of variables hold none of these."""
+        return tuple(self.signature.fields) if self.adapter == "xml" else ()
+
     def sent(self, values: Mapping[str, Any]) -> list[dict[str, str]]:
         """Return the messages that the adapter formats for the values of :meth:`Judge.values`."""
         from ..engines.models import adapter

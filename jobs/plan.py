@@ -15,7 +15,7 @@ from ..gold.strata import ceiling_of, rated_in_test
 from ..keeping.resolving import verifier_of
 from ..optimizers.base import Optimizer
 from ..optimizers.registry import DEFAULT, settings_of
-from ..programs.asking import Sampling, room_for
+from ..programs.asking import Sampling, check_sampling, room_for
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from .proving import described
@@ -64,8 +64,9 @@ class Plan:
     judge_ref: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a structure that answers to these prompts cannot have."""
+        """Refuse what cannot be asked, before anything is."""
         self.model.check_prompts(self.adapter)
+        check_sampling(self.judge, self.sampling)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what makes this the same job when it is started again, as JSON values."""

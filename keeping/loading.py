@@ -15,7 +15,7 @@ from ..engines.channel import CallContext
 from ..engines.detectors import Named, named
 from ..engines.models import OFFLINE, Model, Reach, connect, reached, same_model
 from ..errors import UsageError
-from ..programs.asking import Asker, Sampling, Verdict
+from ..programs.asking import Asker, Sampling, Verdict, check_sampling
 from ..programs.judge import Judge
 from ..programs.named import SAMPLES, named_judge
 from ..programs.records import records
@@ -331,6 +331,7 @@ def load_judge(
     verifier_of(
         prompt.judge, Model(), verifier
     )  # a judge without frozen steps is said before anything is asked
+    check_sampling(prompt.judge, prompt.wanted)
     card = prompt.artifact.card if prompt.artifact else {}
     fit = resolve_sampling(_at(_own(own, model or Model()), card), prompt.wanted, prompt.judge.temperature)
     return LoadedJudge(

@@ -73,7 +73,7 @@ def propose_fields(
     async def ask(draw: int, values: Mapping[str, str]) -> dict[str, str] | None:
         config = {"seed": draw, "temperature": temperature}
         try:
-            said = await predict.acall(**defuse(dict(values), signature.fields), config=config)
+            said = await predict.acall(**defuse(dict(values)), config=config)
         except AdapterParseError:
             return None  # an unusable proposal is no proposal; the call is on the ledger
         except LMError as error:

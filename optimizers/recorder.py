@@ -329,7 +329,7 @@ class Recorder:
                 if (shown := self._gold.get(key_of(demo), {name: demo}).get(name)) is not None
             )
             state = state.with_instruction(name, text if text == own else defuse(text, fields))
-            state = state.with_demos(name, tuple(defuse(demo, fields) for demo in demos))
+            state = state.with_demos(name, tuple(map(defuse, demos)))
         return state
 
     def _demo_ids(self, program: Judging, state: PromptState) -> Iterable[str]:

@@ -32,7 +32,7 @@ from .together import Gathered, asking_of, collect, together
 from .verdicts import SampleLog, Status, Verdict
 from .votes import Probabilities, Sampling, Stopping
 
-__all__ = ["Asker", "Sampling", "Status", "Verdict", "room_for"]
+__all__ = ["Asker", "Sampling", "Status", "Verdict", "check_sampling", "room_for"]
 
 _BUGS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError),
@@ -40,6 +40,20 @@ _BUGS = (
 )
 """What a user's own program may raise; what models and limits raise is none of these."""
 _AGAIN = 4  # of so many calls, one more is kept back for units that have to be asked for again
+
+
+def check_sampling(judge: Judge, sampling: Sampling) -> None:
+    """Refuse a threshold that changes nothing in a judge's answers, before anything is asked."""
+    if sampling.threshold is not None and not judge.answer.uses_threshold:
+        raise UsageError(
+            f"the answers of judge {judge.name} are not decided by a threshold of votes",
+            hint="leave out --threshold",
+        )
+    if sampling.by_probability and not judge.answer.has_probabilities:
+        raise UsageError(
+            f"the answers of judge {judge.name} have no probability of being positive",
+            hint="give --threshold a number of votes",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,16 +90,7 @@ class Asker:
         """Refuse a concurrency that would wait for ever, and a threshold that changes nothing."""
         if self.concurrency < 1:
             raise UsageError(f"a concurrency of {self.concurrency} asks nothing", hint="give 1 or more")
-        if self.sampling.threshold is not None and not self.judge.answer.uses_threshold:
-            raise UsageError(
-                f"the answers of judge {self.judge.name} are not decided by a threshold of votes",
-                hint="leave out --threshold",
-            )
-        if self.sampling.by_probability and not self.judge.answer.has_probabilities:
-            raise UsageError(
-                f"the answers of judge {self.judge.name} have no probability of being positive",
-                hint="give --threshold a number of votes",
-            )
+        check_sampling(self.judge, self.sampling)
 
     def ask(self, case: Case) -> Verdict:
         """Judge one case. Raises what :meth:`ask_all` raises."""

@@ -28,7 +28,6 @@ __all__ = ["DIALOGUE", "RESPOND", "WriteDialogue", "dialogue_generator", "render
 _UNREADABLE = Fault(
     "readable", "The reply could not be read; give every output field in the form that is asked for."
 )
-_MARKERS = tuple(dict.fromkeys([*NextTurn.fields, *Reply.fields]))
 
 
 def rendered(turns: Sequence[Mapping[str, str]]) -> str:
@@ -92,7 +91,7 @@ class WriteDialogue(dspy.Module):
             "complaint": complaint,
         }
         try:
-            said = await self.speak.acall(**defuse(inputs, _MARKERS))
+            said = await self.speak.acall(**defuse(inputs))
         except AdapterParseError:
             return None
         return _text(said.user_message), _text(said.assistant_message)

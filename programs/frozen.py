@@ -42,19 +42,16 @@ class Frozen(dspy.Module):
     def __init__(self, module: dspy.Module) -> None:
         super().__init__()
         self.module = module
-        self._markers = tuple(
-            dict.fromkeys(name for one in all_predictors(module) for name in one.signature.fields)
-        )
         self._compiled = True
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Ask the module."""
         with _asked():
-            return self.module(**defuse(jsonable(inputs), self._markers))
+            return self.module(**defuse(jsonable(inputs)))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Ask the module without blocking."""
-        given = defuse(jsonable(inputs), self._markers)
+        given = defuse(jsonable(inputs))
         with _asked():
             if hasattr(self.module, "aforward"):
                 return await self.module.acall(**given)

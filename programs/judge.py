@@ -178,8 +178,8 @@ class Judge:
         return replace(self, verifiers=given or self.verifiers, common=common)
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the program is called with: rendered, and defused of every prompt format's markers."""
-        rendered = self.answer.render(defuse(dict(inputs), self.markers))
+        """Return what the program is called with: rendered, and defused of what any prompt format takes for a header."""
+        rendered = self.answer.render(defuse(dict(inputs)))
         return {name: rendered[name] for name in self.input_fields}
 
     @cached_property
@@ -208,7 +208,7 @@ class Judge:
 
     def values_partial(self, inputs: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
         """Return what the program is called with to ask for the units at these places (from 0) only."""
-        rendered = self.answer.render_partial(defuse(dict(inputs), self.markers), places)
+        rendered = self.answer.render_partial(defuse(dict(inputs)), places)
         return {name: rendered[name] for name in self.input_fields}
 
     def read_partial(
@@ -220,7 +220,7 @@ class Judge:
 
     def answer_about(self, inputs: Mapping[str, Any]) -> Answer:
         """Return the answer about one row: one that reads by the row's text gets it as it is shown."""
-        return self.answer.bound(defuse(dict(inputs), self.markers))
+        return self.answer.bound(defuse(dict(inputs)))
 
     def demo(self, case: Case) -> Demo:
         """Return a labelled case as a few-shot demonstration: its inputs and the answer that gold gives.

@@ -1,10 +1,12 @@
 """Text that is judged is data, never prompt: defuse what a prompt format would obey.
 
 DSPy's adapters do not escape the values they insert, so a response that holds
-``[[ ## label ## ]]`` or ``</response>`` forges a field. ``defuse`` rewrites
-exactly those sequences, visibly and without loss for a reader, before a value
-reaches an adapter. It does not detect persuasion ("ignore your instructions"):
-that is a property of the judge, to be measured, not of the format.
+``[[ ## label ## ]]`` forges a field, and under the XML adapter ``</response>``
+does. ``defuse`` rewrites exactly those sequences, visibly and without loss for a
+reader: headers and DSPy's custom types before a value reaches any prompt, tags
+where the XML adapter writes it, for elsewhere ``<label for="x">`` is plain text.
+It does not detect persuasion ("ignore your instructions"): that is a property of
+the judge, to be measured, not of the format.
 """
 
 import re
@@ -21,23 +23,23 @@ _SPACE = re.compile(r"\s+")  # each run of it once: a pattern that tries every p
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
-def defuse(value: Any, fields: Iterable[str]) -> Any:
+def defuse(value: Any, tags: Iterable[str] = ()) -> Any:
     """Return ``value`` with nothing in it that an adapter could read as structure.
 
     Args:
         value: a JSON value; strings inside lists and mappings are treated too.
-        fields: the field names of the signature, whose XML tags are defused.
+        tags: the names of the fields that a prompt writes as XML tags; none where it writes none.
 
-    Field headers (``[[ ## x ## ]]``) lose their double brackets, XML tags of the
-    signature's own fields and of drafts (``<think>``) get ``‹`` for ``<``, DSPy's custom-type markers are
-    broken, and lone surrogates, which no endpoint can receive, become U+FFFD.
+    Field headers (``[[ ## x ## ]]``) lose their double brackets, the ``tags``, and those of drafts (``<think>``),
+    get ``‹`` for ``<``, DSPy's custom-type markers are broken, and lone surrogates, which no endpoint can receive,
+    become U+FFFD.
     Applying it twice changes nothing more.
     """
-    tags = _tags(tuple(fields))
+    marks = _tags(tuple(tags))
 
     def walk(item: Any) -> Any:
         if isinstance(item, str):
-            return _defuse_text(item, tags)
+            return _defuse_text(item, marks)
         if isinstance(item, list | tuple):
             return [walk(part) for part in item]
         if isinstance(item, dict):
@@ -49,8 +51,9 @@ def defuse(value: Any, fields: Iterable[str]) -> Any:
 
 @lru_cache(maxsize=64)
 def _tags(fields: tuple[str, ...]) -> re.Pattern[str]:
-    names = "|".join(sorted((re.escape(name) for name in fields), key=len, reverse=True))
-    return re.compile(rf"<(?=\s*(?:/\s*)?(?:{names}|completed|dspy_root|think|thinking)\b)", re.IGNORECASE)
+    own = ("completed", "dspy_root") if fields else ()
+    names = "|".join(sorted(map(re.escape, {*fields, *own, "think", "thinking"}), key=len, reverse=True))
+    return re.compile(rf"<(?=\s*(?:/\s*)?(?:{names})\b)", re.IGNORECASE)
 
 
 def _defuse_text(text: str, tags: re.Pattern[str]) -> str:

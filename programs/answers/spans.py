@@ -30,7 +30,7 @@ from .sentences import Quoted, shown
 
 __all__ = ["Passage", "Spans", "folded", "joined", "lines_of"]
 
-_QUOTES: Final = frozenset("\"'`´‘’‚‛“”„‟«»‹›「」『』〝〞＂＇")
+_QUOTES: Final = frozenset("\"'`´‘’‚‛“”„‟«»‹›<「」『』〝〞＂＇")  # a prompt may show ``<`` as ``‹``
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
 _MARKER: Final = re.compile(r"^(?:[-*•]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+")
 _LEAST: Final = 4  # letters or digits of a part of a sentence

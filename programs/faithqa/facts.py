@@ -49,7 +49,7 @@ class CheckThenRetrieve(Stepwise):
         found = self._search(f"{inputs['query']} {inputs['response']}")
         if not found:
             return dspy.Prediction(verdict=verdict, reasoning=f"{words}; no passage bears on it")
-        passages = defuse(found, tuple(CheckByEvidence.fields))
+        passages = defuse(found)
         again = (yield self.verify, {**inputs, "report": verdict, "passages": passages}).get("verdict")
         shown = "\n".join([f"{words}; checked again: {again}", *found])
         return dspy.Prediction(verdict=again if again in _VERDICTS else None, reasoning=shown)

@@ -61,7 +61,7 @@ class MapAndScore(Stepwise):
         if not constraints:
             return dspy.Prediction(score=None, reasoning="no constraint that the query supports")
         # What a model wrote goes into the next prompt: it must not look like a field of it.
-        lines = defuse(lines_of(constraints), tuple(SatisfiedConstraints.fields))
+        lines = defuse(lines_of(constraints))
         marked = yield self.satisfaction, {**inputs, "constraints": lines}
         marks = by_number(marked.get("marks"), MARKS)
         if set(marks) != set(range(1, len(constraints) + 1)):

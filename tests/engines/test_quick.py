@@ -43,7 +43,7 @@ def test_every_judge_sends_what_dspy_sends(name: str, data: st.DataObject) -> No
     for _ in range(2):
         inputs = data.draw(values)
         with dspy.context(disable_history=True):
-            quick = prompts.request(form, model, {}, signature, demos, inputs)
+            quick = prompts.request(form, model, {}, signature, demos, form.shown(signature, inputs))
             sent = dspy_sends(name, model, signature, demos, inputs)
         if quick is None:
             odd = repr([inputs, demos])
