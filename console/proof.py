@@ -28,7 +28,8 @@ def proof_parts(card: Mapping[str, Any], decision: Decision, *notes: str) -> lis
         if counts["units"]["answered"] < counts["units"]["total"]
     ]
     if any(card["inconsistent"].values()):
-        found.append(f"answers that contradicted themselves: {card['inconsistent']}")
+        both = ", ".join(f"{name} {count}" for name, count in card["inconsistent"].items())
+        found.append(f"answers that contradicted themselves: {both}")
     found += [*notes, f"decision: {decision.words}"]
     if price := price_words(card):
         found.append(price)

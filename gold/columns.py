@@ -51,7 +51,8 @@ class Problem:
 
     def also(self, place: str) -> "Problem":
         """Return it with one row more."""
-        return replace(self, rows=self.rows + 1, places=(*self.places, place)[:_PLACES])
+        places = self.places if place in self.places else (*self.places, place)[:_PLACES]
+        return replace(self, rows=self.rows + 1, places=places)
 
 
 class Rejects:

@@ -8,7 +8,7 @@ thing. It knows nothing of models.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -288,6 +288,8 @@ class _Way:
 def _build(readings: Sequence[Reading], judge: Judge, source: str, way: _Way) -> Gold:
     way.mapping.check(judge)
     found: dict[str, tuple[Case, Row]] = {}
+    raws: defaultdict[str, list[Row]] = defaultdict(list)  # case id -> the rows that it was read from
+    torn: dict[str, GoldError] = {}  # case id -> what its rows contradict each other in: none of them is the truth
     skipped = merged = 0
     for reading in readings:
         for raw, held in _cases(reading, judge, way):
@@ -295,11 +297,22 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, way: _Way) ->
             for case, row in held:
                 if way.labelled and not case.known and not _rated(case):
                     skipped += 1
+                    continue
+                raws[case.id].append(raw)
+                if case.id in torn:
+                    way.bad.add(torn[case.id], raw)
                 elif case.id not in found:
                     found[case.id] = case, row
-                elif (both := _joined(found[case.id], (case, row), raw, way.bad)) is not None:
-                    merged += 1
-                    found[case.id] = both
+                else:
+                    try:
+                        found[case.id] = joined(found[case.id], (case, row))
+                        merged += 1
+                    except GoldError as error:
+                        torn[case.id] = error
+                        del found[case.id]
+                        merged -= len(raws[case.id]) - 2
+                        for contradicting in raws[case.id][-1:] if way.strict else raws[case.id]:
+                            way.bad.add(error, contradicting)
     _settle(way, found)
     if not found and (judge.document or not way.labelled):
         raise nothing_for(judge, skipped, source)
@@ -331,16 +344,6 @@ def _settle(way: _Way, found: Mapping[str, Any]) -> None:
     refusal = way.bad.refusal()
     if refusal is not None and (way.strict or not found):
         raise refusal
-
-
-def _joined(
-    first: tuple[Case, Row], again: tuple[Case, Row], raw: Row, bad: Rejects
-) -> tuple[Case, Row] | None:
-    try:
-        return joined(first, again)
-    except GoldError as error:
-        bad.add(error, raw)
-        return None
 
 
 def _cases(reading: Reading, judge: Judge, way: _Way) -> Iterator[tuple[Row, list[tuple[Case, Row]]]]:

@@ -292,7 +292,7 @@ def _card(work: _Work, pair: _Pair, job: PaidJob) -> dict[str, Any]:
 
 def _judge(artifact: Artifact, store: Store) -> Judge:
     """Return the judge, compiled for the metric that the artifact was compiled for."""
-    judge = judge_of(artifact, store).verified_by(artifact.card)
+    judge = judge_of(artifact, store).as_compiled(artifact.card)
     artifact.check(judge)
     if artifact.card.get("strictness"):
         judge = with_strictness(judge, str(artifact.card["strictness"]))
@@ -301,8 +301,7 @@ def _judge(artifact: Artifact, store: Store) -> Judge:
             f"{artifact.ref} has no proof on its card, so there is no sealed test to open",
             hint="compile it again",
         )
-    metric = artifact.card["decision"]["metric"]
-    return judge if callable(judge.metric) or judge.metric == metric else judge.with_metric(metric)
+    return judge
 
 
 def _row(artifact: Artifact, candidate: str) -> Mapping[str, Any]:

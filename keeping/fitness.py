@@ -18,7 +18,7 @@ __all__ = ["needs", "unfit"]
 def unfit(artifact: Artifact, store: Store) -> str:
     """Return why an artifact cannot be used with what is installed, in one line; empty if it can."""
     try:
-        judge = judge_of(artifact, store).verified_by(artifact.card)
+        judge = judge_of(artifact, store).as_compiled(artifact.card)
         artifact.program(judge)
         adapter = str(artifact.card.get("adapter", "chat"))
         if adapter not in ADAPTERS:

@@ -113,10 +113,10 @@ def fitting(judge: Judge, artifact: Artifact, store: Store, reference: str = "")
         if path is not None and _was_changed(artifact, executed_hashes(store.file(path))):
             said = f"the code of {path} was changed since {artifact.ref} was compiled from it"
             store.trust.tell(f"{said}: its proof is of the code as it was")
-        artifact.check(judge.verified_by(artifact.card))
+        artifact.check(judge.as_compiled(artifact.card))
         return judge
     try:
-        artifact.program(judge.verified_by(artifact.card))
+        artifact.program(judge.as_compiled(artifact.card))
     except ArtifactError as error:
         store.trust.tell(f"{error.message}{_goes_on(artifact)}")
         return defined(definition)

@@ -52,7 +52,7 @@ class Given:
             UsageError: the version was proven with another prompt format; or what is given does not fit.
         """
         if artifact is not None:
-            judge = judge.verified_by(artifact.card)
+            judge = judge.as_compiled(artifact.card)
             artifact.check(judge)
         card: Mapping[str, Any] = artifact.card if artifact else {}
         adapter = str(card.get("adapter", self.adapter or ADAPTER))

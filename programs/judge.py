@@ -170,12 +170,16 @@ class Judge:
             signature = signature.with_updated_fields(name, type_=str)
         return dspy.Predict(signature)
 
-    def verified_by(self, card: Mapping[str, Any]) -> "Judge":
-        """Return the judge with what the card of an artifact names: verifiers' prompts, inputs shared by design."""
+    def as_compiled(self, card: Mapping[str, Any]) -> "Judge":
+        """Return the judge with what an artifact's card names: metric, verifiers' prompts, inputs shared by design."""
         given = tuple(VerifierPrompt.from_json(one) for one in card.get("verifiers") or ())
         found = (card.get("gold") or {}).get("common")
         common = self.common if self.common is not None or found is None else tuple(found)
-        return replace(self, verifiers=given or self.verifiers, common=common)
+        metric = (card.get("decision") or {}).get("metric")
+        own = callable(self.metric) or metric not in self.comparison.metrics
+        return replace(
+            self, verifiers=given or self.verifiers, common=common, metric=self.metric if own else metric
+        )
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the program is called with: rendered, and defused of what any prompt format takes for a header."""

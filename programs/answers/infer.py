@@ -23,7 +23,7 @@ __all__ = ["SUPPORTED", "answer_for", "closed"]
 
 SUPPORTED = (
     'bool or Literal["a", "b"] (a label), Literal[1, 2, 3] or an int or float with ge= and le= (a score), '
-    'Literal["first", "second", "tie"] with inputs first and second (a preference), '
+    'Literal["first", "second"] with inputs first and second, "tie" too if there are any (a preference), '
     'list[Literal["a", "b"]] (several labels), list[MODEL] with a pydantic model (a set of objects, or, if it has '
     "n: int and label: Literal, a label for each numbered unit)"
 )

@@ -1,13 +1,14 @@
 """A pairwise preference: which of two inputs is better, asked in both orders within every sample.
 
 A model that likes the first place says "first" in both orders. So each sample asks twice, with the two inputs
-exchanged, and counts only if both replies prefer the same one; replies that differ are a tie, and counted as
-contradictions. The share of replies that chose the first place is the position bias: 0.5 without any.
+exchanged, and counts only if both replies prefer the same one; replies that differ are counted as contradictions,
+and are a tie where the output field has one, else no usable answer. The share of replies that chose the first place is the position bias: 0.5 without any.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, ClassVar
 
 from ...cases import Case, Value, Values
@@ -25,7 +26,7 @@ _OTHER: Mapping[Value | None, Value] = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
 
 @dataclass(frozen=True, kw_only=True)
 class Preference(OneLabel):
-    """``first``, ``second`` or ``tie``.
+    """``first``, ``second`` or, if the output field has it, ``tie``.
 
     Attributes:
         first: the input field with the first of the two.
@@ -42,8 +43,9 @@ class Preference(OneLabel):
     has_probabilities: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Gold may say all three, whatever a reply may say."""
-        object.__setattr__(self, "labels", (FIRST, SECOND, TIE))
+        """The labels are those that the output field has, in one order."""
+        kept = tuple(label for label in (FIRST, SECOND, TIE) if not self.values or label in self.values)
+        object.__setattr__(self, "labels", kept)
         super().__post_init__()
 
     @property
@@ -58,7 +60,7 @@ class Preference(OneLabel):
                 f"judge {judge}: {self.first!r} and {self.second!r} are not two of its inputs {', '.join(inputs)}",
                 hint='name the two that are compared: answer=Preference(first="reply_a", second="reply_b")',
             )
-        if not {FIRST, SECOND} <= set(self.values) <= set(self.labels):
+        if not {FIRST, SECOND} <= set(self.values) <= {FIRST, SECOND, TIE}:
             raise JudgeError(
                 f"judge {judge}: a preference is first, second or tie, not {', '.join(self.values)}",
                 hint='give the output field the type Literal["first", "second", "tie"]',
@@ -73,16 +75,16 @@ class Preference(OneLabel):
         return inputs, {**inputs, self.first: inputs[self.second], self.second: inputs[self.first]}
 
     def join(self, readings: Sequence[Reading]) -> Reading:
-        """Return what both orders say; a tie if they contradict each other."""
+        """Return what both orders say; a tie, or nothing usable, if they contradict each other."""
         said, exchanged = (reading.values[0] for reading in readings)
         again = None if exchanged is None else _OTHER[exchanged]
         differ = None not in (said, again) and said != again
         chosen = Counter((said, exchanged))
         return replace(
             readings[0],
-            values=(None if None in (said, again) else TIE if differ else said,),
+            values=(None if None in (said, again) else self._undecided if differ else said,),
             inconsistent=differ,
-            problem=readings[0].problem or readings[1].problem,
+            problem=readings[0].problem or readings[1].problem or self._problem(differ),
             counts={
                 "first_place": chosen[FIRST],
                 "places": chosen[FIRST] + chosen[SECOND],
@@ -90,18 +92,25 @@ class Preference(OneLabel):
             },
         )
 
+    @property
+    def _undecided(self) -> Value | None:
+        return TIE if TIE in self.labels else None
+
+    def _problem(self, differ: bool) -> str:
+        return "the replies in the two orders contradict each other" if differ and not self._undecided else ""
+
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
-        """Return what most samples prefer, a tie between equals; nothing unless more than half are usable."""
+        """Return what most samples prefer, a tie (if it is an answer) between equals; nothing unless most are usable."""
         if sum(votes.values()) < majority(sampling.samples):
             return None
         most = max(votes.values())
         ahead = [name for name in self.labels if votes.get(name, 0) == most]
-        return ahead[0] if len(ahead) == 1 else TIE
+        return ahead[0] if len(ahead) == 1 else self._undecided
 
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Return whether no replies of ``left`` more samples, unusable ones included, change the outcome."""
         now = self.combine(votes, sampling)
-        return all(self.combine(Counter(votes) + more, sampling) == now for more in _further(left))
+        return all(self.combine(Counter(votes) + more, sampling) == now for more in _further(self.labels, left))
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
         """Return whether people prefer the first."""
@@ -164,7 +173,8 @@ class Preference(OneLabel):
         return (
             f"preferred: {preferred}",
             f"position bias {facts['position_bias']:.3f} (share of the choices for the first place, 0.5 without bias)",
-            f"{facts['contradictions']} samples contradicted themselves when the two were exchanged: ties",
+            f"{facts['contradictions']} samples contradicted themselves when the two were exchanged: "
+            + ("ties" if self._undecided else "without a usable answer"),
         )
 
     def proof_facts(self, sums: Mapping[str, float]) -> dict[str, Any]:
@@ -178,21 +188,24 @@ class Preference(OneLabel):
         return {
             **super().parser_rule(),
             "orders": f"fill it twice: as it is, and with {self.first} and {self.second} exchanged; where both replies "
-            "prefer the same of the two, it is preferred; otherwise it is a tie",
+            f"prefer the same of the two, it is preferred; otherwise it is {self._outcome}",
         }
+
+    @property
+    def _outcome(self) -> str:
+        return "a tie" if self._undecided else "no usable answer"
 
     @property
     def voting_rule(self) -> str:
         """Most samples decide."""
         return (
             "two fillings, one for each order, are one sample; with several, what most of them prefer counts, and "
-            "what is equal is a tie"
+            f"what is equal is {self._outcome}"
         )
 
 
-def _further(left: int) -> Iterator[Counter[Value]]:
+def _further(labels: Sequence[Value], left: int) -> Iterator[Counter[Value]]:
     """Yield all that up to ``left`` more samples can add."""
-    for first in range(left + 1):
-        for second in range(left + 1 - first):
-            for tie in range(left + 1 - first - second):
-                yield Counter({FIRST: first, SECOND: second, TIE: tie})
+    for counts in product(range(left + 1), repeat=len(labels)):
+        if sum(counts) <= left:
+            yield Counter(dict(zip(labels, counts, strict=True)))

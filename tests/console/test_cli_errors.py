@@ -14,6 +14,7 @@ from small import FAST, OWN, claims, cli, tree, write_jsonl
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 
+PAIRS = f"{Path(__file__).parents[2]}/docs/reply_preference.py:judge"
 RUN = ("run", "--yes", "fect:basic", "--input", "rows.jsonl", "--output", "out.jsonl")
 NOTES = re.compile(r"fect on \S+: 42 cases|0 calls: the sealed test: only 4 groups|Generating train split|$")
 """Lines that may come before the error: what is compiled, what its proof can show, and the bar of ``datasets``."""
@@ -115,6 +116,11 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (1, "has a label", ("compile", "fect", "--gold", "unlabelled.jsonl")),
     (1, "too few for train, dev and test", ("compile", "fect", "--gold", "one-group.jsonl")),
     (1, "equal inputs and different labels", ("compile", "fect", "--gold", "twice.jsonl")),
+    (
+        2,
+        "are not decided by a threshold of votes; leave out --threshold",
+        ("compile", PAIRS, "--gold", "reply-preference", "--threshold", "0.5"),
+    ),
     (1, "empty.jsonl: the file is empty", ("compile", "fect", "--gold", "empty.jsonl")),
     (
         2,

@@ -50,13 +50,38 @@ def test_everything_that_is_wrong_is_listed_at_once_with_counts_and_places(tmp_p
 def test_equal_rows_that_disagree_are_counted_by_what_they_say_with_their_places(tmp_path: Path) -> None:
     file = tmp_path / "bad.csv"
     file.write_text(
-        "policy,reply,verdict\n" + "p,r,send\np,r,hold\nq,r,send\nq,r,hold\nq,s,hold\n", encoding="utf-8"
+        "policy,reply,verdict\n" + "p,r,send\np,r,hold\nq,r,send\nq,r,hold\nq,s,hold\nq,t,send\n", encoding="utf-8"
     )
     done = cli("gold", "check", OWN, "--gold", file, "--json")
     (problem,) = done.json["problems"]
     assert problem["places"] == [f"{file}:2 and {file}:3", f"{file}:4 and {file}:5"]
     assert problem["reason"] == "equal inputs and different labels (send and hold)"
-    assert done.err.startswith("error: 2 rows cannot be used")
+    assert done.err.startswith("error: 4 rows cannot be used")
+
+
+@pytest.mark.parametrize(
+    ("labels", "kept", "aside", "merged"),
+    [
+        (["send", "send"], ["send"], [], 1),
+        (["send", "hold"], [], ["send", "hold"], 0),
+        (["send", "send", "hold"], [], ["send", "send", "hold"], 0),
+        (["send", "hold", "send", "hold"], [], ["send", "hold", "send", "hold"], 0),
+        (["send", None, "hold"], [], ["send", "hold"], 0),
+    ],
+)
+def test_rows_that_contradict_each_other_are_all_set_aside(
+    labels: list[str | None], kept: list[str], aside: list[str], merged: int, tmp_path: Path
+) -> None:
+    torn = [{"policy": "p", "reply": "again", "verdict": label} for label in labels]
+    rejects = Rejects(tmp_path / "bad.jsonl")
+    gold = Gold.of([*torn[:1], *GOOD, *torn[1:]], CHECK, rejects=rejects)
+    found = [case.gold for case in gold.cases if case.inputs["reply"] == "again"]
+    assert (found, len(gold.cases), gold.merged) == ([(one,) for one in kept], len(GOOD) + len(kept), merged)
+    assert rejects.count == len(aside)
+    if aside:
+        written = [json.loads(line) for line in (tmp_path / "bad.jsonl").read_text().splitlines()]
+        assert [line["row"]["verdict"] for line in written] == aside
+        assert {line["reason"] for line in written} == {"equal inputs and different labels (send and hold)"}
 
 
 def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reasons(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from judges import POLITE, TWO, changed
-from small import OWN, cli
+from small import OWN, claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.engines.models import Model
@@ -278,3 +278,24 @@ def test_the_chosen_temperature_holds_unless_another_is_given(
         assert (loaded.sampling.samples, loaded.model.temperature) == (samples, temperature)
     basic = load_judge("fect:basic", store=store).with_model(Model(name="openai/x"), draws=3)
     assert basic.model.temperature == 0.7
+
+
+@pytest.mark.parametrize(
+    ("reference", "metric"),
+    [("fect@1", "accuracy"), ("fect@2", "f1"), ("fect@3", "f1"), ("fect:basic", "f1")],
+)
+def test_a_version_is_scored_by_the_metric_that_it_was_compiled_for(reference: str, metric: str) -> None:
+    kept = Store("kept")
+    for decision in ({"metric": "accuracy"}, {}, {"metric": "a_function_of_the_users"}):
+        kept.save(FECT, changed(FECT, f"Prompt {decision}."), {"decision": decision}, [], make_latest=True)
+    assert load_judge(reference, store=kept).judge.metric == metric
+
+
+def test_versions_are_compared_by_the_metric_that_one_was_compiled_for() -> None:
+    kept = Store("kept")
+    kept.save(FECT, changed(FECT, "Mine."), {"decision": {"metric": "kappa"}}, [], make_latest=True)
+    write_jsonl(Path("gold.jsonl"), claims())
+    found = ok("compare", "fect:basic", "fect@1", "--gold", "gold.jsonl", "--store", "kept", "--json").json
+    assert found["metric"] == "kappa"
+    starred = ok("evaluate", "fect@1", "--gold", "gold.jsonl", "--store", "kept", "--json").json
+    assert starred["metric"] == "kappa"

@@ -32,7 +32,11 @@ SHARE = Score(field="share", unit="text", low=0, high=1, whole=False)
 SEVERAL = LabelSet(field="labels", unit="text", labels=("red", "green", "blue"))
 OBJECTS = ObjectSet(field="claims", unit="text", model=Claim)
 PAIR = Preference(field="better", values={name: name for name in ("first", "second", "tie")})
-KINDS = {"score": SCORE, "share": SHARE, "several": SEVERAL, "objects": OBJECTS, "pair": PAIR}
+CHOICE = Preference(field="better", values={name: name for name in ("first", "second")})
+KINDS = {
+    **{"score": SCORE, "share": SHARE, "several": SEVERAL, "objects": OBJECTS},
+    **{"pair": PAIR, "choice": CHOICE},
+}
 VALUES: dict[str, tuple[Any, ...]] = {
     "score": (1, 2, 4, 5),
     "share": (0.0, 0.25, 1.0),
@@ -42,6 +46,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
         for data in ([], [{"subject": "a"}], [{"subject": "b", "amount": 2}, {"subject": "a"}])
     ),
     "pair": ("first", "second", "tie"),
+    "choice": ("first", "second"),
 }
 
 
@@ -129,6 +134,8 @@ def test_positive_labels_go_with_closed_labels_only() -> None:
         ("objects", {"subject": "a"}, None),
         ("pair", "first", "first"),
         ("pair", "both", None),
+        ("choice", "second", "second"),
+        ("choice", "tie", None),
     ],
 )
 def test_a_reply_is_read_or_gives_nothing(kind: str, said: Any, value: Any) -> None:
@@ -187,7 +194,7 @@ def test_drawing_ends_only_when_nothing_can_change(kind: str, data: st.DataObjec
     found = outcomes(kind, votes, left, sampling)
     decided = KINDS[kind].is_decided(votes, left, sampling)
     assert not (decided and len(found) > 1)
-    if kind in ("score", "several", "pair"):  # exact, not only safe
+    if kind in ("score", "several", "pair", "choice"):  # exact, not only safe
         assert decided == (len(found) == 1)
 
 
@@ -202,6 +209,8 @@ def test_drawing_ends_only_when_nothing_can_change(kind: str, data: st.DataObjec
         ("pair", ["first", "first", "second"], "first"),
         ("pair", ["first", "second"], "tie"),
         ("pair", ["tie"], None),
+        ("choice", ["first", "first", "second"], "first"),
+        ("choice", ["first", "second"], None),
     ],
 )
 def test_samples_combine(kind: str, given: list[Any], combined: Any) -> None:
@@ -231,6 +240,21 @@ def test_both_orders_must_agree(said: str, exchanged: str) -> None:
         assert joined.inconsistent == (said != other[exchanged]) == bool(joined.counts["contradictions"])
     assert joined.counts["first_place"] == [said, exchanged].count("first")
     assert joined.counts["places"] == 2 - [said, exchanged].count("tie") - [said, exchanged].count("?")
+
+
+def test_a_preference_without_ties_offers_and_says_none() -> None:
+    labels = Literal["first", "second"]
+    judge = Judge(name="own", signature=signature(labels, ("question", "first", "second")))
+    answer = judge.answer
+    assert isinstance(answer, Preference)
+    assert answer.choices == answer.comparison.labels == ("first", "second")
+    assert "tie" not in f"{answer.expects} {answer.task_words()} {answer.identity()} {answer.listing()}"
+    assert "tie" not in f"{answer.parser_rule()} {answer.voting_rule} {answer.totals({})} {answer.describe([])}"
+    differ = answer.join([answer.read({"answer": "first"}, 1)] * 2)
+    assert (differ.values, differ.inconsistent) == ((None,), True)
+    assert "contradict each other" in differ.problem
+    with pytest.raises(GoldError, match="'first' or 'second', got 'tie'"):
+        judge.case({"question": "q", "first": "a", "second": "b", "answer": "tie"})
 
 
 def test_the_two_orders_exchange_the_two_inputs_only() -> None:
