@@ -90,8 +90,8 @@ class ClosedLabels:
 
     @property
     def default(self) -> str:
-        """F1 of the positive labels, or accuracy where there are none."""
-        return "f1" if self.positive else "accuracy"
+        """Balanced accuracy: every constant answer has one over the number of labels, whatever their rates."""
+        return "balanced_accuracy"
 
     @property
     def shown(self) -> tuple[str, ...]:

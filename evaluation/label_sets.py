@@ -2,6 +2,9 @@
 
 - ``micro_f1`` counts labels over all units; ``macro_f1`` is the mean F1 over the labels that occur in gold or among
   the answers. A quotient 0/0 is 0.0 in both.
+- ``balanced_accuracy`` is the mean recall of labels, given and left out alike: over the labels that some units of
+  gold have and others have not, the mean of the share found where gold has it and of the share left out where it
+  has not. Any constant set has 0.5; 0.0 where there is no such label.
 - ``example_f1`` and ``jaccard`` are means over units; there, no label where gold has none is right: 1.0.
 - ``exact_match`` is the share of units whose set is gold's.
 
@@ -15,6 +18,8 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ..cases import Label
 from ..errors import UsageError
 from .graded import Graded
@@ -26,6 +31,7 @@ from .units import Floats
 __all__ = ["LabelSets"]
 
 Set: TypeAlias = tuple[Label, ...]
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -50,13 +56,17 @@ class LabelSets(Graded):
 
     @property
     def default(self) -> str:
-        """F1 over all labels of all units."""
-        return "micro_f1"
+        """Balanced accuracy: any constant set has 0.5, where F1 rewards the one that names every frequent label."""
+        return "balanced_accuracy"
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """Those that fit, by name."""
         found = [
+            Metric(
+                name="balanced_accuracy",
+                statistics=pair_sums(self._sides, _balanced_accuracy, 3 * len(self.labels) + 1),
+            ),
             Metric(name="micro_f1", statistics=pair_sums(_hits, f1, 3)),
             Metric(name="macro_f1", statistics=pair_sums(self._by_label, _macro_f1, 3 * len(self.labels))),
             *(
@@ -84,6 +94,9 @@ class LabelSets(Graded):
             }
             for label in self.labels
         }
+
+    def _sides(self, gold: Set, value: Set) -> list[float]:
+        return [*self._by_label(gold, value), 1.0]
 
     def _by_label(self, gold: Set, value: Set) -> list[float]:
         return [cell for label in self.labels for cell in _cells(label, gold, value)]
@@ -126,6 +139,17 @@ def _hits(gold: Set, value: Set) -> tuple[float, float, float]:
 @Ratios
 def _macro_f1(sums: Floats) -> tuple[Floats, Floats]:
     return mean_parts(*f1.parts(sums.reshape(*sums.shape[:-1], -1, 3)))
+
+
+@Ratios
+def _balanced_accuracy(sums: Floats) -> tuple[Floats, Floats]:
+    """Of sums of (in both, in gold, in the answer) of each label, and how many units there are."""
+    both, gold, said = np.moveaxis(sums[..., :-1].reshape(*sums.shape[:-1], -1, 3), -1, 0)
+    without = sums[..., -1:] - gold
+    above = np.concatenate([both, without - said + both], axis=-1)
+    sided = np.minimum(gold, without) > _ROUNDING * sums[..., -1:]
+    below = np.concatenate([np.where(sided, side, 0.0) for side in (gold, without)], axis=-1)
+    return mean_parts(above, below)
 
 
 def _jaccard(gold: Set, value: Set) -> float:

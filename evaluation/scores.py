@@ -74,8 +74,8 @@ class Scores(Graded):
 
     @property
     def default(self) -> str:
-        """Mean absolute error."""
-        return "mae"
+        """Quadratic kappa: every constant answer has 0, where the median alone keeps errors small."""
+        return "quadratic_kappa"
 
     @property
     def shown(self) -> tuple[str, ...]:

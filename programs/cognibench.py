@@ -173,6 +173,7 @@ COGNIBENCH = Judge(
     description="CogniBench: every sentence of a response, faithful, hallucinated or irrelevant, with type and tier",
     signature=TagResponse,
     answer=sentence_labels(Sentences),
+    metric="f1",
     rows=CogniBenchRow,
     to_case=_case,
     bundled="cognibench-mini",

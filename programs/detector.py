@@ -61,6 +61,7 @@ DETECTOR = Judge(
     description="CogniBench's CogniDet: the list of hallucinated sentences of a response, in one pass",
     signature=DetectHallucinations,
     answer=Spans(field="hallucinated", unit="sentences", found=FOUND, clear=CLEAR),
+    metric="f1",
     rows=DetectorRow,
     to_case=detector_case,
     bundled="cognibench-mini",

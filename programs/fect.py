@@ -58,6 +58,7 @@ FECT = Judge(
     description="FECT: is an interpretive claim factual for a conversation",
     signature=FectBasic,
     answer=OneLabel(field="factual", unit="claim", values=_VALUES, positive=_POSITIVE),
+    metric="f1",
     rows=FectRow,
     to_case=_case,
     bundled="fect-mini",

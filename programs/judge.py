@@ -43,7 +43,8 @@ class Judge:
             ``bool`` or ``Literal`` of strings (a closed label), ``Literal`` of whole numbers or a number with
             ``ge=`` and ``le=`` (a score), a list of ``Literal`` (several labels).
         answer: the kind of answer; default: read from the signature.
-        metric: what compiling maximises: a name, or a function; default: the answer's own (F1 for closed labels).
+        metric: what compiling maximises: a name, or a function; default: the answer's own, in which no constant answer
+            does well (balanced accuracy for closed labels).
         program: the basic program, or what makes it of nothing (a class); default ``dspy.Predict(signature)``.
         variant: which prompt of several.
         description: one line for the catalogue.

@@ -116,6 +116,7 @@ def named_judge(named: Named) -> Judge:
         signature=ListSpans if answer is _SPANS else TagResponse,
         program=program,
         answer=answer,
+        metric="f1",
         rows=DetectorRow,
         to_case=detector_case,
         bundled="cognibench-mini",

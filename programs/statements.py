@@ -138,6 +138,7 @@ FACTUAL = Judge(
     description="CogniBench: is a sentence that states facts faithful to the reference, or invented",
     signature=FactIsFaithful,
     positive=frozenset({"invented"}),
+    metric="f1",
     rows=FactRow,
     unit="sentence",
     to_case=case_of("faithfulness"),

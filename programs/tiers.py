@@ -115,6 +115,7 @@ TIER = Judge(
         tiers=_BELOW,
         details=_details,
     ),
+    metric="f1",
     demonstrations=_demonstrations,
     expand=BySentence(field="tier", labels={tier: tier for tier in TIERS}),
     bundled="cognibench-mini",

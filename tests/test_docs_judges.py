@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import jurist
+from jurist.engines.detectors import Named
 from jurist.programs.catalogue import JUDGES
+from jurist.programs.named import named_judge
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "judges.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
@@ -23,3 +25,17 @@ def test_the_example_is_so(judge: jurist.Judge) -> None:
     verdict = jurist.load(f"{judge.name}:basic")(**row)
     values = [None if value is None else judge.answer.to_json(value) for value in verdict.values]
     assert {"status": verdict.status, "values": values} == said
+
+
+PAPERS = {
+    "statement-type": "macro_f1",
+    "constraint-score": "mse",
+    "intent-baseline": "mse",
+}
+"""What the papers' judges are compiled for; all others for F1. What a judge of one's own gets is no matter of theirs."""
+
+
+@pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.name)
+def test_the_papers_judges_keep_the_metrics_of_the_papers(judge: jurist.Judge) -> None:
+    assert judge.metric == PAPERS.get(judge.name, "f1")
+    assert named_judge(Named(kind="nli", model="m")).metric == "f1"

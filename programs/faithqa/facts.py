@@ -60,6 +60,7 @@ FACT_CHECK: Final = Judge(
     description="FAITHQA: are the facts of a response right and complete; five draws, the most frequent verdict",
     signature=CheckFacts,
     positive=frozenset({"inaccurate", "incomplete"}),
+    metric="f1",
     program=CheckThenRetrieve,
     most_calls=DRAWS,
     temperature=0.3,  # of appendix A.5.3: at 0 the draws would be one

@@ -74,6 +74,7 @@ VERIFIERS: Final = tuple(
         description=f"HaluAgent: {decides}",
         signature=signature,
         positive=_HELD_BACK,
+        metric="f1",
         bundled=f"haluagent-{name}-check",
         **more,
     )
@@ -91,6 +92,7 @@ QA_CONFLICT: Final = Judge(
         values={"conflict": True, "agrees": False},
         positive=frozenset({"conflict"}),
     ),
+    metric="f1",
     bundled="haluagent-qa-conflict",
 )
 HALUAGENT_JUDGES: Final = (*VERIFIERS, QA_CONFLICT)

@@ -155,7 +155,15 @@ def test_large_tables_are_sparse_and_say_the_same(name: str, monkeypatch: pytest
 def test_metrics_of_label_sets_are_those_of_scikit_learn(name: str, data: Any) -> None:
     gold, said = ([[label in one for label in "abcd"] for one in side] for side in zip(*data, strict=True))
     used = [place for place in range(4) if any(row[place] for row in [*gold, *said])]
+    sides = [
+        (g, s)
+        for g, s in zip(zip(*gold, strict=True), zip(*said, strict=True), strict=True)
+        if len(set(g)) > 1
+    ]
     expected = {
+        "balanced_accuracy": lambda: (
+            sum(sk.balanced_accuracy_score(g, s) for g, s in sides) / len(sides) if sides else 0.0
+        ),
         "micro_f1": lambda: sk.f1_score(gold, said, average="micro", zero_division=0.0),
         "macro_f1": lambda: (
             sk.f1_score(gold, said, average="macro", labels=used, zero_division=0.0) if used else 0.0
@@ -165,6 +173,32 @@ def test_metrics_of_label_sets_are_those_of_scikit_learn(name: str, data: Any) -
         "exact_match": lambda: sk.accuracy_score(gold, said),
     }[name]()
     assert value_of(name, *zip(*data, strict=True), LABELS) == pytest.approx(expected, abs=1e-9)
+
+
+PREFERENCES = ClosedLabels(("first", "second", "tie"))
+CONSTANTS: list[tuple[Any, list[Any]]] = [
+    (PREFERENCES, list(PREFERENCES.labels)),
+    (ClosedLabels(("send", "hold"), frozenset({"hold"})), ["send", "hold"]),
+    (FIVE, [1.0, 2.0, 3.0, 4.0, 5.0]),
+    (LABELS, [tuple(one) for size in range(5) for one in itertools.combinations("abcd", size)]),
+]
+
+
+@pytest.mark.parametrize(("kind", "values"), CONSTANTS, ids=lambda one: type(one).__name__)
+@given(data=st.data())
+def test_no_constant_answer_is_better_than_another_by_the_default_metric(
+    kind: Any, values: list[Any], data: st.DataObject
+) -> None:
+    gold = data.draw(
+        st.lists(st.sampled_from(values), min_size=2, max_size=30).filter(lambda g: len(set(g)) > 1)
+    )
+    if isinstance(kind, LabelSets):  # a label that all units have, or none, says nothing about a judge
+        assume(any(0 < sum(label in one for one in gold) < len(gold) for label in kind.labels))
+    given_ = values if not isinstance(kind, ClosedLabels) else sorted(set(gold))  # others are never right
+    scores = {round(value_of(kind.default, gold, [one] * len(gold), kind), 9) for one in given_}
+    assert len(scores) == 1
+    assert max(scores) <= 0.5
+    assert value_of(kind.default, gold, gold, kind) == pytest.approx(1.0)
 
 
 def close(gold: float, said: float) -> float:
@@ -302,7 +336,7 @@ def test_impossible_kinds_are_refused(make: Callable[[], object]) -> None:
 
 
 def test_a_metric_of_another_kind_is_refused() -> None:
-    with pytest.raises(UsageError, match="'spearman' does not fit this judge; use one of micro_f1"):
+    with pytest.raises(UsageError, match="'spearman' does not fit this judge; use one of balanced_accuracy"):
         resolve("spearman", LABELS)
 
 
