@@ -2,7 +2,7 @@
 
 from .command import Command
 from .groups import Limits, Printed, Resume, Transport, some_gold
-from .options import Options, flag, option, positional
+from .options import flag, option, positional
 
 __all__ = [
     "ARTIFACTS",
@@ -10,12 +10,7 @@ __all__ = [
     "DiffOptions",
     "LineageOptions",
     "PackOptions",
-    "PullOptions",
-    "PushOptions",
-    "RollbackOptions",
     "ShowOptions",
-    "SignOptions",
-    "SignerOptions",
     "TagOptions",
     "UnpackOptions",
     "VerifyOptions",
@@ -43,10 +38,6 @@ class TagOptions(Printed):
     tag: str = positional("TAG")
 
 
-class RollbackOptions(Printed):
-    artifact: str = positional("JUDGE[@TAG]", help="JUDGE alone is JUDGE@latest")
-
-
 class LineageOptions(Printed):
     judge: str = positional("JUDGE")
 
@@ -56,34 +47,11 @@ class PackOptions(Printed):
     output: str | None = option("--output", metavar="F.zip", help="default: JUDGE-VERSION.zip")
 
 
-class SignOptions(Printed):
-    artifact: str = positional("JUDGE[@VERSION]")
-    key: str = option("--key", required=True, metavar="FILE", help="a secret key of ssh-keygen -t ed25519")
-
-
-class SignerOptions(Options):
-    """Who must have signed."""
-
-    signed_by: str | None = option(
-        "--signed-by", metavar="FILE.pub", help="refuse what this public key has not signed"
-    )
-
-
-class UnpackOptions(SignerOptions, Printed):
+class UnpackOptions(Printed):
     file: str = positional("FILE")
 
 
-class PushOptions(Printed):
-    artifact: str = positional("JUDGE[@VERSION]")
-    place: str = positional("FOLDER|hf://OWNER/NAME")
-
-
-class PullOptions(SignerOptions, Printed):
-    artifact: str = positional("JUDGE[@VERSION]")
-    place: str = positional("FOLDER|hf://OWNER/NAME")
-
-
-class VerifyOptions(SignerOptions, Printed):
+class VerifyOptions(Printed):
     artifact: str | None = positional("JUDGE[@VERSION]", nargs="?", help="default: all of them")
 
 
@@ -123,34 +91,7 @@ examples:
         name="artifacts verify",
         does="artifacts.verify",
         options=VerifyOptions,
-        help="Find any changed byte, and say who signed.",
-    ),
-    Command(
-        name="artifacts sign",
-        does="moving.sign",
-        options=SignOptions,
-        help="""\
-Sign one artifact with a key of yours, for those who get it from you (needs the extra signing).
-The signature stands beside the sealed files and travels with them; who gets it names your public key by --signed-by.
-""",
-        examples="""\
-examples:
-  ssh-keygen -t ed25519 -f judges-key                       # once
-  jurist artifacts sign fect@3 --key judges-key
-  jurist artifacts verify fect@3 --signed-by judges-key.pub
-  jurist artifacts pull fect@3 hf://acme/judges --signed-by judges-key.pub
-""",
-    ),
-    Command(
-        name="artifacts rollback",
-        does="moving.rollback",
-        options=RollbackOptions,
-        help="Let a name (latest, or a tag) mean the version that it meant before.",
-        examples="""\
-examples:
-  jurist artifacts tag fect@3 prod
-  jurist artifacts rollback fect@prod
-""",
+        help="Find any changed byte.",
     ),
     Command(
         name="artifacts lineage",
@@ -172,23 +113,6 @@ examples:
 Put a packed artifact into the store, if its seal holds.
 It keeps its version where that number is free; else it gets the next one, and its card says which it was.
 """,
-    ),
-    Command(
-        name="artifacts push",
-        does="moving.push_",
-        options=PushOptions,
-        help="Copy one artifact to a folder, or to a repository of the Hugging Face Hub.",
-        examples="""\
-examples:
-  jurist artifacts push fect@3 /mnt/team/judges
-  jurist artifacts push fect@3 hf://acme/judges     # the token is the Hub's own: HF_TOKEN, or hf auth login
-""",
-    ),
-    Command(
-        name="artifacts pull",
-        does="moving.pull_",
-        options=PullOptions,
-        help="Copy one artifact from a folder, or from a repository of the Hugging Face Hub.",
     ),
     Command(
         name="artifacts choose",

@@ -56,7 +56,7 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 GROUPS = {
-    "artifacts": "compiled judges: list, show, compare, tag, verify, sign, hand on, choose another candidate",
+    "artifacts": "compiled judges: list, show, compare, tag, verify, hand on, choose another candidate",
     "batch": "run a judge through a Batch API: submit, status, collect, cancel",
     "generate": "write from documents: dialogues, labelled datasets, the items of any generator",
     "gold": "check, import and split gold sets, have them labelled; agreement of raters",

@@ -24,17 +24,14 @@ from jurist.report.table import table
 
 LOADERS = {
     "openai-batch": "openai",
-    "openai-grader": "openai",
     "langchain": "langchain-core",
     "inspect": "inspect-ai",
     "phoenix": "arize-phoenix-evals",
-    "dotprompt": "dotpromptz",
     "python": "openai",
     **{
         name: name
-        for name in ("mlflow", "langfuse", "autoevals", "pydantic-evals", "deepeval", "opik", "prompty")
+        for name in ("mlflow", "langfuse", "autoevals", "pydantic-evals", "deepeval", "opik", "dspy")
     },
-    **{name: name for name in ("jinja2", "dspy")},
 }
 """Target -> the package that loads its files; promptfoo's is a program, and the others have none."""
 
@@ -80,9 +77,9 @@ def line(target: Exporter, fect: Subject) -> list[str]:
     """Return a row of the table."""
     loader, judges = loaded_by(target.name), f"{held(target)} of {len(JUDGES)}"
     if not isinstance(target, Target) or (not loader and target.name != "messages"):
-        return [target.name, loader or "-", "-", "-", judges]
+        return [target.name, loader or "-", "-", judges]
     found = parity(target, fect)
-    return [target.name, loader or "-", f"{found.equal} of {found.rows}", str(found.guarded), judges]
+    return [target.name, loader or "-", f"{found.equal} of {found.rows}", judges]
 
 
 def main() -> None:
@@ -90,7 +87,7 @@ def main() -> None:
     judge = find("fect")
     given = subject(judge)
     fect = replace(given, rows=rows_of(given, nasty_cases(judge)))
-    columns = ["target", "loaded by", "rows sent exactly", "neutralised", "built-in judges held"]
+    columns = ["target", "loaded by", "rows sent exactly", "built-in judges held"]
     print(as_markdown(table("", columns, [line(one, fect) for one in EXPORTERS.values()])))
 
 

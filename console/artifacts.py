@@ -8,7 +8,6 @@ from typing import Any
 from ..arguments.artifacts import (
     DiffOptions,
     ShowOptions,
-    SignerOptions,
     TagOptions,
     VerifyOptions,
 )
@@ -23,7 +22,6 @@ from ..keeping.locating import judge_of
 from ..keeping.price import tokens_words
 from ..keeping.proofs import rows_of
 from ..keeping.sealing import DISAGREEMENTS
-from ..keeping.signing import PublicKey, public_key
 from ..programs.answers.confusion import confused
 from ..report.differing import Side, paired_test, prompt_difference, score_rows, setting_rows
 from ..report.disagreements import disagreement_cell, disagreement_words
@@ -35,7 +33,7 @@ from .common import store_of
 from .history import chart, history_json, history_table, pareto_parts, plot, prompt_diff
 from .printing import Part, Result, Verbatim
 
-__all__ = ["diff", "list_", "scored", "show", "signer", "store_named", "tag", "verify"]
+__all__ = ["diff", "list_", "scored", "show", "store_named", "tag", "verify"]
 
 
 def store_named(options: StoreOptions) -> Store:
@@ -188,7 +186,7 @@ def tag(options: TagOptions) -> Result:
 def verify(options: VerifyOptions) -> Result:
     """Check every byte, and whether each artifact can be used here; exit code 1 if anything is wrong."""
     store = store_named(options)
-    problems = list(store.verify(options.artifact, signer(options)))
+    problems = list(store.verify(options.artifact))
     found = _meant(store, options.artifact)
     broken = {problem.path for problem in problems}
     for artifact in found:
@@ -200,17 +198,9 @@ def verify(options: VerifyOptions) -> Result:
     }
     if problems:
         return Result(data=data, notes=[f"error: {problem}" for problem in problems], code=1)
-    signed = [(ref, one) for ref, one in store.signatures(options.artifact) if one is not None]
-    data["signed"] = [{"artifact": ref, "as": one.signed, "key": str(one.key)} for ref, one in signed]
-    lines = [f"{ref}: signed as {one.signed} by {one.key}" for ref, one in signed]
     many = f"{len(found)} artifact{'s' if len(found) != 1 else ''}"
     said = f"{many} verified, no byte changed, and what {'each' if len(found) != 1 else 'it'} needs is here"
-    return Result(data=data, body=[*([_needed(store, found)] if found else []), said, *lines])
-
-
-def signer(options: SignerOptions) -> PublicKey | None:
-    """Return who must have signed what is used, if anybody."""
-    return None if options.signed_by is None else public_key(options.signed_by)
+    return Result(data=data, body=[*([_needed(store, found)] if found else []), said])
 
 
 def _meant(store: Store, reference: str | None) -> list[Artifact]:

@@ -76,10 +76,6 @@ def _words(options: ExportOptions, found: Parity) -> list[Part]:
     )
     share = f"{found.equal / found.rows:.1%}: {found.equal} of {found.rows}"
     lines = [f"parity {share} {what} are sent by {options.target} as the judge sends them"]
-    if found.guarded:
-        lines.append(
-            f"{found.guarded} rows are sent without what {options.target} would obey or cuts by design, as remarked"
-        )
     if found.raw < found.equal:
         lines.append(
             f"{found.equal - found.raw} rows need their values as jurist.exports.variables gives them; "

@@ -1,29 +1,23 @@
-"""``jurist artifacts pack | unpack | push | pull | sign | rollback | lineage``."""
+"""``jurist artifacts pack | unpack | lineage``."""
 
-from getpass import getpass
 from pathlib import Path
 from typing import Any
 
 from ..arguments.artifacts import (
     LineageOptions,
     PackOptions,
-    PullOptions,
-    PushOptions,
-    RollbackOptions,
-    SignOptions,
     UnpackOptions,
 )
 from ..errors import ArtifactError
 from ..gold.writing import write_whole
 from ..keeping.artifacts import Summary
 from ..keeping.moving import Received, pack, unpack
-from ..keeping.places import pull, push
 from ..report.table import table
-from .artifacts import scored, signer, store_named
+from .artifacts import scored, store_named
 from .common import store_of
 from .printing import Result
 
-__all__ = ["lineage", "pack_", "pull_", "push_", "rollback", "sign", "unpack_"]
+__all__ = ["lineage", "pack_", "unpack_"]
 
 
 def pack_(options: PackOptions) -> Result:
@@ -44,41 +38,7 @@ def unpack_(options: UnpackOptions) -> Result:
         data = Path(options.file).read_bytes()
     except OSError as error:
         raise ArtifactError(f"{options.file}: {error.strerror}", hint="name a packed artifact") from error
-    return _arrived(unpack(data, store_of(options), signer(options)), "the store")
-
-
-def push_(options: PushOptions) -> Result:
-    """Copy one artifact to a place."""
-    artifact = store_named(options).load(options.artifact)
-    return _arrived(push(artifact, options.place), options.place)
-
-
-def pull_(options: PullOptions) -> Result:
-    """Copy one artifact from a place."""
-    return _arrived(pull(options.artifact, options.place, store_of(options), signer(options)), "the store")
-
-
-def sign(options: SignOptions) -> Result:
-    """Sign one artifact."""
-    store = store_named(options)
-    artifact = store.load(options.artifact)
-    store.sign(artifact.ref, options.key, lambda: getpass(f"passphrase of {options.key}: "))
-    found = next(one for _, one in store.signatures(artifact.ref) if one is not None)
-    about = {
-        "artifact": artifact.ref,
-        "sha256": artifact.sha256,
-        "key": str(found.key),
-        "public_key": found.key.text,
-    }
-    return Result(data=about, body=[f"{artifact.ref} is signed by {found.key}"])
-
-
-def rollback(options: RollbackOptions) -> Result:
-    """Let a name mean what it meant before."""
-    judge, _, tag = options.artifact.partition("@")
-    version = store_named(options).rollback(judge, tag or "latest")
-    about = {"judge": judge, "tag": tag or "latest", "version": version}
-    return Result(data=about, body=[f"{judge}@{tag or 'latest'} means {judge}@{version} again"])
+    return _arrived(unpack(data, store_of(options)))
 
 
 def lineage(options: LineageOptions) -> Result:
@@ -115,10 +75,10 @@ def _descent(one: Summary) -> list[str]:
     ]
 
 
-def _arrived(received: Received, where: str) -> Result:
+def _arrived(received: Received) -> Result:
     artifact = received.artifact
     origin = artifact.card.get("origin") or {}
-    words = f"{artifact.ref} is in {where}" if received.new else f"{artifact.ref} was in {where} already"
+    words = f"{artifact.ref} is in the store" if received.new else f"{artifact.ref} was in the store already"
     words += f" (arrived as version {origin['version']})" if origin else ""
     about = {
         "artifact": artifact.ref,

@@ -13,27 +13,22 @@ from ..keeping.artifacts import Artifact
 from ..programs.plugins import Registry
 from .autoevals import Autoevals
 from .deepeval import DeepEval
-from .dotprompt import Dotprompt
 from .dspy_module import DSPyModule
 from .inspect_ai import Inspect
-from .jinja import Jinja
 from .langchain import LangChain
 from .langfuse import Langfuse
 from .markdown import MarkdownExporter
 from .messages import MessagesExporter
 from .mlflow import MLflow
 from .openai_batch import OpenAIBatch
-from .openai_grader import OpenAIGrader
 from .opik import Opik
 from .parity import variables
 from .phoenix import Phoenix
 from .prompt import Prompt, prompt_of
 from .promptfoo import Promptfoo
-from .prompty import Prompty
 from .pydantic_evals import PydanticEvals
 from .python_file import PythonFile
 from .target import Exporter, Row, Subject, Target
-from .text import Text
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -62,7 +57,6 @@ _ALL: tuple[Exporter, ...] = (
     MLflow(),
     Langfuse(),
     Promptfoo(),
-    Jinja(),
     PythonFile(),
     DSPyModule(),
     Inspect(),
@@ -71,10 +65,6 @@ _ALL: tuple[Exporter, ...] = (
     DeepEval(),
     Phoenix(),
     Opik(),
-    OpenAIGrader(),
-    Prompty(),
-    Dotprompt(),
-    Text(),
 )
 
 EXPORTERS: Registry[Exporter] = Registry(

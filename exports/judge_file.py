@@ -49,7 +49,6 @@ class Asked:
 def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
     """Return one of some labels.
 
-    Of three or more none of which is called positive, all count alike: the judge is compiled for macro F1.
 
     Args:
         labels: at least two.
@@ -68,13 +67,11 @@ def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
             f"{', '.join(chosen)} does not part the labels {', '.join(labels)}",
             hint="let --positive name some of them, and not all",
         )
-    alike = len(labels) > 2 and not positive
     return Asked(
         names=("label", "verdict", "decision", "judged_label"),
         annotation=f"Literal[{', '.join(map(_quoted, labels))}] = dspy.OutputField()",
-        arguments=f"positive=frozenset({{{', '.join(map(_quoted, chosen))}}}), unit={{unit}}"
-        + (', metric="macro_f1"' if alike else ""),
-        words=f"labels {', '.join(labels)}; found is {', '.join(chosen)}; compiled for {'macro_f1' if alike else 'f1'}",
+        arguments=f"positive=frozenset({{{', '.join(map(_quoted, chosen))}}}), unit={{unit}}",
+        words=f"labels {', '.join(labels)}; found is {', '.join(chosen)}; compiled for balanced_accuracy",
     )
 
 

@@ -1,11 +1,11 @@
 """The judge for MLflow: what ``mlflow.genai.register_prompt`` takes, so that the prompt registry has it."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from .contents import as_json, described, reply_schema
-from .jinja import literal, variable
 from .prompt import prompt_of
 from .target import Messages, Row, Subject, Target, loader
 
@@ -13,6 +13,7 @@ __all__ = ["MLflow"]
 
 _MARK = "{% set jurist = 1 %}"  # makes MLflow take the templates for Jinja2, which reads no value again
 _LONGEST = 5000  # characters of a tag of a model version
+_SYNTAX = re.compile(r"\{[{%#]|[%#}]\}|\r\n?|\n\Z")
 
 
 class MLflow(Target):
@@ -25,7 +26,7 @@ class MLflow(Target):
     def render(self, subject: Subject) -> str:
         """Return the keyword arguments as JSON; labels, parser and vote are in tags."""
         prompt = prompt_of(subject)
-        messages = prompt.written(literal, variable)
+        messages = prompt.written(_literal, "{{{{ {} }}}}".format)
         messages[0]["content"] = _MARK + messages[0]["content"]
         whole = {
             "name": subject.judge.name,
@@ -41,6 +42,11 @@ class MLflow(Target):
         entities, given = loader("mlflow.entities.model_registry", "mlflow"), json.loads(text)
         kept = entities.PromptVersion(name=given["name"], version=1, template=given["template"])
         return [kept.format(**row.variables) for row in rows]
+
+
+def _literal(text: str) -> str:
+    """Return a template that renders to ``text``, under Jinja2's own settings for line ends too."""
+    return _SYNTAX.sub(lambda found: "{{ " + json.dumps(found[0]) + " }}", text)
 
 
 def _tags(about: dict[str, Any]) -> dict[str, str]:

@@ -161,14 +161,6 @@ class Target(ABC):
             UsageError: the loader's package is not installed.
         """
 
-    def guard(self, text: str) -> str:
-        """Return a value of a variable without what the target would obey; by default as it is."""
-        return text
-
-    def trimmed(self, text: str) -> str:
-        """Return a message as the target cuts it by design; by default as it is."""
-        return text
-
 
 def loader(module: str, package: str) -> Any:
     """Import what loads a target's files.

@@ -9,7 +9,7 @@ of optimizers, models or commands, and imports DSPy only when a prompt is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -25,17 +25,14 @@ from .sealing import (
     CARD,
     HISTORY,
     PROGRAM,
-    SIGNATURE,
     added,
     canonical,
-    files_in,
     inspect,
     lines,
     pretty,
     seal,
 )
 from .shelves import Shelf, check_tag, parse_ref, store_root
-from .signing import PublicKey, Signature, sign, signature_of
 from .trust import Trust
 from .verifying import Problem, faults_of, problems_of
 
@@ -234,25 +231,10 @@ class Store:
         """Return the artifact of a line of the list; ``None`` if it is damaged."""
         return None if one.problem else self._open(one.path, one.judge, one.version)
 
-    def sign(self, ref: str, key: Path | str, passphrase: Callable[[], str]) -> None:
-        """Sign an artifact of the user's store in place of whoever signed it before; see :func:`.signing.sign`.
-
-        Raises:
-            ArtifactError: there is no such artifact, it is a shipped, read-only one, or it cannot be written.
-            UsageError: the key cannot be used.
-        """
-        shelf, version = self._own(ref)
-        files = files_in(shelf.path / str(version), self.load(f"{shelf.judge}@{version}").card)
-        shelf.put(version, SIGNATURE, sign(files, key, passphrase))
-
-    def verify(self, ref: str | None = None, by: PublicKey | None = None) -> Sequence[Problem]:
+    def verify(self, ref: str | None = None) -> Sequence[Problem]:
         """Return all that is wrong: with everything, with one judge's (``JUDGE``), or with ``JUDGE@V``.
 
-        Changed, missing and foreign files, signatures that do not hold, and pointers that lead nowhere.
-
-        Args:
-            ref: which.
-            by: who must have signed them, if anybody.
+        Changed, missing and foreign files, and pointers that lead nowhere.
 
         Raises:
             ArtifactError: there is no such judge or version.
@@ -263,18 +245,7 @@ class Store:
             faults = [(shelf, text) for shelf in self._shelves(ref) for text in shelf.faults()]
             problems = [Problem(ref=shelf.judge, path=shelf.path, message=text) for shelf, text in faults]
         versions = self._versions(ref)
-        return problems + [problem for one in versions for problem in problems_of(*one, by)]
-
-    def signatures(self, ref: str | None = None) -> Sequence[tuple[str, Signature | None]]:
-        """Return ``JUDGE@VERSION`` and who signed it, of all that :meth:`verify` has found nothing wrong with.
-
-        Raises:
-            What :meth:`verify` raises.
-        """
-        found = [
-            (shelf.path / str(version), f"{shelf.judge}@{version}") for shelf, version in self._versions(ref)
-        ]
-        return [(name, signature_of(files_in(path, inspect(path).card))) for path, name in found]
+        return problems + [problem for one in versions for problem in problems_of(*one)]
 
     def _versions(self, ref: str | None) -> Sequence[tuple[Shelf, int]]:
         if ref is not None and "@" in ref:
@@ -312,17 +283,6 @@ class Store:
         check_tag(tag)
         shelf, version = self._own(ref)
         shelf.point(tag, version)
-
-    def rollback(self, judge: str, tag: str) -> int:
-        """Let ``JUDGE@TAG`` (or ``latest``) mean what it meant before in the user's store, and return that version.
-
-        Raises:
-            ArtifactError: nothing is known of before, or that version is gone.
-            UsageError: it is no name.
-        """
-        check_tag(tag)
-        parse_ref(judge)
-        return Shelf(self.root, judge).back(tag)
 
     def _shelves(self, judge: str | None = None) -> Sequence[Shelf]:
         roots = [self.root]

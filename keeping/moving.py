@@ -1,4 +1,4 @@
-"""Artifacts between stores: into one file and out of it, to a folder or the Hugging Face Hub and back.
+"""Artifacts between stores: into one file and out of it.
 
 What arrives is written only if its seal holds. It keeps its version where that number is free; where it is taken, it
 gets the next one, and its card says as ``origin`` which it was. Nothing that arrives is executed.
@@ -24,14 +24,12 @@ from .sealing import (
     HISTORY,
     OPTIONAL,
     PROGRAM,
-    SIGNATURE,
     canonical,
     files_in,
     inspect,
     seal,
 )
 from .shelves import Shelf, parse_ref
-from .signing import PublicKey, require_signer
 
 __all__ = ["Received", "files_of", "pack", "receive", "unpack"]
 
@@ -47,7 +45,7 @@ class Received:
 
     Attributes:
         artifact: as it is in the store now.
-        new: whether it, or its signature, was not there before.
+        new: whether it was not there before.
     """
 
     artifact: Artifact
@@ -70,20 +68,18 @@ def pack(artifact: Artifact) -> bytes:
     return packed.getvalue()
 
 
-def unpack(data: bytes, store: Store, by: PublicKey | None = None) -> Received:
+def unpack(data: bytes, store: Store) -> Received:
     """Put a packed artifact into a store.
 
     Raises:
-        ArtifactError: it is no packed artifact, it is damaged, not signed so, or the store cannot be written.
+        ArtifactError: it is no packed artifact, it is damaged, or the store cannot be written.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             entries = file.infolist()
             named = {entry.filename: _NAME.fullmatch(entry.filename) for entry in entries}
             folders = {found.group(1, 2) for found in named.values() if found}
-            known = all(
-                found and found[3] in (*FILES, *OPTIONAL, *ADDED, SIGNATURE) for found in named.values()
-            )
+            known = all(found and found[3] in (*FILES, *OPTIONAL, *ADDED) for found in named.values())
             if not known or len(folders) != 1 or len(named) != len(entries):
                 raise ArtifactError(
                     "the file is not one packed artifact", hint="pack one with: jurist artifacts pack"
@@ -91,7 +87,7 @@ def unpack(data: bytes, store: Store, by: PublicKey | None = None) -> Received:
             if sum(entry.file_size for entry in entries) > _LARGEST:
                 raise ArtifactError(f"the file holds more than {_LARGEST >> 20} MiB", hint=_DAMAGED)
             files = {entry.filename.rpartition("/")[2]: file.read(entry) for entry in entries}
-            return receive(files, store, by)
+            return receive(files, store)
     except (
         zipfile.BadZipFile,
         zipfile.LargeZipFile,
@@ -102,26 +98,21 @@ def unpack(data: bytes, store: Store, by: PublicKey | None = None) -> Received:
         raise ArtifactError(f"the file cannot be unpacked: {error}", hint=_DAMAGED) from error
 
 
-def receive(files: Mapping[str, bytes], store: Store, by: PublicKey | None = None) -> Received:
-    """Put an artifact's files into a store; of one whose content is there already, at most the signature is added.
+def receive(files: Mapping[str, bytes], store: Store) -> Received:
+    """Put an artifact's files into a store; one whose content is there already stays as it is.
 
     It becomes the latest if nothing there is for its model, unless it was not shown to be better.
 
     Raises:
-        ArtifactError: a file is damaged, it is not signed ``by`` whom it should be, or the store cannot be written.
+        ArtifactError: a file is damaged, or the store cannot be written.
     """
     card = _checked(files)
-    if by is not None:
-        require_signer(files, by)
     name, wanted = parse_ref(f"{card['judge']}@{card['version']}")
     shelf = Shelf(store.root, name)
     for one in store.list(name):
         origin = one.card.get("origin") or {}
         if not one.shipped and card["sha256"] in (one.card.get("sha256"), origin.get("sha256")):
-            new = SIGNATURE in files and not (one.path / SIGNATURE).exists()
-            if new:
-                shelf.put(one.version, SIGNATURE, files[SIGNATURE])
-            return Received(artifact=store.load(f"{name}@{one.version}"), new=new)
+            return Received(artifact=store.load(f"{name}@{one.version}"), new=False)
 
     def written(version: int) -> Mapping[str, bytes]:
         if version == card["version"]:

@@ -25,12 +25,10 @@ __all__ = [
     "PROOF",
     "ROBUSTNESS",
     "SEEN",
-    "SIGNATURE",
     "Fault",
     "Sealed",
     "added",
     "canonical",
-    "content_hash",
     "files_in",
     "inspect",
     "lines",
@@ -49,8 +47,6 @@ ADDED = {ROBUSTNESS: ("model", "gold", "field"), DISAGREEMENTS: ("model", "rows"
 """Files that may be added later, when something more was measured, and what tells their entries apart. The seal does
 not name them, so that it holds as before. Each has a seal of its own, which binds it to the prompt, whichever version
 that becomes in another store."""
-SIGNATURE = "signature.json"
-"""Stands beside what is sealed, if somebody signed it; see :mod:`.signing`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,17 +119,9 @@ def added(data: Mapping[str, Any], program: bytes) -> bytes:
 
 
 def files_in(folder: Path, card: Mapping[str, Any], more: Iterable[str] = ()) -> dict[str, bytes]:
-    """Return files of an artifact whose seal holds, by name: the sealed ones, its signature if it has one, ``more``."""
+    """Return files of an artifact whose seal holds, by name: the sealed ones, and ``more``."""
     names = [*FILES, *(name for name in OPTIONAL if name in card["files"]), *more]
-    signed = [SIGNATURE] if (folder / SIGNATURE).exists() else []
-    return {name: (folder / name).read_bytes() for name in [*names, *signed]}
-
-
-def content_hash(files: Mapping[str, bytes]) -> str:
-    """Return the hash of all that is sealed but the version's number, which a store may change."""
-    card = json.loads(files[CARD])
-    rest = {key: value for key, value in card.items() if key not in ("version", "origin", "sha256")}
-    return _digest({name: files[name] for name in (PROGRAM, HISTORY, *OPTIONAL) if name in files}, rest)
+    return {name: (folder / name).read_bytes() for name in names}
 
 
 def inspect(folder: Path) -> Sealed:
@@ -145,7 +133,7 @@ def inspect(folder: Path) -> Sealed:
     files = card.get("files")
     named = [name for name in OPTIONAL if isinstance(files, dict) and name in files]
     _read(folder, named, read, faults)
-    faults[:0] = _unexpected(folder, (*FILES, *named, *ADDED, SIGNATURE))
+    faults[:0] = _unexpected(folder, (*FILES, *named, *ADDED))
     program = _json(PROGRAM, read.get(PROGRAM), faults)
     history = _records(read.get(HISTORY), faults)
     if len(read) == len(FILES) + len(named) and card:

@@ -203,30 +203,7 @@ class Shelf:
                 meant = meant[:-1] if move.get("back") else [*meant, version]
         return meant
 
-    def back(self, tag: str) -> int:
-        """Let ``tag``, or ``latest``, mean what it meant before, and return that.
-
-        Raises:
-            ArtifactError: nothing is known of before, that version is gone, or the folder cannot be written.
-        """
-        if not self.versions():
-            raise ArtifactError(
-                f"there is no artifact of {self.judge!r} in {self.root}",
-                hint="name another store with --store",
-            )
-        with self._writing():
-            before = self.moves(tag)[:-1]
-            if not before or before[-1] not in self.versions():
-                what = f"version {before[-1]}, which is gone" if before else "nothing that is known"
-                names = ", ".join([LATEST, *self.pointers()[1]])
-                raise ArtifactError(
-                    f"{self.judge}@{tag} meant {what} before; there are the names {names}",
-                    hint=f"name the version: jurist artifacts tag {self.judge}@N {tag}",
-                )
-            self._move(tag, before[-1], back=True)
-        return before[-1]
-
-    def _move(self, tag: str, version: int, **about: bool) -> None:
+    def _move(self, tag: str, version: int) -> None:
         """Write what a name means, and note the move, and what it meant if nothing was noted yet."""
         latest, tags = self.pointers()
         old = latest if tag == LATEST else tags.get(tag)
@@ -236,11 +213,11 @@ class Shelf:
             _write(self.path / LATEST, f"{version}\n".encode())
         else:
             _write(self.path / _TAGS, canonical({**self._tags(), tag: version}))
-        self._note(tag, version, **about)
+        self._note(tag, version)
 
-    def _note(self, tag: str, version: int, **about: bool) -> None:
+    def _note(self, tag: str, version: int) -> None:
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        line = json.dumps({"at": when, "name": tag, "version": version, **about})
+        line = json.dumps({"at": when, "name": tag, "version": version})
         _write(self.path / _MOVES, f"{_read(self.path / _MOVES) or ''}{line}\n".encode())
 
     def _place(self, files: Callable[[int], Mapping[str, bytes]], wanted: int) -> int:

@@ -1,4 +1,4 @@
-"""What is wrong with one version of an artifact: its seal, its place, its card, its prompts, its signature."""
+"""What is wrong with one version of an artifact: its seal, its place, its card, its prompts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,8 @@ from pathlib import Path
 
 from ..errors import ArtifactError
 from .card_schema import card_fault
-from .sealing import Sealed, files_in, inspect
+from .sealing import Sealed, inspect
 from .shelves import Shelf
-from .signing import PublicKey, require_signer, signature_of
 
 __all__ = ["Problem", "faults_of", "problems_of"]
 
@@ -36,21 +35,16 @@ def faults_of(sealed: Sealed, judge: str, version: int, *, extra: bool = True) -
     return faults
 
 
-def problems_of(shelf: Shelf, version: int, by: PublicKey | None) -> Sequence[Problem]:
-    """Everything that is wrong with a version; not to be signed ``by`` whom it should be is, too."""
+def problems_of(shelf: Shelf, version: int) -> Sequence[Problem]:
+    """Everything that is wrong with a version."""
     path = shelf.path / str(version)
     sealed = inspect(path)
     texts = list(faults_of(sealed, shelf.judge, version))
     if not texts:
         from .dspy_state import state_of
 
-        files = files_in(path, sealed.card)
         try:
             state_of(sealed.program)
-            if by is None:
-                signature_of(files)
-            else:
-                require_signer(files, by)
         except ArtifactError as error:
             texts.append(error.message)
     return [Problem(ref=f"{shelf.judge}@{version}", path=path, message=text) for text in texts]

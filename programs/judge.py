@@ -183,7 +183,7 @@ class Judge:
         )
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the program is called with: rendered, and defused of what any prompt format takes for a header."""
+        """Return what the program is called with: rendered, and defused of headers of prompt formats."""
         rendered = self.answer.render(defuse(dict(inputs)))
         return {name: rendered[name] for name in self.input_fields}
 

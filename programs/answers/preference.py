@@ -2,7 +2,8 @@
 
 A model that likes the first place says "first" in both orders. So each sample asks twice, with the two inputs
 exchanged, and counts only if both replies prefer the same one; replies that differ are counted as contradictions,
-and are a tie where the output field has one, else no usable answer. The share of replies that chose the first place is the position bias: 0.5 without any.
+and are a tie where the output field has one, else no usable answer. The share of replies that chose the first place
+is the position bias: 0.5 without any.
 """
 
 from collections import Counter
@@ -100,7 +101,7 @@ class Preference(OneLabel):
         return "the replies in the two orders contradict each other" if differ and not self._undecided else ""
 
     def combine(self, votes: Mapping[Any, int], sampling: Sampling) -> Value | None:
-        """Return what most samples prefer, a tie (if it is an answer) between equals; nothing unless most are usable."""
+        """Return what most samples prefer, of equals a tie if it is an answer; nothing unless most are usable."""
         if sum(votes.values()) < majority(sampling.samples):
             return None
         most = max(votes.values())
@@ -110,7 +111,9 @@ class Preference(OneLabel):
     def is_decided(self, votes: Mapping[Any, int], left: int, sampling: Sampling) -> bool:
         """Return whether no replies of ``left`` more samples, unusable ones included, change the outcome."""
         now = self.combine(votes, sampling)
-        return all(self.combine(Counter(votes) + more, sampling) == now for more in _further(self.labels, left))
+        return all(
+            self.combine(Counter(votes) + more, sampling) == now for more in _further(self.labels, left)
+        )
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
         """Return whether people prefer the first."""

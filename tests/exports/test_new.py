@@ -78,7 +78,7 @@ def test_every_form_is_read(form: str, tmp_path: Path) -> None:
     assert read_prompt(tmp_path / name) == IncomingPrompt(instruction=wanted, inputs=("message", "reply"))
 
 
-@pytest.mark.parametrize("target", ["langchain", "mlflow", "messages", "jinja2", "promptfoo"])
+@pytest.mark.parametrize("target", ["langchain", "mlflow", "messages", "promptfoo"])
 def test_what_we_export_is_read_back_whole(target: str, tmp_path: Path) -> None:
     judge = find("fect")
     state = PromptState.of(judge.basic()).with_instruction("self", 'Mind {x}, {% y and "z".')
@@ -154,12 +154,12 @@ def test_names_that_fit_no_judge_are_refused(more: dict[str, Any], words: str) -
 
 
 ASKED: dict[str, tuple[tuple[str, ...], str, list[Any], str]] = {
-    "labels": (("--labels", "yes,no", "--positive", "yes"), "label", ["yes", "no"], "f1"),
-    "labels alike": (("--labels", "yes,no,not sure"), "label", ["yes", "not sure"], "macro_f1"),
-    "one of three": (("--labels", "a,b,c", "--positive", "a"), "label", ["a", "b"], "f1"),
-    "score": (("--score", "1-5"), "score", [1, 5], "mae"),
-    "part of a score": (("--score", "0.0-1.0"), "score", [0.25, 1.0], "mae"),
-    "preference": (("--prefer", "message,reply"), "better", ["first", "tie"], "accuracy"),
+    "labels": (("--labels", "yes,no", "--positive", "yes"), "label", ["yes", "no"], "balanced_accuracy"),
+    "labels alike": (("--labels", "yes,no,not sure"), "label", ["yes", "not sure"], "balanced_accuracy"),
+    "one of three": (("--labels", "a,b,c", "--positive", "a"), "label", ["a", "b"], "balanced_accuracy"),
+    "score": (("--score", "1-5"), "score", [1, 5], "quadratic_kappa"),
+    "part of a score": (("--score", "0.0-1.0"), "score", [0.25, 1.0], "quadratic_kappa"),
+    "preference": (("--prefer", "message,reply"), "better", ["first", "tie"], "balanced_accuracy"),
 }
 
 
@@ -202,20 +202,17 @@ def test_the_file_gives_the_instruction_back(text: str) -> None:
 
 
 OWN = {
-    "markdown": "text",
     "messages": "messages",
     "langsmith": "langchain",
     "mlflow text": "mlflow",
     "promptfoo": "promptfoo",
-    "jinja2": "jinja2",
 }
 """Form -> the target that gives it back."""
-JINJA = f"{{% raw %}}Mind {{{{.{{% endraw %}}\n\n{TEXT}"
 
 
 def judge_of(form: str) -> str:
     """Write the prompt in a form and make a judge of it; return what names it."""
-    name, text, _ = FORMS.get(form, ("p.j2", JINJA, ""))
+    name, text, _ = FORMS[form]
     Path(name).write_text(text, "utf-8")
     ok("new", "polite-reply", "--from", name, "--labels", "yes,no")
     return "polite_reply.py:judge"
@@ -236,7 +233,7 @@ def test_a_prompt_goes_back_into_its_own_form(form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "form", [pytest.param(one, marks=() if one == "markdown" else pytest.mark.slow) for one in sorted(OWN)]
+    "form", [pytest.param(one, marks=() if one == "messages" else pytest.mark.slow) for one in sorted(OWN)]
 )
 def test_from_a_prompt_to_a_compiled_judge_and_back(form: str) -> None:
     judge = judge_of(form)
@@ -257,8 +254,8 @@ def test_from_a_prompt_to_a_compiled_judge_and_back(form: str) -> None:
 
 
 def test_a_file_that_is_there_is_not_written_over() -> None:
-    judge_of("markdown")
-    again = cli("new", "polite-reply", "--from", "p.md", "--labels", "yes,no")
+    judge_of("messages")
+    again = cli("new", "polite-reply", "--from", FORMS["messages"][0], "--labels", "yes,no")
     assert again.code in (1, 2)
     assert "exists" in again.err
 

@@ -1,4 +1,4 @@
-"""The export to promptfoo, and dotprompt in JavaScript; what needs packages of npm is run by .ci/promptfoo."""
+"""The export to promptfoo; what needs packages of npm is run by .ci/promptfoo."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 from prompts import subject
 
 from jurist.errors import UsageError
-from jurist.exports import EXPORTERS, Target, export, prompt_of, rendered
+from jurist.exports import EXPORTERS, export, rendered
 from jurist.exports.parity import parity
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
@@ -82,25 +82,3 @@ def test_what_gives_no_label_is_refused(name: str) -> None:
     judge = find(name)
     with pytest.raises(UsageError, match=r"JavaScript|holds one prompt"):
         export(PromptState.of(judge.basic()), judge, "promptfoo")
-
-
-FILLING = """
-const { Dotprompt } = require("dotprompt");
-const [source, rows] = JSON.parse(require("fs").readFileSync(0, "utf8"));
-const roles = { system: "system", user: "user", model: "assistant" };
-const text = (message) => message.content.map((part) => part.text).join("");
-Promise.all(rows.map((input) => new Dotprompt().render(source, { input }))).then((made) => console.log(JSON.stringify(
-  made.map((one) => one.messages.map((message) => ({ role: roles[message.role], content: text(message) }))))));
-"""
-
-
-@pytest.mark.promptfoo
-@pytest.mark.parametrize("adapter", ["chat", "json"])
-def test_dotprompt_for_javascript_sends_what_the_judge_sends(adapter: str, tmp_path: Path) -> None:
-    target = EXPORTERS["dotprompt"]
-    assert isinstance(target, Target)
-    given = subject(FECT, tmp_path, adapter, traps="Mind {{ y, {{{z}}} \\{{x}}, {% z %} and \\ {")
-    rows = [{name: target.guard(text) for name, text in row.variables.items()} for row in given.rows]
-    asked = json.dumps([rendered(target, given), rows])
-    done = subprocess.run(["node", "-e", FILLING], input=asked, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [prompt_of(given).sent(row) for row in rows]

@@ -85,7 +85,7 @@ def test_names_that_move_move_for_their_model_alone(store: Store) -> None:
 
     ok("artifacts", "tag", "fect@1", "latest")
     assert (name("offline"), name(MINI)) == ("fect@1", "fect@2")
-    ok("artifacts", "rollback", "fect")
+    ok("artifacts", "tag", "fect@3", "latest")
     assert (name("offline"), name(MINI)) == ("fect@3", "fect@2")
     ok("artifacts", "tag", "fect@4", "latest")
     assert (name("offline"), name("openai/other")) == ("fect@3", "fect@4")
