@@ -49,7 +49,6 @@ class Asked:
 def labels_asked(labels: Sequence[str], positive: Sequence[str] = ()) -> Asked:
     """Return one of some labels.
 
-
     Args:
         labels: at least two.
         positive: those that count as found; default: the last one.
