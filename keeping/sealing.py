@@ -29,6 +29,7 @@ __all__ = [
     "Sealed",
     "added",
     "canonical",
+    "content_hash",
     "files_in",
     "inspect",
     "lines",
@@ -122,6 +123,13 @@ def files_in(folder: Path, card: Mapping[str, Any], more: Iterable[str] = ()) ->
     """Return files of an artifact whose seal holds, by name: the sealed ones, and ``more``."""
     names = [*FILES, *(name for name in OPTIONAL if name in card["files"]), *more]
     return {name: (folder / name).read_bytes() for name in names}
+
+
+def content_hash(files: Mapping[str, bytes]) -> str:
+    """Return the hash of all that is sealed but the version's number, which a store may change."""
+    card = json.loads(files[CARD])
+    rest = {key: value for key, value in card.items() if key not in ("version", "origin", "sha256")}
+    return _digest({name: files[name] for name in (PROGRAM, HISTORY, *OPTIONAL) if name in files}, rest)
 
 
 def inspect(folder: Path) -> Sealed:

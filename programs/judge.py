@@ -176,11 +176,10 @@ class Judge:
         given = tuple(VerifierPrompt.from_json(one) for one in card.get("verifiers") or ())
         found = (card.get("gold") or {}).get("common")
         common = self.common if self.common is not None or found is None else tuple(found)
-        metric = (card.get("decision") or {}).get("metric")
-        own = callable(self.metric) or metric not in self.comparison.metrics
-        return replace(
-            self, verifiers=given or self.verifiers, common=common, metric=self.metric if own else metric
-        )
+        metric = (card.get("decision") or {}).get("metric", self.metric)
+        if callable(self.metric) or metric not in self.comparison.metrics:
+            metric = self.metric
+        return replace(self, verifiers=given or self.verifiers, common=common, metric=metric)
 
     def values(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the program is called with: rendered, and defused of headers of prompt formats."""
