@@ -35,10 +35,10 @@ def test_at_most_sixty_documents_are_learned_from_and_twenty_selected_on():
     rows = [{"id": f"d{n}", "text": f"Ada {n} was born in Dinant in 18{n:02}."} for n in range(200)]
     Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     judge = HALUAGENT
-    split = Gold.load("docs.jsonl", judge).split(3, judge.shares)
+    split = Gold.load("docs.jsonl", judge).split(3, (0.6, 0.2, 0.2))
     parts = [{case.group for case in part} for part in (split.train, split.dev, split.test)]
     assert [len(part) for part in parts[:2]] == [60, 20]
     assert not parts[0] & parts[1] | parts[2] & (parts[0] | parts[1])
-    whole = Gold.load("docs.jsonl", replace(judge, most_groups=None)).split(3, judge.shares)
+    whole = Gold.load("docs.jsonl", replace(judge, most_groups=None)).split(3, (0.6, 0.2, 0.2))
     assert whole.test == split.test
     assert {case.id for case in split.train} < {case.id for case in whole.train}
