@@ -289,7 +289,9 @@ def _build(readings: Sequence[Reading], judge: Judge, source: str, way: _Way) ->
     way.mapping.check(judge)
     found: dict[str, tuple[Case, Row]] = {}
     raws: defaultdict[str, list[Row]] = defaultdict(list)  # case id -> the rows that it was read from
-    torn: dict[str, GoldError] = {}  # case id -> what its rows contradict each other in: none of them is the truth
+    torn: dict[
+        str, GoldError
+    ] = {}  # case id -> what its rows contradict each other in: none of them is the truth
     skipped = merged = 0
     for reading in readings:
         for raw, held in _cases(reading, judge, way):

@@ -73,7 +73,9 @@ class Experiment:
     def scored(self) -> Judge:
         """Whose metric is tested, and as whose answers all are scored."""
         judges = [one.judge for one in self.contenders]
-        compiled = [one.judge for one in self.contenders if one.artifact]  # each with the metric it was compiled for
+        compiled = [
+            one.judge for one in self.contenders if one.artifact
+        ]  # each with the metric it was compiled for
         return [*compiled, *judges][0] if _same(judges) else self.gold.judge
 
     def _check_alike(self) -> None:

@@ -32,7 +32,7 @@ PAPERS = {
     "constraint-score": "mse",
     "intent-baseline": "mse",
 }
-"""What the papers' judges are compiled for; all others for F1. What a judge of one's own gets is no matter of theirs."""
+"""What these judges of the papers are compiled for; all others for F1, whatever the default of one's own judges is."""
 
 
 @pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.name)

@@ -50,7 +50,8 @@ def test_everything_that_is_wrong_is_listed_at_once_with_counts_and_places(tmp_p
 def test_equal_rows_that_disagree_are_counted_by_what_they_say_with_their_places(tmp_path: Path) -> None:
     file = tmp_path / "bad.csv"
     file.write_text(
-        "policy,reply,verdict\n" + "p,r,send\np,r,hold\nq,r,send\nq,r,hold\nq,s,hold\nq,t,send\n", encoding="utf-8"
+        "policy,reply,verdict\n" + "p,r,send\np,r,hold\nq,r,send\nq,r,hold\nq,s,hold\nq,t,send\n",
+        encoding="utf-8",
     )
     done = cli("gold", "check", OWN, "--gold", file, "--json")
     (problem,) = done.json["problems"]

@@ -249,7 +249,9 @@ def test_a_preference_without_ties_offers_and_says_none() -> None:
     assert isinstance(answer, Preference)
     assert answer.choices == answer.comparison.labels == ("first", "second")
     assert "tie" not in f"{answer.expects} {answer.task_words()} {answer.identity()} {answer.listing()}"
-    assert "tie" not in f"{answer.parser_rule()} {answer.voting_rule} {answer.totals({})} {answer.describe([])}"
+    assert (
+        "tie" not in f"{answer.parser_rule()} {answer.voting_rule} {answer.totals({})} {answer.describe([])}"
+    )
     differ = answer.join([answer.read({"answer": "first"}, 1)] * 2)
     assert (differ.values, differ.inconsistent) == ((None,), True)
     assert "contradict each other" in differ.problem
