@@ -334,7 +334,8 @@ def test_plots_of_a_finished_folder_are_drawn_without_asking() -> None:
     assert tree(Path("d/plots")) == drawn
     Path("d/dynamics.json").write_text('{"by_turn": [{}]}', encoding="utf-8")
     broken = cli(*argv, "--resume", "--plots")
-    assert (broken.code, len(broken.lines), "--fresh" in broken.err) == (2, 1, True)
+    said = [line for line in broken.lines if "was not compiled yet" not in line]
+    assert (broken.code, len(said), "--fresh" in broken.err) == (2, 1, True)
 
 
 def turn_rows(name: str, group: str = "g", ids: bool = True, text: str = "") -> list[dict[str, Any]]:
