@@ -15,6 +15,4 @@ class MaySend(dspy.Signature):
     verdict: Literal["send", "hold"] = dspy.OutputField()
 
 
-judge = jurist.Judge(
-    name="may-send", signature=MaySend, positive=frozenset({"hold"}), metric="balanced_accuracy"
-)
+judge = jurist.Judge(name="may-send", signature=MaySend, positive=frozenset({"hold"}))

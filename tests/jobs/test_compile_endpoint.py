@@ -66,9 +66,8 @@ def test_never_one_call_more_than_allowed(extra: int, serve: Callable[..., Any])
     reason = done.json["optimizer"]["reason"]
     assert f"but for {2 * test} that are kept for what follows" in reason
     left = int((re.findall(r"(\d+) that were kept for the finalists were not needed", reason) or [0])[0])
-    assert (
-        left <= len(split.dev) + IN_FLIGHT
-    )  # one pass stays for a prompt that the search leaves half scored
+    # one pass stays for a prompt that the search leaves half scored, and what is in flight when it ends
+    assert left <= len(split.dev) + IN_FLIGHT
     saved = least + extra - server.count - left
     assert saved in (0, test)  # an unchanged prompt is proved with one pass instead of two
 
