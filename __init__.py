@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import compare, compile, evaluate, gate, harden, judge, load, prove, run, share
+    from .api import compare, compile, evaluate, gate, harden, judge, load
     from .cases import Case
     from .engines.meter import Budget
     from .engines.models import Model
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from .gold.mapping import RowMapping
     from .jobs.comparing import Comparison
     from .jobs.compiling import Compiled
+    from .jobs.prove import prove
+    from .jobs.running import run
+    from .jobs.share import share
     from .keeping.artifacts import Artifact, Store
     from .keeping.loading import LoadedJudge
     from .programs.answers.checks import Check
@@ -56,11 +59,11 @@ _HOMES = {
     "harden": "api",
     "judge": "api",
     "load": "api",
-    "prove": "api",
-    "run": "api",
-    "share": "api",
-    "Artifact": "api",
-    "Store": "api",
+    "prove": "jobs.prove",
+    "run": "jobs.running",
+    "share": "jobs.share",
+    "Artifact": "keeping.artifacts",
+    "Store": "keeping.artifacts",
     "Case": "cases",
     "Comparison": "jobs.comparing",
     "Compiled": "jobs.compiling",

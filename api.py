@@ -32,10 +32,6 @@ from .jobs.given import (
 from .jobs.hardening import Hardening, Robustness
 from .jobs.parting import earlier_parts
 from .jobs.plan import Plan
-from .jobs.prove import prove
-from .jobs.running import run
-from .jobs.share import share
-from .keeping.artifacts import Artifact, Store
 from .keeping.loading import LoadedJudge
 from .keeping.locating import find_judge, locate
 from .keeping.paying import Start, paying
@@ -47,23 +43,6 @@ from .programs.asking import Sampling
 from .programs.judge import Judge
 from .report.progress import counted, shown
 from .text.attacks import Attack, suite
-
-__all__ = [
-    "Artifact",
-    "Gate",
-    "GoldLike",
-    "Store",
-    "compare",
-    "compile",
-    "evaluate",
-    "gate",
-    "harden",
-    "judge",
-    "load",
-    "prove",
-    "run",
-    "share",
-]
 
 
 def judge(name: str, *, store: str | os.PathLike[str] | None = None, trust: bool = False) -> Judge:

@@ -7,7 +7,9 @@
 
 from typing import Any
 
-from .api import Gate, GoldLike, gate
+from .api import gate
+from .jobs.gating import Gate
+from .jobs.given import GoldLike
 
 __all__ = ["assert_judge"]
 
