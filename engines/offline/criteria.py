@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from ...text.tables import table
 
-__all__ = ["BANK", "KNOWN", "RIVALS", "Criterion", "active", "instruction_sentences", "shifts_for"]
-
 _NEGATION: Final = re.compile(
     r"\b(?:do not|don't|does not|never|without|no need|need not|not required|not necessary|avoid|"
     r"rather than|instead of|stop)\b|不要|不必|无需|不需要|不应|避免|不用|别"

@@ -15,14 +15,11 @@ from numpy.typing import NDArray
 from .criteria import shifts_for
 from .echo import marked
 from .features import NAMES, Scene, read_units
-from .labels import Meaning, meaning_of, meanings
+from .labels import Meaning, meaning_of, meanings, prior_weights
 from .learning import fit, softmax
-from .prior import prior_weights
 from .request import Ask, Demo, Field
 from .roles import Roles, Unit, split_lines, split_units
 from .shapes import Shape
-
-__all__ = ["PER_UNIT", "Decision", "Manner", "Task", "decide", "drawn", "given", "scene_of", "with_bias"]
 
 PER_UNIT: Final = ("labels", "echo", "tags", "bools", "indices", "texts")
 _TRUTH: Final = ("True", "False")
@@ -90,7 +87,6 @@ def scene_of(
         units=tuple(unit.text for unit in units),
         ask="\n".join(asked),
         history="\n".join(told),
-        without=roles.without,
     )
     return scene, units
 

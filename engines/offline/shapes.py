@@ -17,8 +17,6 @@ from pydantic import TypeAdapter
 from .echo import is_echo
 from .pieces import wording_kind
 
-__all__ = ["Kind", "Part", "Shape", "shape_of"]
-
 Kind = Literal[
     "bool", "label", "labels", "echo", "tags", "tag", "pieces", "bools", "indices", "texts", "score", "objects",
     "preference", "map", "text",
