@@ -87,7 +87,7 @@ def gaps(document: str) -> list[Gap]:
 def others(answer: str, question: str, passage: str, rng: random.Random) -> list[str]:
     """Return three figures of the answer's kind found in neither question nor passage; none if they are fewer."""
     kind = kind_of(question, answer)
-    if kind is None:
+    if kind is None or not _FIGURE.fullmatch(answer):
         return []
     made = _years(int(answer)) if kind == "year" else _amounts(answer, f"{question} {passage}")
     known = numbers(f"{question} {passage}")
@@ -109,11 +109,11 @@ def _amounts(figure: str, about: str) -> list[str]:
 
 
 def kind_of(question: str, answer: str) -> Kind | None:
-    """Return what kind of figure a question asks for, where its words and the answer leave no doubt."""
+    """Return what kind of figure a question asks for, where its words leave no doubt and the answer holds one."""
     asked = re.sub('["“].*["”]', "", question).lower()
-    if re.fullmatch(r"\d{4}", answer) and re.search(r"\bwhen\b|\b(?:which|what) year\b|哪一?年|何时", asked):
+    if re.search(r"(?<!\d)\d{4}(?!\d)", answer) and re.search(r"\bwhen\b|\b(?:which|what) year\b|哪一?年|何时", asked):
         return "year"
-    if _FIGURE.fullmatch(answer) and re.search(r"\bhow (?:many|much)\b|\bnumber\b|多少|什么数字", asked):
+    if _FIGURE.search(answer) and re.search(r"\bhow (?:many|much)\b|\bnumber\b|多少|什么数字", asked):
         return "number"
     return None
 
