@@ -23,19 +23,7 @@ _CLAUSE: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n\s*\n|\n(?=\s
 
 @dataclass(frozen=True, kw_only=True)
 class Criterion:
-    """One thing an instruction can ask for.
-
-    Attributes:
-        name: short id.
-        cues: pattern over a lower-case sentence.
-        shifts: (axis, feature or bias, delta).
-        english, chinese: the sentence with which the proposer asks for it.
-        feature: the feature whose presence in an error calls for this criterion ("" for any).
-        fixes: "over" if it makes the judge stricter (fewer supported), "under" if more lenient, "" other.
-        evergreen: whether negating words are part of the cue itself, so that they do not flip it.
-        instead_of: a criterion that the same clause then does not state (another one in like words).
-        read_only: whether it is recognised, and never proposed.
-    """
+    """One thing an instruction can ask for; data/criteria.toml says what the fields mean."""
 
     name: str
     cues: str

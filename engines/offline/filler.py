@@ -111,7 +111,9 @@ def _amounts(figure: str, about: str) -> list[str]:
 def kind_of(question: str, answer: str) -> Kind | None:
     """Return what kind of figure a question asks for, where its words leave no doubt and the answer holds one."""
     asked = re.sub('["“].*["”]', "", question).lower()
-    if re.search(r"(?<!\d)\d{4}(?!\d)", answer) and re.search(r"\bwhen\b|\b(?:which|what) year\b|哪一?年|何时", asked):
+    if re.search(r"(?<!\d)\d{4}(?!\d)", answer) and re.search(
+        r"\bwhen\b|\b(?:which|what) year\b|哪一?年|何时", asked
+    ):
         return "year"
     if _FIGURE.search(answer) and re.search(r"\bhow (?:many|much)\b|\bnumber\b|多少|什么数字", asked):
         return "number"
@@ -323,6 +325,6 @@ _BY_INPUT: Final[Sequence[tuple[str, str, Callable[[Ask, Manner], Values]]]] = (
 def filled(ask: Ask, fill: Callable[[Ask, Manner], Values], manner: Manner) -> Values:
     """Return the values of a request's output fields; empty ones where nothing right can be written."""
     found = fill(ask, manner)
-    empty = {"labels": [], "texts": [], "objects": [], "tags": []}
+    empty: dict[str, list[Any]] = {kind: [] for kind in ("labels", "texts", "objects", "tags")}
     values = {field.name: found.get(field.name, empty.get(field.shape.kind, "")) for field in ask.outputs}
     return {name: neutralise(value) if isinstance(value, str) else value for name, value in values.items()}

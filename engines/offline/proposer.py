@@ -39,19 +39,14 @@ _WORDING: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Story:
-    """What a proposal request shows.
+    """What a proposal request shows."""
 
-    Attributes:
-        basic: the current or basic instruction, or "".
-        scored: instructions with their scores, best first.
-        errors: (claim, "over" when something unsupported was let pass, "under" the other way, or "").
-        examples: text that must never be copied into an instruction.
-    """
-
-    basic: str
-    scored: tuple[tuple[str, float], ...]
-    errors: tuple[tuple[str, str], ...]
-    examples: str
+    basic: str  # the current instruction, or ""
+    scored: tuple[tuple[str, float], ...]  # instructions with their scores, best first
+    errors: tuple[
+        tuple[str, str], ...
+    ]  # a claim; "over" if something unsupported was let pass, "under", or ""
+    examples: str  # text that must never be copied into an instruction
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,12 +26,7 @@ Decisions: TypeAlias = Sequence[Decision]
 
 @dataclass(frozen=True, kw_only=True)
 class Skill:
-    """How fields of one shape are answered.
-
-    Attributes:
-        write: returns the value from the field's decisions, or from those of the request's first deciding field.
-        decide: what is decided for the field; ``None`` if it only tells what others decided.
-    """
+    """How fields of one shape are answered: by their own decisions, or by those of the first field that decides."""
 
     write: Callable[[Task, Field, Decisions], Any]
     decide: Callable[[Task, Field], list[Decision]] | None = None
