@@ -97,7 +97,7 @@ examples:
   jurist compile fect --gold labels.csv --model openai/gpt-4.1-mini --max-calls 2000 --max-cost 3 --yes
   jurist compile fect --gold labels.csv --model openai/my-model --api-base http://localhost:8000/v1
 
-The default model, "offline", is an evidence reader that needs no key and no network. It is not a language model.
+The default model, "offline", is a text-overlap scorer, not an LLM, and needs no key and no network.
 A limit holds for the whole job, the proof included. Calls, tokens and cost are estimated first; with a real model
 and more than 1000 calls or 1 USD, you are asked, or have said --yes. After Ctrl-C or a crash, --resume continues
 and pays for no answer twice that had arrived.

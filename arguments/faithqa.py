@@ -52,7 +52,7 @@ examples:
     --max-cost 5
 
 With a real model, the calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are asked.
-The default model, "offline", fills patterns. It is not a language model. After Ctrl-C, a limit or a crash, --resume
-continues, pays nothing twice, and ends in the same file.
+The default model, "offline", fills set phrases. It is a text-overlap scorer, not an LLM. After Ctrl-C, a limit or a
+crash, --resume continues, pays nothing twice, and ends in the same file.
 """,
 )

@@ -195,7 +195,7 @@ examples:
 Documents are rows with a field "text" (and "id", "title", "topic" if you like), a folder of .txt and .md files, or the
 references of a gold set, such as the bundled cognibench-mini or the CogniBench authors' folder. With a real model, the
 calls, tokens and cost to be expected are printed first; above 1000 calls or 1 USD you are asked. The default model,
-"offline", rearranges sentences by rules. It is not a language model. After Ctrl-C, a limit or a crash, --resume
+"offline", copies sentences. It is a text-overlap scorer, not an LLM. After Ctrl-C, a limit or a crash, --resume
 continues, pays nothing twice, and ends in the same file.
 """,
 )

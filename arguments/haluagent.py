@@ -65,8 +65,8 @@ examples:
 
 FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), generative_qa.jsonl and single_choice_qa.jsonl in the
 authors' format, verified.jsonl, rejects with their reasons, and CARD.json with acceptance rates. The default model,
-"offline", makes gaps in sentences by rules. It is not a language model. After Ctrl-C, a limit or a crash, --resume
-continues, pays nothing twice, and ends in the same files.
+"offline", leaves figures out of sentences. It is a text-overlap scorer, not an LLM. After Ctrl-C, a limit or a crash,
+--resume continues, pays nothing twice, and ends in the same files.
 """,
 )
 PEOPLE = Command(

@@ -1,4 +1,4 @@
-"""Make the artifacts that ship with the package: built-in judges and generators, compiled offline on bundled gold.
+"""Make the artifacts that ship with the package: built-in judges, compiled offline on bundled gold.
 
 Each is compiled, and only what is shown to be better than its basic prompt ships: the others are taken out of
 ``compiled/`` and of the list in pyproject.toml, which says what a wheel holds.
@@ -7,10 +7,10 @@ Each is compiled, and only what is shown to be better than its basic prompt ship
     python benchmarks/shipped.py fect tier      # these only
     python benchmarks/shipped.py --check        # makes them elsewhere, and says which are not what is shipped
 
-The default optimizer (for HaluAgent's generators that of its paper) and seed 0, no key, no network. Judges are attacked
-too (``jurist harden``), and their flip rates kept beside their cards. Each judge has a ledger of openings of its own:
-none is counted among yours. Left out, as they are by far the most bytes, are candidates by cases (``matrix.jsonl``) and
-the prompts of candidates not chosen.
+The default optimizer and seed 0, no key, no network. Judges are attacked too (``jurist harden``), and their flip rates
+kept beside their cards. Generators ship as their basic prompts: no prompt changes what the offline engine writes. Each
+judge has a ledger of openings of its own: none is counted among yours. Left out, as they are by far the most bytes,
+are candidates by cases (``matrix.jsonl``) and the prompts of candidates not chosen.
 """
 
 import argparse
@@ -26,21 +26,16 @@ from typing import Any
 import jurist
 from jurist.keeping.artifacts import Artifact, Store
 from jurist.keeping.sealing import PROOF, SEEN
-from jurist.optimizers.registry import DEFAULT
-from jurist.programs.catalogue import GENERATORS, JUDGES, find
+from jurist.programs.catalogue import JUDGES, find
 from jurist.report.history import chosen_candidate
 
 SHIPPED = Path(__file__).resolve().parents[1] / "compiled"
 PROJECT = SHIPPED.parent / "pyproject.toml"
 LIST = re.compile(r'(?<=^"jurist\.compiled" = \[)([^\n]*\n    "README\.md",\n)(.*?)(?=^\]$)', re.M | re.S)
-GOLD = {"faithqa": "faithqa-documents", "haluagent-zh": "haluagent-docs"}
-"""Bundled sets of those that name none."""
 FIELDS = {"satisfaction": "response"}
 """The input that a stranger writes, where the units are another one."""
-CALLS, MORE = 800, {"cognibench": 4000, "haluagent": 4000, "haluagent-zh": 4000}
+CALLS, MORE = 800, {"cognibench": 4000}
 """The most calls that one compilation makes, and of those that take more."""
-OPTIMIZER = {"haluagent": "cfaith", "haluagent-zh": "cfaith"}
-"""The optimizer of those whose paper has one of its own; the others are compiled by the default."""
 UNLIKE = ("created", "versions", "sha256", "files")
 """What two makings of the same card differ in: the day, the installed versions, and hashes of these."""
 
@@ -60,12 +55,11 @@ def ship(names: Collection[str]) -> None:
 
 
 def make(name: str, folder: Path) -> bool:
-    """Compile one judge or generator; if it is better, put it into a folder as version 1, and attack a judge."""
-    judge, gold = find(name), GOLD.get(name) or find(name).bundled
+    """Compile one judge; if it is better, put it into a folder as version 1, and attack it."""
+    judge, gold = find(name), find(name).bundled
     with tempfile.TemporaryDirectory() as work:
         model, budget = jurist.Model(temperature=0.0), jurist.Budget(calls=MORE.get(name, CALLS))
-        optimizer = OPTIMIZER.get(name, DEFAULT)
-        made = jurist.compile(name, gold=gold, optimizer=optimizer, store=work, model=model, budget=budget)
+        made = jurist.compile(name, gold=gold, store=work, model=model, budget=budget)
         if not made.latest:
             return False
         artifact = made.artifact
@@ -78,8 +72,7 @@ def make(name: str, folder: Path) -> bool:
             judge, artifact.state, card, _history(artifact), make_latest=made.latest, records=records
         )
     (folder / name / "names.jsonl").unlink(missing_ok=True)  # when names moved says nothing here
-    if name in {one.name for one in JUDGES}:
-        jurist.harden(kept.ref, gold, store=folder, field=FIELDS.get(name, ""), model=model)
+    jurist.harden(kept.ref, gold, store=folder, field=FIELDS.get(name, ""), model=model)
     return True
 
 
@@ -123,7 +116,7 @@ def differences(name: str, one: Path, two: Path) -> list[str]:
 
 def main() -> int:
     """Make or check; return the exit code."""
-    every = [*(one.name for one in JUDGES), *GENERATORS]
+    every = [one.name for one in JUDGES]
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

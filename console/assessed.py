@@ -77,7 +77,7 @@ def assessed(
     offline = judge.model.offline or any(model.offline for model in done.work.targets)
     ending = [
         total_line(done.spend),
-        *(["engine: offline, an evidence reader and not a language model"] if offline else []),
+        *(["engine: offline, a text-overlap scorer, not an LLM"] if offline else []),
     ]
     shown = {**data, "judge": judge.stamp(), "spend": done.spend, "forecast": done.forecast}
     if options.answers:

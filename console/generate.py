@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 _TEMPERATURE = 0.7
-_OFFLINE = "engine: offline, which rearranges the document's sentences by rules and is not a language model"
+_OFFLINE = "engine: offline, which copies the document's sentences, leaves figures out and is not an LLM"
 
 
 def items(options: ItemsOptions) -> Result:

@@ -1,6 +1,6 @@
 """From a model string to a DSPy language model that goes through a channel.
 
-``offline`` is the built-in evidence reader; every other string is DSPy's own
+``offline`` is the built-in text-overlap scorer; every other string is DSPy's own
 (``openai/gpt-4.1-mini``, ``ollama_chat/llama3.1``), with ``--api-base`` for
 OpenAI-compatible servers. Nothing is sent before the first call.
 """
@@ -163,7 +163,7 @@ class Model:
 
     @property
     def offline(self) -> bool:
-        """Whether the built-in evidence reader answers."""
+        """Whether the built-in text-overlap scorer answers."""
         return self.name == OFFLINE
 
     @property
@@ -273,7 +273,7 @@ def _place(model: Model) -> str:
 
 
 class _Offline:
-    """The evidence reader behind the channel; it costs nothing."""
+    """The text-overlap scorer behind the channel; it costs nothing."""
 
     def __init__(self, seed: int) -> None:
         from .offline import OfflineEngine

@@ -19,7 +19,7 @@ __all__ = [
     "total_line",
 ]
 
-OFFLINE = "engine: offline, an evidence reader and not a language model; --model names a real one"
+OFFLINE = "engine: offline, a text-overlap scorer, not an LLM; --model names a real one"
 
 
 def number_cell(value: float | None, form: str = ".3f") -> str:

@@ -27,7 +27,7 @@ def unmeasured(
 def _statements(card: Mapping[str, Any], proof: bool, raters: bool, offline: bool) -> Iterator[str]:
     samples = int((card.get("thresholds") or {}).get("samples") or 1)
     if offline:
-        yield "Any language model: the offline engine is an evidence reader, and says nothing about what one would do."
+        yield "Any language model: the offline engine scores how texts overlap, and says nothing about one."
     if not proof:
         yield "Single cases: this artifact is of a version that did not keep what was said on the sealed test."
     if samples == 1 and not card.get("calibration"):

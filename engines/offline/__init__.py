@@ -1,4 +1,4 @@
-"""The embedded offline engine: an evidence reader that answers DSPy requests without a model."""
+"""The embedded offline engine: a text-overlap scorer, not an LLM, that answers DSPy requests."""
 
 from .engine import AsyncOfflineEngine, OfflineEngine
 

@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from ...text.tables import table
 
-__all__ = ["BANK", "KNOWN", "RIVALS", "Criterion", "active", "instruction_sentences", "shifts_for"]
-
 _NEGATION: Final = re.compile(
     r"\b(?:do not|don't|does not|never|without|no need|need not|not required|not necessary|avoid|"
     r"rather than|instead of|stop)\b|不要|不必|无需|不需要|不应|避免|不用|别"
@@ -25,19 +23,7 @@ _CLAUSE: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n\s*\n|\n(?=\s
 
 @dataclass(frozen=True, kw_only=True)
 class Criterion:
-    """One thing an instruction can ask for.
-
-    Attributes:
-        name: short id.
-        cues: pattern over a lower-case sentence.
-        shifts: (axis, feature or bias, delta).
-        english, chinese: the sentence with which the proposer asks for it.
-        feature: the feature whose presence in an error calls for this criterion ("" for any).
-        fixes: "over" if it makes the judge stricter (fewer supported), "under" if more lenient, "" other.
-        evergreen: whether negating words are part of the cue itself, so that they do not flip it.
-        instead_of: a criterion that the same clause then does not state (another one in like words).
-        read_only: whether it is recognised, and never proposed.
-    """
+    """One thing an instruction can ask for; data/criteria.toml says what the fields mean."""
 
     name: str
     cues: str

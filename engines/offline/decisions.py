@@ -15,14 +15,11 @@ from numpy.typing import NDArray
 from .criteria import shifts_for
 from .echo import marked
 from .features import NAMES, Scene, read_units
-from .labels import Meaning, meaning_of, meanings
+from .labels import Meaning, meaning_of, meanings, prior_weights
 from .learning import fit, softmax
-from .prior import prior_weights
 from .request import Ask, Demo, Field
 from .roles import Roles, Unit, split_lines, split_units
 from .shapes import Shape
-
-__all__ = ["PER_UNIT", "Decision", "Manner", "Task", "decide", "drawn", "given", "scene_of", "with_bias"]
 
 PER_UNIT: Final = ("labels", "echo", "tags", "bools", "indices", "texts")
 _TRUTH: Final = ("True", "False")
@@ -31,13 +28,7 @@ _QUESTION: Final = re.compile(r"quest|query|ask|prompt|instruct|request|user|问
 
 @dataclass(frozen=True, kw_only=True)
 class Manner:
-    """How to decide.
-
-    Attributes:
-        temperature: 0 takes the most probable verdict, then its most probable label; above 0 both
-            are sampled from p ** (1 / temperature).
-        rng: the source of randomness; consumed only above temperature 0.
-    """
+    """How to decide: at temperature 0 by the most probable, above it drawn from p ** (1 / temperature)."""
 
     temperature: float
     rng: random.Random
@@ -54,26 +45,15 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """The verdict on one unit.
-
-    Attributes:
-        unit: what was judged.
-        label: one of the shape's labels.
-        support: probability of the labels that mean supported (or of the label, if none does).
-        holds: whether the label means that the evidence supports the unit; for a label whose meaning is
-            not known, whether its own probability is at least a half.
-        quote: the evidence sentence that fits best, or "".
-        reasons: names of the features that decided, strongest first.
-        probabilities: label -> probability, where a label of a closed set was chosen.
-    """
+    """The verdict on one unit."""
 
     unit: Unit
     label: str
-    support: float
-    holds: bool
-    quote: str
-    reasons: tuple[str, ...]
-    probabilities: Mapping[str, float] = field(default_factory=dict)
+    support: float  # probability of the labels that mean supported (or of the label, if none does)
+    holds: bool  # whether the label means supported; if its meaning is not known, whether it is rather likely
+    quote: str  # the evidence sentence that fits best, or ""
+    reasons: tuple[str, ...]  # names of the features that decided, strongest first
+    probabilities: Mapping[str, float] = field(default_factory=dict)  # label -> probability, of a closed set
 
 
 def scene_of(
@@ -90,7 +70,6 @@ def scene_of(
         units=tuple(unit.text for unit in units),
         ask="\n".join(asked),
         history="\n".join(told),
-        without=roles.without,
     )
     return scene, units
 
@@ -169,10 +148,7 @@ def with_bias(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def given(demo: Demo, name: str) -> Any:
-    """Return the value of an output of a demonstration, ``None`` if it was not supplied.
-
-    A list or an object may have been supplied as its JSON text.
-    """
+    """Return the value of an output of a demonstration, perhaps given as its JSON text; ``None`` if there is none."""
     raw = dict(demo.outputs).get(name)
     value = None if raw is None else json.loads(raw)
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):

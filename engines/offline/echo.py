@@ -8,8 +8,6 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["echoed", "is_echo", "marked", "unwrapped"]
-
 _WRAPPED: Final = re.compile(r"<>(.*)</>", re.S)
 _CLOSING: Final = re.compile(r"</\w+>")
 _SPAN: Final = re.compile(r"<(\w+)>(.*?)</\1>", re.S)

@@ -1,6 +1,6 @@
 """The engine: ``complete(request) -> response``, synchronous and asynchronous, for ``dspy.LM``.
 
-It is an evidence reader, not a language model; docs/offline.md says what it does and what not. It reads no prompt:
+It is a text-overlap scorer, not an LLM; docs/offline.md says what it does and what not. It reads no prompt:
 what is asked comes beside the messages, from our adapters, and the answer is written by the same adapter.
 """
 
@@ -16,35 +16,25 @@ from ..adapters import ADAPTERS
 from ..probabilities import label_tokens
 from ..typed import typed_request
 from .decisions import Manner
-from .features import GROUPS
 from .request import read_request
 from .skills import answer
 
 if TYPE_CHECKING:
     from dspy.lm15 import Request, Response
 
-__all__ = ["MODEL", "AsyncOfflineEngine", "OfflineEngine"]
 
 MODEL = "jurist/offline"
 
 
 class OfflineEngine:
-    """Answers DSPy requests by reading evidence.
+    """Answers DSPy requests by how texts overlap.
 
     Args:
         seed: changes the draws above temperature 0; at temperature 0 it changes nothing.
-        without: feature groups to leave out (see ``features.GROUPS``), for ablations.
-
-    Raises:
-        ValueError: an unknown feature group.
     """
 
-    def __init__(self, seed: int = 0, without: tuple[str, ...] = ()) -> None:
-        unknown = sorted(set(without) - set(GROUPS))
-        if unknown:
-            raise ValueError(f"unknown feature group {unknown[0]!r}; choose from {', '.join(GROUPS)}")
+    def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self.without = tuple(without)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OfflineEngine:
         """Return self: DSPy copies programs, and a copy must not become another engine."""
@@ -52,12 +42,12 @@ class OfflineEngine:
 
     def dump_state(self) -> dict[str, Any]:
         """Return the arguments that make an equal engine."""
-        return {"seed": self.seed, "without": list(self.without)}
+        return {"seed": self.seed}
 
     @classmethod
     def load_state(cls, state: dict[str, Any]) -> OfflineEngine:
         """Make an engine from ``dump_state``."""
-        return cls(seed=int(state.get("seed", 0)), without=tuple(state.get("without", ())))
+        return cls(seed=int(state.get("seed", 0)))
 
     def complete(self, request: Request) -> Response:
         """Answer one request. Deterministic for equal (engine seed, request).
@@ -77,7 +67,7 @@ class OfflineEngine:
         messages = [(message.role, message.text or "") for message in request.messages]
         rng = random.Random(_digest(self.seed, system, messages, request.config.seed))
         heat = float(request.config.temperature or 0.0)
-        reply = answer(read_request(typed, self.without), Manner(temperature=heat, rng=rng))
+        reply = answer(read_request(typed), Manner(temperature=heat, rng=rng))
         text = typed.adapter.format_assistant_message_content(typed.signature, dict(reply.values)).strip()
         wanted = request.config.logprobs is not None
         asked = count_tokens(system) + sum(count_tokens(body) for _, body in messages)

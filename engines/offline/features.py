@@ -19,8 +19,6 @@ from ...text.lexicons import AGENT_WORDS, ANTONYMS, CUSTOMER_WORDS, REPORTING, h
 from ...text.memory import by_length
 from ...text.terms import content_terms, is_cjk, latin_names, number_words, numbers, sentences, terms
 
-__all__ = ["GROUPS", "NAMES", "Reading", "Scene", "read_units"]
-
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "coverage": (
         "cov_all", "cov_best", "cov_two", "cov_pairs", "cov_worst", "cov_low", "cov_full", "cov_lead",
@@ -51,13 +49,12 @@ _WORDING: Final = GROUPS["wording"][:-1]
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """The texts of one case by role. ``units`` are judged, in order; ``without`` groups are not measured."""
+    """The texts of one case by role. ``units`` are judged, in order."""
 
     evidence: str
     units: tuple[str, ...]
     ask: str = ""
     history: str = ""
-    without: tuple[str, ...] = ()
 
     def size(self) -> int:
         """Characters of all texts together."""
@@ -90,8 +87,6 @@ def read_units(scene: Scene) -> Reading:
     _neighbours(rows)
     matrix = np.array([[row.get(name, 0.0) for name in NAMES] for row in rows], dtype=np.float64)
     matrix = matrix.reshape(len(rows), len(NAMES))
-    for group in scene.without:
-        matrix[:, [NAMES.index(name) for name in GROUPS[group]]] = 0.0
     return Reading(matrix=matrix, quotes=tuple(quotes))
 
 

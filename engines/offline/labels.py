@@ -7,16 +7,20 @@
 ``bar``       +1 less support is enough;
 ``loose``     +1 evaluative, hedged or sweeping wording leaves other readings open.
 The names are in data/labels.toml. An unknown name lies at the origin unless the instruction defines it; only
-demonstrations can teach such a label.
+demonstrations can teach such a label. How much one unit of a feature speaks for the positive end of an axis is set by
+hand in round numbers (data/prior.toml), and moved by what the instruction asks for.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ...text.tables import table
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["AXES", "Meaning", "definition_of", "field_truth", "meaning_of", "meanings"]
+from ...text.tables import table
+from .features import NAMES
 
 AXES: Final = ("support", "cognitive", "offtopic", "clash", "strength", "bar", "loose")
 
@@ -138,8 +142,11 @@ def meanings(
     typing = any(meaning_of(label) == Meaning(cognitive=1.0) for label in labels)
     seven = any(meaning_of(label).cognitive > 0 for label in labels)
     beside = {meaning_of(label).group for label in labels} >= {"supported", "unsupported"}
+    denied = field_truth(field_name).support < 0
     for label in labels:
         meaning = meaning_of(label)
+        if denied and label.lower() in ("yes", "no", "是", "否"):
+            meaning = _opposite(meaning)  # beside a third answer, too, yes is that what the field names is so
         if typing and re.search("fact|事实|客观", label.lower()):
             meaning = _STATES_FACTS
         elif typing and meaning == Meaning(cognitive=1.0):
@@ -150,3 +157,31 @@ def meanings(
             meaning = Meaning(support=meaning.support, cognitive=-1.0)
         found.append(meaning if meaning.known else _by_definition(label, labels, instruction))
     return tuple(found)
+
+
+BIAS: Final = "bias"
+DIRECTIONS: Final[dict[str, dict[str, float]]] = table(__package__, "prior")
+"""Axis -> feature -> how much one unit of it speaks for the positive end of the axis."""
+
+
+def prior_weights(
+    meanings: tuple[Meaning, ...], shifts: Mapping[tuple[str, str], float]
+) -> NDArray[np.float64]:
+    """Return the weights of labels, shape (labels, features + bias): their places on the axes times the directions.
+
+    ``shifts``: (axis, feature or ``"bias"``) -> what the instruction adds to a direction.
+    """
+    columns = {name: i for i, name in enumerate((*NAMES, BIAS))}
+    weights = np.zeros((len(meanings), len(columns)))
+    totals = {(axis, name): w for axis, table in DIRECTIONS.items() for name, w in table.items()}
+    for key, delta in shifts.items():
+        totals[key] = totals.get(key, 0.0) + delta
+    for row, meaning in enumerate(meanings):
+        for axis in AXES:
+            place = float(getattr(meaning, axis))
+            if axis not in ("support", "cognitive", "strength"):
+                place = max(place, 0.0)
+            for (of, name), weight in totals.items():
+                if of == axis and place:
+                    weights[row, columns[name]] += place * weight
+    return weights

@@ -19,16 +19,13 @@ from ...text.terms import neutralise
 from .criteria import shifts_for
 from .decisions import Decision, Task, drawn, given, scene_of
 from .features import NAMES, Scene, read_units
-from .labels import meaning_of, meanings
-from .prior import prior_weights
-from .readouts import Readout, chance, design, learn, vocabulary
+from .labels import meaning_of, meanings, prior_weights
+from .learning import Readout, chance, design, learn, vocabulary
 from .request import Demo, Field
 from .roles import Roles, Unit, split_lines
 from .scores import levels_of, prior_of, share_of, to_levels
 from .shapes import Part
 from .words import NO_TEXT, text_value
-
-__all__ = ["decide_objects", "write_objects"]
 
 _MOST: Final = 200  # candidates of one text
 _ALIKE: Final = 0.5  # overlap from which on a candidate is what a demonstration names
@@ -172,7 +169,6 @@ def _model(field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
     words = vocabulary([text for one in shown for text in one.scene.units])
     width = len(NAMES) + 1 + len(words)
     rows = [design(read_units(one.scene).matrix, one.scene.units, words) for one in shown]
-    x = np.vstack([np.zeros((0, width)), *rows])
     gold = [dict(one.matched) for one in shown]
     target = [
         float(place in found)
@@ -183,7 +179,7 @@ def _model(field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
     if not meaning_of(field.name).known:
         prior = np.zeros(len(prior))
         prior[-1] = _LIKELY
-    chosen = learn(x, np.array(target), prior)
+    chosen = learn(rows, target, prior, words)
     picked = [row[place] for row, found in zip(rows, gold, strict=True) for place in found]
     values = [found[place] for found in gold for place in found]
     said = {}
@@ -195,7 +191,7 @@ def _model(field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
                 if (told := _target(part, place, value)) is not None
             ]
             told_x = np.array([row for row, _ in kept]).reshape(len(kept), width)
-            said[part.name, place] = learn(told_x, np.array([told for _, told in kept]), start)
+            said[part.name, place] = learn([told_x], [told for _, told in kept], start, words)
     return _Model(level=level, words=words, chosen=chosen, said=said)
 
 

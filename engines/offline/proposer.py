@@ -1,30 +1,52 @@
-"""Propose an instruction: recombine scored ones and state the criteria that answer the errors.
+"""Propose an instruction: recombine scored ones and state the criteria that answer the reported errors.
 
-No language model is involved. The best instruction shown (or the basic one) is kept, with every
-sentence that is not one of the bank's; criteria of the bank are added, dropped, swapped, or taken
-over from other scored instructions. What was shown is never proposed again, and nothing from
-examples is copied.
+The best instruction shown (or the current one) is kept, with every sentence that is not one of the bank's; criteria of
+the bank are added, dropped, swapped, or taken over from other scored instructions. What was shown is never proposed
+again, and nothing from examples is copied. Scores and errors are read as our optimizers write them; of another
+program's request only the current instruction is.
 """
 
 import itertools
 import math
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
-from ...text.terms import is_cjk
-from .criteria import BANK, RIVALS, active, instruction_sentences
-from .history import Story, bank_sentence, extra_sentences, needs, normal, read_story
+from ...text.lexicons import hits
+from ...text.terms import is_cjk, latin_names, numbers
+from .criteria import BANK, RIVALS, Criterion, active, instruction_sentences
+from .labels import meaning_of
 from .request import Ask
-
-__all__ = ["advice", "propose"]
 
 _DEFAULT: Final = "Decide whether the claim is supported by the evidence."
 _DEFAULT_ZH: Final = "判断声明是否有证据支持。"
 _TRIES: Final = 60
+_MOST_ERRORS: Final = 40
+_READ: Final = 50_000  # characters of error reports that are read
+_SCORED: Final = re.compile(r"^text:\n(.*?)\nscore: (-?\d+(?:\.\d+)?)$", re.M | re.S)
+_ERROR: Final = re.compile(
+    r"[\"“](?P<text>[^\n]{3,600}?)[\"”] is (?P<gold>[\w-]+) according to people; judged (?P<said>[\w-]+)"
+)
+_OF_HISTORY: Final = re.compile("attempt|previous|histor|scored")
+_WORDING: Final = (
+    "evaluative", "hedge", "causal", "emotion", "advice", "summary", "impact", "inference", "filler",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """What a proposal request shows."""
+
+    basic: str  # the current instruction, or ""
+    scored: tuple[tuple[str, float], ...]  # instructions with their scores, best first
+    errors: tuple[
+        tuple[str, str], ...
+    ]  # a claim; "over" if something unsupported was let pass, "under", or ""
+    examples: str  # text that must never be copied into an instruction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +60,19 @@ class _Plan:
 
 def propose(ask: Ask, temperature: float, rng: random.Random) -> str:
     """Return a new instruction for a request whose output asks for one."""
-    return _write(read_story(ask.values), temperature, rng)
+    story = read_story(ask.values)
+    base = story.scored[0][0] if story.scored else story.basic
+    if temperature > 0 and len(story.scored) > 1 and rng.random() < 0.3:
+        base = rng.choice(story.scored[:3])[0]
+    if not base:
+        base = _DEFAULT_ZH if is_cjk(story.examples) else _DEFAULT
+    chinese = is_cjk(base)
+    shown = {normal(text) for text in (story.basic, *(text for text, _ in story.scored))}
+    for plan in itertools.chain(_plans(story, base, temperature, rng), _every_plan(base)):
+        text = _render(plan, chinese=chinese)
+        if normal(text) not in shown:
+            return text
+    return base  # every subset of the bank was shown already
 
 
 def advice(ask: Ask, temperature: float, rng: random.Random) -> dict[str, str]:
@@ -49,46 +83,67 @@ def advice(ask: Ask, temperature: float, rng: random.Random) -> dict[str, str]:
     return {name: _sentence(order[i % len(order)], chinese=False) for i, name in enumerate(names)}
 
 
-def _sentence(name: str, *, chinese: bool) -> str:
-    criterion = next(c for c in BANK if c.name == name)
-    return criterion.chinese if chinese else criterion.english
+def normal(text: str) -> str:
+    """Return a text without case, punctuation and spacing, to compare instructions."""
+    return re.sub(r"[\W_]+", "", text.casefold())
 
 
-def _write(story: Story, temperature: float, rng: random.Random) -> str:
-    base = story.scored[0].text if story.scored else story.basic
-    if temperature > 0 and len(story.scored) > 1 and rng.random() < 0.3:
-        base = rng.choice(story.scored[:3]).text
-    if not base:
-        base = _DEFAULT_ZH if is_cjk(story.examples) else _DEFAULT
-    chinese = is_cjk(base)
-    shown = story.shown
-    for plan in itertools.chain(_plans(story, base, temperature, rng), _every_plan(base)):
-        text = _render(plan, chinese=chinese)
-        if normal(text) not in shown:
-            return text
-    return base  # every subset of the bank was shown already
+def read_story(values: dict[str, str]) -> Story:
+    """Read the inputs of a proposal request by field name."""
+    basic, scored, rest = "", list[tuple[str, float]](), list[str]()
+    for name, text in values.items():
+        about = "instruction" in name.lower() or name.lower().startswith("scored")
+        found = _SCORED.findall(text) if about else []
+        scored += [(_packed(body), float(score)) for body, score in found]
+        if about and not found and not _OF_HISTORY.search(name.lower()):
+            basic = basic or text.strip()
+        elif not found:
+            rest.append(text)
+    examples = "\n\n".join(rest)
+    errors = itertools.islice(_ERROR.finditer(examples[:_READ]), _MOST_ERRORS)
+    return Story(
+        basic=basic,
+        scored=tuple(sorted(scored, key=lambda pair: -pair[1])),
+        errors=tuple((error["text"], _direction(error["gold"], error["said"])) for error in errors),
+        examples=examples,
+    )
+
+
+def _packed(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines() if line.strip())
+
+
+def _direction(gold: str, said: str) -> str:
+    meant, told = (meaning_of(label.lower()).support for label in (gold, said))
+    return "" if meant == told else "over" if meant < told else "under"
 
 
 def _split(base: str, story: Story) -> tuple[str, tuple[str, ...]]:
     """Separate an instruction into what must stay and the criteria stated in the bank's own words."""
-    protected = {normal(s) for s in instruction_sentences(story.basic)}
+    protected = {normal(sentence) for sentence in instruction_sentences(story.basic)}
     stated, kept = [], base
     for sentence in instruction_sentences(base):
-        name = bank_sentence(sentence)
+        name = _bank().get(normal(sentence))
         if name and normal(sentence) not in protected:
             stated.append(name)
             kept = kept.replace(sentence, "", 1)
     return re.sub(r"(?<![ \t])[ \t]+\n|\n{3,}", "\n", kept).strip(), tuple(dict.fromkeys(stated))
 
 
+@cache
+def _bank() -> dict[str, str]:
+    """Return the criteria's own sentences, normalised -> the criterion's name."""
+    return {normal(text): one.name for one in BANK for text in (one.english, one.chinese)}
+
+
 def _plans(story: Story, base: str, temperature: float, rng: random.Random) -> Iterator[_Plan]:
     kept, stated = _split(base, story)
     order = _order(story, (*stated, *dict(active(kept))), temperature, rng)
-    foreign = [s for s, _ in extra_sentences(story) if not bank_sentence(s) and normal(s) not in normal(base)]
     if temperature <= 0:
         for size in range(1, len(order) + 1):
             yield _Plan(kept=kept, criteria=_compatible((*stated, *order[:size])))
         return
+    foreign = [text for text in _extra_sentences(story) if normal(text) not in normal(base)]
     for _ in range(_TRIES):
         left = list(stated)
         if left and rng.random() < 0.4:
@@ -97,6 +152,20 @@ def _plans(story: Story, base: str, temperature: float, rng: random.Random) -> I
         first = [] if not order else _order(story, tuple(left), temperature, rng)[:more]
         taken = (rng.choice(foreign),) if foreign and rng.random() < 0.25 else ()
         yield _Plan(kept=kept, criteria=_compatible((*left, *first)), taken=taken)
+
+
+def _extra_sentences(story: Story) -> list[str]:
+    """Return the sentences, not of the bank, that scored instructions add to the basic (or else the best) one."""
+    examples = normal(story.examples[:_READ])
+    first = story.basic or (story.scored[0][0] if story.scored else "")
+    known = {normal(sentence) for sentence in instruction_sentences(first)} | {""}
+    found: dict[str, str] = {}
+    for text, _ in story.scored:
+        for sentence in instruction_sentences(text):
+            key = normal(sentence)
+            if key not in known and key not in examples and key not in _bank():
+                found.setdefault(key, sentence)
+    return list(found.values())
 
 
 def _compatible(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -123,10 +192,10 @@ def _worth(story: Story) -> dict[str, float]:
     The share of reported errors that call for it, plus the mean score of the instructions that state
     it above that of those that do not, relative to the highest score.
     """
-    wanted = needs(story)
+    wanted = _needs(story)
     errors = max(1, len(story.errors))
-    scale = max((abs(s.score or 0.0) for s in story.scored), default=1.0) or 1.0
-    stated = [(dict(active(s.text)), s.score or 0.0) for s in story.scored]
+    scale = max((abs(score) for _, score in story.scored), default=1.0) or 1.0
+    stated = [(dict(active(text)), score) for text, score in story.scored]
     worth: dict[str, float] = {}
     for criterion in BANK:
         with_it = [score for names, score in stated if criterion.name in names]
@@ -136,17 +205,55 @@ def _worth(story: Story) -> dict[str, float]:
     return worth
 
 
-def _order(story: Story, stated: tuple[str, ...], temperature: float, rng: random.Random) -> list[str]:
-    """Return the bank's criteria that are not stated yet, the most useful first.
+def _needs(story: Story) -> Counter[str]:
+    """Return how strongly the reported errors call for each criterion (0 or more, one per error)."""
+    wanted: Counter[str] = Counter()
+    for claim, direction in story.errors:
+        marks = _marks(claim)
+        for criterion in BANK:
+            if criterion.fixes and direction and criterion.fixes != direction:
+                continue
+            if criterion.feature in marks:
+                wanted[criterion.name] += 2
+            elif criterion.fixes == direction and direction and not _signalled(criterion):
+                wanted[criterion.name] += 1
+    return wanted
 
-    Above temperature 0 Gumbel noise is added to what they are worth.
-    """
+
+def _signalled(criterion: Criterion) -> bool:
+    """Whether a criterion answers to a mark of the claim's wording (others only answer to the direction)."""
+    return bool(criterion.feature) and not criterion.feature.startswith("cov_")
+
+
+def _marks(claim: str) -> frozenset[str]:
+    lowered = claim.lower()
+    marks = {name for name in _WORDING if hits(name, lowered)}
+    if numbers(claim):
+        marks.add("number_missing")
+    if latin_names(claim):
+        marks.add("name_missing")
+    if hits("negation", lowered):
+        marks |= {"negation_gap", "negated"}
+    if re.search(r"\b(?:customer|agent|caller)\b|客户|客服", lowered):
+        marks.add("other_side")
+    if claim.rstrip().endswith(("?", "？")):
+        marks.add("question")
+    return frozenset(marks)
+
+
+def _order(story: Story, stated: tuple[str, ...], temperature: float, rng: random.Random) -> list[str]:
+    """Return the bank's criteria that are not stated yet, the most useful first (with Gumbel noise when it is hot)."""
     value = dict(_worth(story))
     if temperature > 0:
         for name in value:
             value[name] -= math.log(-math.log(rng.random() or 1e-12)) * temperature * 0.5
     names = [c.name for c in BANK if c.name not in stated]
     return sorted(names, key=lambda name: -round(value[name], 9)) or [c.name for c in BANK]
+
+
+def _sentence(name: str, *, chinese: bool) -> str:
+    criterion = next(c for c in BANK if c.name == name)
+    return criterion.chinese if chinese else criterion.english
 
 
 def _render(plan: _Plan, *, chinese: bool) -> str:

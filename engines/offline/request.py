@@ -16,8 +16,6 @@ from dspy.adapters.utils import format_field_value, serialize_for_json
 from ..typed import TypedRequest
 from .shapes import Shape, shape_of
 
-__all__ = ["Ask", "Demo", "Field", "read_request"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
@@ -38,17 +36,16 @@ class Demo:
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """What is declared, what is shown, what is asked, and which groups of features are left out (``without``)."""
+    """What is declared, what is shown, and what is asked."""
 
     inputs: tuple[Field, ...]
     outputs: tuple[Field, ...]
     instruction: str
     demos: tuple[Demo, ...]
     values: dict[str, str]
-    without: tuple[str, ...] = ()
 
 
-def read_request(request: TypedRequest, without: tuple[str, ...] = ()) -> Ask:
+def read_request(request: TypedRequest) -> Ask:
     """Read a typed request."""
     signature: Any = request.signature  # its metaclass hides from mypy that a class is hashable
     inputs, outputs, instruction = _declared(signature)
@@ -58,7 +55,6 @@ def read_request(request: TypedRequest, without: tuple[str, ...] = ()) -> Ask:
         instruction=instruction,
         demos=tuple(_demo(signature, demo) for demo in _shown(request)),
         values=dict(_texts(signature, request.inputs)),
-        without=without,
     )
 
 

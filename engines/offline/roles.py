@@ -14,8 +14,6 @@ from ...text.terms import sentences
 from .echo import unwrapped
 from .request import Ask, Field
 
-__all__ = ["Roles", "Unit", "assign_roles", "in_lines", "split_lines", "split_units"]
-
 # Ranked: an earlier line wins over a later one; fields of the same line are read together.
 _EVIDENCE: Final = (
     "reference evidence document documents source sources knowledge passage passages article policy "
@@ -45,15 +43,11 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """Field names by role, and what of them is not measured (:attr:`.Ask.without`).
-
-    ``judged`` may be empty when a request has a single input.
-    """
+    """Field names by role."""
 
     evidence: tuple[str, ...]
     judged: str
     context: tuple[str, ...]
-    without: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1024)
@@ -99,7 +93,6 @@ def assign_roles(ask: Ask) -> Roles:
         evidence=tuple(evidence),
         judged=judged,
         context=tuple(f.name for f in others if f.name != judged),
-        without=ask.without,
     )
 
 

@@ -1,30 +1,45 @@
-"""A score: how far a claim is supported, on a scale, and what demonstrations teach about that scale."""
+"""Answers that rest on one readout each: a score, several labels at once, a preference between two candidates.
 
+A score is how far a claim is supported, on a scale that demonstrations teach. Several labels are as many yes-or-no
+decisions. A preference comes from the difference of what is measured about the candidates: exchanging them exchanges
+the odds, whatever was learned, for there is no weight for a place. A tie is a small difference; how small is learned.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from itertools import combinations
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...text.evidence import term_set
 from .criteria import shifts_for
-from .decisions import Decision, Task, drawn, given, scene_of
-from .features import read_units
-from .labels import meanings
-from .prior import prior_weights
-from .readouts import Readout, chance, design, learn, vocabulary
-from .request import Demo, Field
-from .roles import Roles
+from .decisions import Decision, Task, decide, drawn, given, scene_of
+from .features import NAMES, Scene, read_units
+from .labels import definition_of, meanings, prior_weights
+from .learning import BIAS_COLUMN, Readout, chance, design, learn, vocabulary
+from .request import Ask, Demo, Field
+from .roles import Roles, Unit, assign_roles
 from .shapes import Part, Shape
 
-__all__ = ["decide_score", "levels_of", "prior_of", "share_of", "to_levels"]
-
 _GRID: Final = 100  # steps of a scale without levels
+_PRIOR_LABEL: Final = (
+    -2.0,
+    4.0,
+    4.0,
+)  # bias, the label is named in the text, the words of its definition are
+_MARKS: Final = (("first", "second"), ("a", "b"), ("1", "2"), ("one", "two"), ("left", "right"), ("甲", "乙"))
+_PRIOR_TIE: Final = (-1.0, 0.0)  # of the size of the difference, and bias: a tie if they are about even
+_TARGETS: Final[Mapping[str, float]] = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
 
 def decide_score(task: Task, field: Field) -> list[Decision]:
     """Score the whole claim; the decision's ``support`` is where on the scale, 0 to 1."""
     scene, units = scene_of(task.ask.values, task.roles, per_unit=False)
-    words, readout = _readout(field, task.ask.instruction, task.ask.demos, task.roles)
+    words, readout = _score_readout(field, task.ask.instruction, task.ask.demos, task.roles)
     reading = read_units(scene)
     x = design(reading.matrix, scene.units, words)
     at = float(chance(readout.odds(x))[0])
@@ -53,15 +68,7 @@ def levels_of(scale: Shape | Part) -> tuple[float, ...]:
 def to_levels(
     at: float, spread: float, levels: tuple[float, ...], low: float, high: float, task: Task
 ) -> float:
-    """Return one level as a share of the range: the nearest, or, above temperature 0, one that is drawn.
-
-    Args:
-        at: what is expected, as a share.
-        spread: how far off that usually is, as a share.
-        levels: ascending values.
-        low, high: the range.
-        task: whose temperature.
-    """
+    """Return one level as a share of the range: the nearest to ``at``, or, above temperature 0, one that is drawn."""
     shares = [share_of(level, low, high) for level in levels]
     return shares[
         drawn([float(np.exp(-(((share - at) / spread) ** 2) / 2.0)) for share in shares], task.manner)
@@ -80,20 +87,21 @@ def prior_of(name: str, instruction: str, description: str = "") -> NDArray[np.f
     return np.asarray(yes - no, dtype=np.float64)
 
 
+def _whole(values: Mapping[str, str], roles: Roles) -> Scene:
+    return scene_of(dict(values), roles, per_unit=False)[0]
+
+
 @lru_cache(maxsize=64)
-def _readout(
+def _score_readout(
     field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
 ) -> tuple[tuple[str, ...], Readout]:
     shown = [(demo, given(demo, field.name)) for demo in demos]
     scored = [(demo, float(value)) for demo, value in shown if _is_number(value)]
-    scenes = [scene_of(dict(demo.inputs), roles, per_unit=False)[0] for demo, _ in scored]
-    texts = [scene.units[0] for scene in scenes]
-    words = vocabulary(texts)
-    prior = prior_of(field.name, instruction, field.description)
+    scenes = [_whole(dict(demo.inputs), roles) for demo, _ in scored]
+    words = vocabulary([scene.units[0] for scene in scenes])
     rows = [design(read_units(scene).matrix, scene.units, words) for scene in scenes]
-    x = np.vstack([np.zeros((0, len(prior) + len(words))), *rows])
-    target = np.array([share_of(value, field.shape.low, field.shape.high) for _, value in scored])
-    return words, learn(x, target, prior)
+    target = [share_of(value, field.shape.low, field.shape.high) for _, value in scored]
+    return words, learn(rows, target, prior_of(field.name, instruction, field.description), words)
 
 
 def _is_number(value: object) -> bool:
@@ -102,3 +110,143 @@ def _is_number(value: object) -> bool:
     except ValueError:
         return False
     return not isinstance(value, bool)
+
+
+def decide_several(task: Task, field: Field) -> list[Decision]:
+    """Decide on every label; a decision holds if the label is given."""
+    scene, units = scene_of(task.ask.values, task.roles, per_unit=False)
+    words, readouts = _label_readouts(field, task.ask.instruction, task.ask.demos, task.roles)
+    reading = read_units(scene)
+    decisions = []
+    for label, readout in zip(field.shape.labels, readouts, strict=True):
+        x = _label_columns(scene, label, task.ask.instruction, words)
+        p = float(chance(readout.odds(x))[0])
+        holds = drawn([p, 1.0 - p], task.manner) == 0
+        decisions.append(
+            Decision(
+                unit=units[0],
+                label=label if holds else f"not {label}",
+                support=p,
+                holds=holds,
+                quote=reading.quotes[0],
+                reasons=readout.reasons(x[0], high=holds),
+            )
+        )
+    return decisions
+
+
+@lru_cache(maxsize=64)
+def _label_readouts(
+    field: Field, instruction: str, demos: tuple[Demo, ...], roles: Roles
+) -> tuple[tuple[str, ...], tuple[Readout, ...]]:
+    shown = [(demo, given(demo, field.name)) for demo in demos]
+    labelled = [(demo, {str(label) for label in value}) for demo, value in shown if isinstance(value, list)]
+    scenes = [_whole(dict(demo.inputs), roles) for demo, _ in labelled]
+    words = vocabulary([scene.units[0] for scene in scenes])
+    prior = np.concatenate([np.zeros(len(NAMES)), _PRIOR_LABEL])
+    readouts = []
+    for label in field.shape.labels:
+        rows = [_label_columns(scene, label, instruction, words) for scene in scenes]
+        readouts.append(learn(rows, [float(label in said) for _, said in labelled], prior, words))
+    return words, tuple(readouts)
+
+
+def _label_columns(scene: Scene, label: str, instruction: str, words: tuple[str, ...]) -> NDArray[np.float64]:
+    held = term_set(scene.units[0])
+    own = (term_set(re.sub(r"[_-]+", " ", label)), _definition(label, instruction))
+    extra = np.array([[len(wanted & held) / len(wanted) if wanted else 0.0 for wanted in own]])
+    return design(read_units(scene).matrix, scene.units, words, extra)
+
+
+@lru_cache(maxsize=256)
+def _definition(label: str, instruction: str) -> frozenset[str]:
+    return term_set(definition_of(label, instruction))
+
+
+def decide_preference(task: Task, field: Field) -> list[Decision]:
+    """Decide between the two candidates; without two inputs that can be compared, as for any label."""
+    pair = candidates_of(task.ask.inputs)
+    if pair is None:
+        return decide(task, replace(field, shape=Shape(kind="label", labels=field.shape.labels)))
+    roles = _candidate_roles(task.ask, pair)
+    words, better, even = _preference_readouts(field, task.ask.instruction, task.ask.demos, pair, roles)
+    values = task.ask.values
+    x = _difference(values, pair, roles, words)
+    odds = better.odds(x)
+    tie = float(chance(even.odds(_size(odds)))[0]) if "tie" in field.shape.labels else 0.0
+    p = float(chance(odds)[0])
+    said = {"first": (1.0 - tie) * p, "second": (1.0 - tie) * (1.0 - p), "tie": tie}
+    label = field.shape.labels[drawn([said[name] for name in field.shape.labels], task.manner)]
+    chosen = pair[int(label == "second")]
+    return [
+        Decision(
+            unit=Unit(number=1, text=values.get(chosen, "")),
+            label=label,
+            support=said[label],
+            holds=label == "first",
+            quote=read_units(_whole(values, replace(roles, judged=chosen))).quotes[0],
+            reasons=better.reasons(x[0], high=label != "second"),
+        )
+    ]
+
+
+def candidates_of(inputs: Sequence[Field]) -> tuple[str, str] | None:
+    """Return the inputs that are compared: two whose names differ in a mark (a and b, 1 and 2), else the last two."""
+    names = [field.name for field in inputs]
+    for first, second in combinations(names, 2):
+        parts = (_name_parts(first), _name_parts(second))
+        if len(parts[0]) == len(parts[1]):
+            apart = [pair for pair in zip(*parts, strict=True) if pair[0] != pair[1]]
+            if len(apart) == 1 and apart[0] in _MARKS:
+                return first, second
+            if len(apart) == 1 and apart[0][::-1] in _MARKS:
+                return second, first
+    return (names[-2], names[-1]) if len(names) > 1 else None
+
+
+def _name_parts(name: str) -> list[str]:
+    return [part for part in re.split(r"_+|(?<=\D)(?=\d)", name.lower()) if part]
+
+
+def _candidate_roles(ask: Ask, pair: tuple[str, str]) -> Roles:
+    """Return who is who among the other inputs; the first candidate stands for what is judged."""
+    rest = tuple(field for field in ask.inputs if field.name not in pair)
+    if not rest:
+        return Roles(evidence=(), judged=pair[0], context=())
+    stand_in = Field(name="candidate", description="", shape=Shape(kind="text"))
+    values = {field.name: ask.values.get(field.name, "") for field in rest}
+    roles = assign_roles(
+        replace(ask, inputs=(*rest, stand_in), outputs=(), values={**values, "candidate": ""})
+    )
+    others = tuple(name for name in (roles.judged, *roles.context) if name not in ("candidate", ""))
+    return replace(roles, judged=pair[0], context=others)
+
+
+def _difference(
+    values: Mapping[str, str], pair: tuple[str, str], roles: Roles, words: Sequence[str]
+) -> NDArray[np.float64]:
+    columns = []
+    for name in pair:
+        scene = _whole(values, replace(roles, judged=name))
+        columns.append(design(read_units(scene).matrix, scene.units, words))
+    return np.asarray(columns[0] - columns[1], dtype=np.float64)
+
+
+def _size(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.column_stack([np.abs(odds), np.ones(len(odds))])
+
+
+@lru_cache(maxsize=64)
+def _preference_readouts(
+    field: Field, instruction: str, demos: tuple[Demo, ...], pair: tuple[str, str], roles: Roles
+) -> tuple[tuple[str, ...], Readout, Readout]:
+    """Return the shared words, the readout of the better candidate, and that of a tie."""
+    shown = [(dict(demo.inputs), str(given(demo, field.name))) for demo in demos]
+    told = [(values, label) for values, label in shown if label in _TARGETS]
+    words = vocabulary([values.get(name, "") for values, _ in told for name in pair])
+    prior = prior_of("supported", instruction)
+    prior[BIAS_COLUMN] = 0.0  # it is the same for both
+    rows = [_difference(values, pair, roles, words) for values, _ in told]
+    better = learn(rows, [_TARGETS[label] for _, label in told], prior, words)
+    ties = [float(label == "tie") for _, label in told]
+    return words, better, learn([_size(better.left_out)], ties, np.array(_PRIOR_TIE))

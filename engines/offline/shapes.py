@@ -17,8 +17,6 @@ from pydantic import TypeAdapter
 from .echo import is_echo
 from .pieces import wording_kind
 
-__all__ = ["Kind", "Part", "Shape", "shape_of"]
-
 Kind = Literal[
     "bool", "label", "labels", "echo", "tags", "tag", "pieces", "bools", "indices", "texts", "score", "objects",
     "preference", "map", "text",
@@ -33,18 +31,10 @@ _LABEL_NAMES: Final = ("label", "verdict", "tag", "category", "type", "kind", "c
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One property of an object.
-
-    Attributes:
-        name: of the property.
-        role: number (of a line), label, flag, score or text.
-        values: the closed set of a label, as declared.
-        low, high: the range of a score.
-        whole: whether a score is an integer.
-    """
+    """One property of an object; see :class:`Shape`."""
 
     name: str
-    role: str
+    role: str  # number (of a line), label, flag, score or text
     values: tuple[Any, ...] = ()
     low: float = 0.0
     high: float = 1.0
@@ -53,16 +43,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """The values a field takes.
-
-    Attributes:
-        kind: which shape.
-        labels: the closed set, for labels, tags and pieces.
-        parts: the properties of objects, in order.
-        low, high: the range of a score.
-        whole: whether a score must be an integer.
-        levels: the scores there are, ascending; empty if all between low and high.
-    """
+    """The values a field takes: labels of a closed set, properties of objects, or scores in a range."""
 
     kind: Kind
     labels: tuple[str, ...] = ()
@@ -70,16 +51,11 @@ class Shape:
     low: float = 0.0
     high: float = 1.0
     whole: bool = False
-    levels: tuple[float, ...] = ()
+    levels: tuple[float, ...] = ()  # the scores there are, ascending; empty if all between low and high
 
 
 def shape_of(info: Any, description: str) -> Shape:
-    """Return the shape of a field.
-
-    Args:
-        info: the field as the signature declares it (annotation, and constraints in ``metadata``).
-        description: its description.
-    """
+    """Return the shape of a field as the signature declares it (annotation, and constraints in ``metadata``)."""
     kind: Any = str if info.annotation is dspy.Reasoning else info.annotation
     schema = _schema(Annotated[(kind, *info.metadata)]) if info.metadata else _plain_schema(kind)
     return _shape(_resolve(schema, schema.get("$defs", {})), schema.get("$defs", {}), description)

@@ -1,6 +1,7 @@
 """What the engine can do: one skill per shape of an output field, and the whole answer made of them.
 
 A skill decides, writes, or both. Fields that decide come first, because what explains a decision is written after it.
+Where nothing is to be decided, the filler writes (:mod:`.filler`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,49 +10,26 @@ from typing import Any, Final, TypeAlias
 
 from ...text.terms import neutralise
 from .decisions import Decision, Manner, Task, decide, scene_of
-from .dialogues import converse, is_conversation
 from .echo import echoed
-from .intent import is_intent, read_intent
+from .filler import filled, filler_of
 from .objects import decide_objects, write_objects
 from .pieces import Piece, pieces, wording_kind
-from .preferences import decide_preference
 from .proposer import advice, propose
-from .qa_checks import check_qa, is_qa_check
-from .qa_writing import is_qa_proposal, is_qa_writing, propose_qa, write_qa
-from .queries import is_query_writing, write_query
 from .request import Ask, Field
 from .roles import assign_roles, in_lines
-from .scores import decide_score
-from .several import decide_several
+from .scores import decide_preference, decide_score, decide_several
 from .shapes import Kind, Shape
 from .words import explain, text_value
-
-__all__ = ["SKILLS", "Reply", "Skill", "answer"]
 
 Decisions: TypeAlias = Sequence[Decision]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Skill:
-    """How fields of one shape are answered.
-
-    Attributes:
-        write: returns the value from the field's decisions, or from those of the request's first deciding field.
-        decide: what is decided for the field; ``None`` if it only tells what others decided.
-    """
+    """How fields of one shape are answered: by their own decisions, or by those of the first field that decides."""
 
     write: Callable[[Task, Field, Decisions], Any]
     decide: Callable[[Task, Field], list[Decision]] | None = None
-
-
-_ROLES: Final[Sequence[tuple[Callable[[Ask], bool], Callable[[Ask, Manner], dict[str, Any]]]]] = (
-    (is_conversation, lambda ask, manner: dict(converse(ask, manner.temperature, manner.rng))),
-    (is_intent, read_intent),
-    (is_qa_writing, write_qa),
-    (is_qa_check, check_qa),
-    (is_query_writing, write_query),
-)
-"""What answers a request as a whole, by what it asks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +47,9 @@ class Reply:
 
 def answer(ask: Ask, manner: Manner) -> Reply:
     """Answer a request."""
-    for fits, whole in _ROLES:
-        if fits(ask):
-            return Reply(values=whole(ask, manner))
+    fill = filler_of(ask)
+    if fill is not None:
+        return Reply(values=filled(ask, fill, manner))
     task = Task(ask=ask, roles=assign_roles(ask), manner=manner)
     skills = [(field, _skill(task, field)) for field in ask.outputs]
     decided = {field.name: skill.decide(task, field) for field, skill in skills if skill.decide}
@@ -140,9 +118,7 @@ def _map(task: Task, field: Field, decisions: Decisions) -> dict[str, str]:
 
 def _text(task: Task, field: Field, decisions: Decisions) -> str:
     if "instruction" in field.name.lower() and not decisions:
-        about = _about(task.ask, field)
-        write = propose_qa if is_qa_proposal(about) else propose
-        return neutralise(write(about, task.manner.temperature, task.manner.rng))
+        return neutralise(propose(_about(task.ask, field), task.manner.temperature, task.manner.rng))
     return text_value(field.name, decisions)
 
 

@@ -1,4 +1,4 @@
-"""What a free-text field gets: an explanation of a decision, a quote, or an honest refusal."""
+"""What a free-text field gets that tells of a decision: an explanation, a quote, or an honest refusal."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -6,26 +6,17 @@ from typing import Final
 from ...text.terms import neutralise, shorten
 from .decisions import Decision
 
-__all__ = ["NO_TEXT", "explain", "text_value"]
-
 NO_TEXT: Final = (
-    "The offline engine is an evidence reader and does not write text; use a language model for this field."
+    "This engine scores how texts overlap and does not write text; use a language model for this field."
 )
 _QUOTE_LIMIT: Final = 160
 _REASON_LIMIT: Final = 300
-_REASON_NAMES: Final = (
-    "reasoning", "rationale", "explanation", "justification", "analysis", "thought", "thoughts", "why",
-    "reason", "feedback", "comment", "推理", "理由", "解释", "分析",
-)  # fmt: skip
-_QUOTE_NAMES: Final = (
-    "evidence",
-    "quote",
-    "span",
-    "citation",
-    "support_text",
-    "evidence_quote",
-    "引用",
-    "证据",
+_REASON_NAMES: Final = frozenset({
+    "reasoning", "rationale", "explanation", "justification", "analysis", "thought", "thoughts", "why", "reason",
+    "feedback", "comment", "推理", "理由", "解释", "分析",
+})  # fmt: skip
+_QUOTE_NAMES: Final = frozenset(
+    {"evidence", "quote", "span", "citation", "support_text", "evidence_quote", "引用", "证据"}
 )
 
 
@@ -48,7 +39,7 @@ def explain(decisions: Sequence[Decision]) -> str:
 def text_value(name: str, decisions: Sequence[Decision]) -> str:
     """Return the text of a free-text field by its name: an explanation, a quote, or an honest refusal."""
     lowered = name.lower()
-    if {lowered, lowered.split("_")[-1], lowered.split("_")[0]} & set(_REASON_NAMES):
+    if {lowered, lowered.split("_")[-1], lowered.split("_")[0]} & _REASON_NAMES:
         return explain(decisions)
     if lowered in _QUOTE_NAMES and decisions:
         return neutralise(shorten(decisions[0].quote, _REASON_LIMIT)) or NO_TEXT

@@ -153,7 +153,7 @@ def test_for_people_and_as_markdown() -> None:
     assert done.out.count("**") % 2 == 0
     people = cli("table", "cognibench-3", "--gold", "gold.jsonl")
     assert "by words" in people.out
-    assert "evidence reader and not a language model" in people.out
+    assert "text-overlap scorer, not an LLM" in people.out
 
 
 @pytest.mark.parametrize(

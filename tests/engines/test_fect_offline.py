@@ -16,8 +16,8 @@ from jurist.engines.models import Model, connect
 from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.criteria import BANK, KNOWN, active, shifts_for
 from jurist.engines.offline.features import NAMES
+from jurist.engines.offline.labels import BIAS
 from jurist.engines.offline.pieces import pieces, wording_kind
-from jurist.engines.offline.prior import BIAS
 from jurist.programs.asking import Asker, Sampling, Verdict
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
@@ -125,7 +125,7 @@ def test_pieces_follow_the_verdict(said: list[str], talk: str, holds: bool) -> N
                 ("chose", "interpretation"),
                 ("plan", "concrete"),
                 ("specific dentist coverage", "concrete"),
-                ("because of specific dentist coverage.", "relation"),
+                ("The customer chose the plan because of specific dentist coverage.", "relation"),
             ],
         ),
         (
@@ -140,17 +140,6 @@ def test_pieces_follow_the_verdict(said: list[str], talk: str, holds: bool) -> N
                 ("A frustrated caller quickly returned 3 outstanding lamps", "relation"),
             ],
         ),
-        (
-            "客户因为价格而取消合同，感到不满。",
-            [
-                ("客户", "concrete"),
-                ("价格", "concrete"),
-                ("取消合同", "concrete"),
-                ("感到", "interpretation"),
-                ("不满", "interpretation"),
-                ("因为价格而取消合同，感到不满。", "relation"),
-            ],
-        ),
     ],
 )
 def test_a_claim_is_cut_by_kinds_of_wording(claim: str, expected: list[tuple[str, str]]) -> None:
@@ -162,12 +151,8 @@ def test_a_claim_is_cut_by_kinds_of_wording(claim: str, expected: list[tuple[str
     [
         ("library card", TALK, 1.0),
         ("zeppelin", TALK, 0.0),
-        ("customer", TALK, 1.0),  # a side that is heard
-        ("customer", "No sides here.", 0.0),
-        ("frustrated", TALK, 0.5),  # another word of the same list is implicit evidence
-        ("frustrated", "Agent: hello. Customer: hello.", 0.0),
+        ("frustrated", TALK, 0.0),  # words of the same sort are no overlap
         ("不满", CHINESE, 1.0),
-        ("担心", CHINESE, 0.5),
     ],
 )
 def test_coverage_of_a_piece(text: str, talk: str, coverage: float) -> None:

@@ -202,8 +202,6 @@ def test_the_prompt_is_the_one_that_dspy_writes(name: str) -> None:
 def test_engine_is_not_copied_and_keeps_its_settings() -> None:
     import copy
 
-    engine = OfflineEngine(seed=3, without=("wording",))
+    engine = OfflineEngine(seed=3)
     assert copy.deepcopy(engine) is engine
     assert OfflineEngine.load_state(engine.dump_state()).dump_state() == engine.dump_state()
-    with pytest.raises(ValueError, match="unknown feature group 'nonsense'"):
-        OfflineEngine(without=("nonsense",))

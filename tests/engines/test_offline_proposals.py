@@ -8,7 +8,7 @@ import pytest
 from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.criteria import BANK, active, instruction_sentences
-from jurist.engines.offline.history import normal, read_story
+from jurist.engines.offline.proposer import normal, read_story
 
 BASIC = """Label every sentence.
 faithful: the reference supports it. invented: any part is missing from it."""
@@ -52,7 +52,7 @@ def test_temperature_zero_is_one_proposal_and_seeds_vary_above_it() -> None:
     [
         ('"It was built in 1733." is invented according to people; judged faithful', "numbers"),
         ('"It failed because of the rain." is unsupported according to people; judged supported', "cause"),
-        ("claim: The customer felt happy.\nexpected: non_factual, got: factual", "feelings"),
+        ('"The customer felt happy." is non_factual according to people; judged factual', "feelings"),
         ('"A truly magnificent jewel." is invented according to people; judged faithful', "subjective"),
     ],
 )
@@ -81,28 +81,10 @@ def test_language_follows_the_instruction() -> None:
     assert not any(ch.isascii() and ch.isalpha() for ch in added)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "text:\nDecide.\nscore: 63\n\ntext:\nDecide well.\nscore: 70",
-            [("Decide well.", 70.0), ("Decide.", 63.0)],
-        ),
-        (
-            "Decide. | Score: 55.5\n\nDecide well. | Score: 40\n\n",
-            [("Decide.", 55.5), ("Decide well.", 40.0)],
-        ),
-        (
-            "[1] «Instruction #2: Decide.»\n[2] «Prefix #2: Answer:»\n[3] «Resulting Score #2: 55.0»",
-            [("Decide.", 55.0)],
-        ),
-        ('[{"instruction": "Decide.", "score": 0.5}]', [("Decide.", 0.5)]),
-        ("指令：判断。\n得分：60", [("判断。", 60.0)]),
-    ],
-)
-def test_scored_instructions_are_read(text: str, expected: list[tuple[str, float]]) -> None:
+def test_scored_instructions_are_read_as_our_optimizers_write_them() -> None:
+    text = "text:\nDecide.\nscore: 63\n\ntext:\nDecide well.\n\nBriefly.\nscore: 70"
     story = read_story({"scored_instructions": text, "errors": ""})
-    assert [(s.text, s.score) for s in story.scored] == expected
+    assert story.scored == (("Decide well.\nBriefly.", 70.0), ("Decide.", 63.0))
 
 
 def test_copro_and_mipro_signatures_get_instructions() -> None:

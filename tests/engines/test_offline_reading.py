@@ -14,9 +14,15 @@ from jurist.engines.adapters import adapter
 from jurist.engines.offline import OfflineEngine
 from jurist.engines.offline.criteria import BANK, active, shifts_for
 from jurist.engines.offline.features import GROUPS, NAMES, Scene, read_units
-from jurist.engines.offline.labels import AXES, meaning_of, meanings
+from jurist.engines.offline.labels import (
+    AXES,
+    BIAS,
+    DIRECTIONS,
+    meaning_of,
+    meanings,
+    prior_weights,
+)
 from jurist.engines.offline.learning import fit, softmax
-from jurist.engines.offline.prior import BIAS, DIRECTIONS, prior_weights
 from jurist.text.lexicons import hits
 from jurist.text.terms import neutralise, numbers, sentences, shorten, stem, terms
 
@@ -174,6 +180,8 @@ def test_label_names_are_understood(name: str, group: str) -> None:
         (("True", "False"), "has_error", ["unsupported", "supported"]),
         (("True", "False"), "anything", ["supported", "unsupported"]),
         (("yes", "no"), "is_hallucination", ["unsupported", "supported"]),
+        (("yes", "no", "uncertain"), "hallucinated", ["unsupported", "supported", "unknown"]),
+        (("yes", "no", "uncertain"), "correct", ["supported", "unsupported", "unknown"]),
     ],
 )
 def test_a_boolean_means_what_its_field_is_called(

@@ -25,6 +25,11 @@ def make(output, *more):
     return run("generate", "haluagent", "--input", "docs.jsonl", "--output", output, *more)
 
 
+# The offline verifier takes a wrong year that another sentence of the document holds for one that is right.
+MIXED = (
+    "The school of Dinant opened in 1873. Other schools opened in 1850, in 1856, in 1861, in 1864, in 1867, in 1877, "
+    "in 1880, in 1884 and in 1889."
+)
 TEXT = (
     "The saxophone was invented by Adolphe Sax. He was born in Dinant in 1814. The body is made of brass. "
     "The tenor saxophone is longer than the alto saxophone. Sax died in Paris on 7 February 1894."
@@ -32,10 +37,11 @@ TEXT = (
 CHINESE = "长江比黄河长。大坝由混凝土筑成。武汉长江大桥于1957年10月15日通车。李白著有《早发白帝城》。孔庙位于东城区。"
 
 
-def documents(count=4, text=TEXT):
+def documents(count=4, text=TEXT, mixed=0):
+    texts = [text] * count + [MIXED] * mixed
     rows = [
-        {"id": f"d{n}", "topic": "music", "title": f"Sax {n}", "text": f"{text} Nr {n}."}
-        for n in range(count)
+        {"id": f"d{n}", "topic": "music", "title": f"Sax {n}", "text": f"{one} Nr {n}."}
+        for n, one in enumerate(texts)
     ]
     Path("docs.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
@@ -79,7 +85,7 @@ def test_a_run_that_is_stopped_goes_on_and_ends_in_the_same_files():
 
 
 def test_what_is_made_adds_up_and_is_assessed():
-    documents()
+    documents(mixed=2)
     code, out, _ = make("bench", "--json", "--sample", "3")
     assert code == 0
     data = json.loads(out)
@@ -114,7 +120,7 @@ def test_a_document_that_is_there_twice_is_written_from_once():
     again = {**row, "id": "copy", "text": row["text"].replace("was invented", "was  invented").upper()}
     Path("docs.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(again) + "\n")
     code, out, err = make("bench", "--json")
-    assert code == 3, err  # and nothing of the one passage passes
+    assert code == 0, err
     assert "near-duplicates" in err
     found = json.loads(out)
     assert (found["passages"], found["duplicate_passages"]) == (1, 1)
@@ -162,7 +168,7 @@ def test_models_that_know_and_that_believe_everything_are_told_apart(monkeypatch
 
 
 def test_what_people_say_is_held_against_what_verification_says():
-    documents(6)
+    documents(6, mixed=6)
     assert make("bench", "--sample", "4")[0] == 0
     passed = json.loads(Path("bench/check/passed.json").read_text())
     Path("people").mkdir()

@@ -5,20 +5,71 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fakes import reply
+from loopback import field_of
 from small import ok
 
 from jurist.gold.goldset import Gold
 from jurist.programs.haluagent.writing import HALUAGENT
 
+RULES = {
+    "question": "Copy the passage.",
+    "hallucinations": "No two answers are equal.",
+    "label": "An answer that is a name is an entity.",
+}
+"""What the simulated writer needs to be told in each step, lest it goes wrong."""
 
-def test_all_three_prompts_are_rewritten_and_the_command_prints_the_table_and_the_diff():
-    few = ("--set", "rewrites=3", "--set", "rounds=2", "--max-calls", "3000", "--force", "--json")
-    made = ok("compile", "haluagent", "--optimizer", "cfaith", *few)
+
+def simulated(messages):
+    """Write with a fault in each step that its rule cures; propose the rule; verify by the fault."""
+    system, text = str(messages[0]["content"]), str(messages[-1]["content"])
+    outputs = system.partition("Your output fields are:")[2].partition("All interactions")[0]
+
+    def told(step):
+        return RULES[step] in system
+
+    if "`fits`" in outputs:
+        return reply("chat", reason="by type", fits="yes" if field_of(text, "type") == "entity" else "no")
+    if "`hallucinated`" in outputs:
+        return reply("chat", reason="another", hallucinated="yes")
+    if "`correct`" in outputs:
+        return reply("chat", reason="it stands there", correct="yes")
+    if "`types`" in outputs:
+        return reply("chat", types=["entity"] * 3 if told("label") else ["relation"] * 3)
+    if "`hallucinated_answers`" in outputs:
+        third = "Clara Schumann" if told("hallucinations") else "Paul Klee"
+        return reply("chat", hallucinated_answers=["Ada Lovelace", "Paul Klee", third])
+    if "`question`" in outputs:
+        passage = field_of(text, "knowledge").partition(". ")[0] + "."
+        passage = passage if told("question") else f"It says: {passage}"
+        return reply("chat", question="Who was it?", correct_answer="Adolphe Sax", passage=passage)
+    base = field_of(text, "current_instruction")
+    step = next(one for one, cue in STEPS.items() if cue in base)
+    return reply("chat", instruction=base if RULES[step] in base else f"{base} {RULES[step]}")
+
+
+STEPS = {
+    "label": "of which type",
+    "hallucinations": "three hallucinated answers",
+    "question": "a question about the document",
+}
+
+
+def test_all_three_prompts_are_rewritten_and_the_command_prints_the_table_and_the_diff(serve, fake_key):
+    rows = [
+        {"id": f"d{n}", "text": f"Adolphe Sax came to the town of {n} Mills. It is old."} for n in range(20)
+    ]
+    Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    server = serve(simulated)
+    few = ("--set", "rewrites=2", "--set", "rounds=2", "--max-calls", "3000", "--force", "--json")
+    asked = ("compile", "haluagent", "--gold", "docs.jsonl", "--optimizer", "cfaith")
+    made = ok(*asked, "--model", "openai/x", "--api-base", server.url, "--yes", *few)
     rounds = made.json["rounds"]
     assert [one["number"] for one in rounds] == list(range(len(rounds)))
     names = ["validation_rate", *(f"{name}_rate" for name in ("answer", "hallucination", "label", "form"))]
     assert all(list(one["rates"]) == names for one in rounds)
-    assert rounds[-1]["rates"]["validation_rate"] > rounds[0]["rates"]["validation_rate"]
+    assert (rounds[0]["rates"]["validation_rate"], rounds[1]["rates"]["validation_rate"]) == (0.0, 1.0)
+    assert made.json["decision"]["verdict"] == "better"
     (history,) = Path("compiled").glob("haluagent/1/history.jsonl")
     rows = {row["candidate"]: row for row in map(json.loads, history.read_text().splitlines())}
     for one in rounds:

@@ -1,18 +1,14 @@
-"""The generator: what it writes offline, what its prompts can mend, and what its judges say."""
+"""The generator: what it takes, what it writes offline, and the gold of its judges."""
 
 import asyncio
 import json
 
-import dspy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
-from jurist.engines.offline.qa_kinds import RULES, asked_for, spans, type_of
-from jurist.engines.offline.qa_writing import propose_qa
-from jurist.engines.offline.request import Ask
 from jurist.errors import UsageError
 from jurist.gold.goldset import Gold
 from jurist.gold.readers import read
@@ -27,12 +23,6 @@ from jurist.programs.haluagent.writing import (
     haluagent,
 )
 from jurist.programs.together import asking_of
-from jurist.signatures.haluagent import (
-    LabelHallucinations,
-    WriteHallucinations,
-    WriteQuestion,
-    chinese,
-)
 from jurist.text.passages import passages
 from jurist.text.wording import count_words
 
@@ -99,79 +89,20 @@ def _rate(found, check=None):
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_offline_a_prompt_mends_what_a_step_does_wrong(language):
+def test_offline_nearly_all_that_is_written_passes_and_prompts_change_nothing(language):
     rows = [row for row in DOCUMENTS if row["language"] == language][:6]
     program = HaluAgent(language)
-    before = _written(program, rows)
-    for step, predictor in program.named_predictors():
-        rules = [rule for rule in RULES if rule.step == step]
-        said = " ".join(rule.chinese if language == "zh" else rule.english for rule in rules)
-        instructions = f"{predictor.signature.instructions}\n{said}"
-        predictor.signature = predictor.signature.with_instructions(instructions)
-    after = _written(program, rows)
-    assert _rate(before) < 0.5 < _rate(after)
-    for check in CHECKS:
-        assert _rate(after, check) >= _rate(before, check)
-    assert all(len(one["items"]) == 3 for one in after)
-
-
-@pytest.mark.parametrize("step", ["question", "hallucinations", "label"])
-def test_every_rule_is_read_where_it_is_proposed_and_not_in_the_basic_instruction(step):
-    import re
-
-    english = {
-        "question": WriteQuestion,
-        "hallucinations": WriteHallucinations,
-        "label": LabelHallucinations,
-    }[step]
-    for rule in RULES:
-        if rule.step == step:
-            for basic in (english.instructions.lower(), chinese(english).instructions.lower()):
-                assert not re.search(rule.cue, basic), rule.name
-            assert re.search(rule.cue, rule.english.lower()), rule.name
-            assert re.search(rule.cue, rule.chinese), rule.name
-
-
-def test_a_proposal_answers_the_failures_that_are_reported():
-    import random
-
-    basic = LabelHallucinations.instructions
-    errors = "failed: label: no: it is rather of the type relation"
-    ask = Ask(
-        inputs=(),
-        outputs=(),
-        instruction="",
-        demos=(),
-        values={"current_instruction": basic, "errors": errors},
-    )
-    drawn = [propose_qa(ask, 1.0, random.Random(seed)) for seed in range(20)]
-    assert all(text.startswith(basic) and text != basic for text in drawn)
-    assert sum("relation: the question compares" in text for text in drawn) >= 15
-
-
-@pytest.mark.parametrize(
-    ("sentence", "kind", "gap"),
-    [
-        ("Ganymede is larger than the planet Mercury.", "relation", "larger than"),
-        ("She died on 4 July 1934 in a sanatorium at Passy.", "time", "4 July 1934"),
-        ("The body of a saxophone is made of brass.", "attribute", "brass"),
-        ("该剧由杨洁执导。", "person", "杨洁"),
-        ("长江比黄河长。", "relation", "比黄河长"),
-        ("孔庙位于东城区。", "place", "东城区"),
-    ],
-)
-def test_gaps_are_found_and_asked_for_by_kind(sentence, kind, gap):
-    found = {span.kind: span for span in spans(sentence)}
-    assert found[kind].text == gap
-    assert "____" in found[kind].question
-    assert gap not in found[kind].question
-    assert asked_for(found[kind].question) == kind
-
-
-def test_types_follow_from_what_is_asked():
-    assert type_of("When did it open?", "In 1901.") == "spatiotemporal"
-    assert type_of("When did it open?", "In 1901, according to the Annals.") == "reference"
-    assert type_of("Who wrote it?", "A ghost", invented=True) == "fabrication"
+    first = _written(program, rows)
+    items = [item for one in first for item in one["items"]]
+    assert len(items) == 3 * sum(bool(one["items"]) for one in first) > 18
+    assert _rate(first) > 0.9
+    assert all(_rate(first, check) == 1.0 for check in ("answer", "label", "form"))
+    for item in items:
+        assert item["correct_answer"] in item["passage"]
+        assert item["hallucinated_answer"] not in item["passage"]
+    for _, predictor in program.named_predictors():
+        predictor.signature = predictor.signature.with_instructions("Write as you like.")
+    assert [one["items"] for one in _written(program, rows)] == [one["items"] for one in first]
 
 
 @pytest.mark.parametrize("judge", HALUAGENT_JUDGES, ids=lambda judge: judge.name)
@@ -179,11 +110,3 @@ def test_each_verifier_has_gold_that_two_passes_labelled(judge):
     gold = Gold.load(judge.bundled, judge)
     assert len(gold.cases) == 60
     assert all(set(case.ratings) == {"first", "second"} for case in gold.cases)
-    lm = connect(Model(temperature=0.0), CallContext.fresh(), "judge")
-    program, right = judge.basic(), 0
-    with asking_of(lm, "chat"):
-        for case in gold.cases:
-            prediction = program(**judge.values(case.inputs))
-            assert isinstance(prediction, dspy.Prediction)
-            right += judge.read(prediction, case.inputs).values == case.gold
-    assert right / len(gold.cases) > 0.55

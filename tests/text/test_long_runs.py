@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jurist.engines.offline.intent import _LINE
+from jurist.engines.offline.conditions import _LABEL
 from jurist.engines.offline.objects import _clauses
 from jurist.engines.offline.shapes import _RANGE, _one_of
 from jurist.gold.documents import read_documents
@@ -33,8 +33,7 @@ READ: list[tuple[str, Callable[[], Any], Any]] = [
         lambda: _clauses("one - two, and\tthree" + " " * N + "four"),
         ["one", "two", f"three{' ' * N}four"],
     ),
-    ("conditions", lambda: _LINE.search("\n" * N + "1. place: in [a] [Rome] \nx")["anchor"], "Rome"),  # type: ignore[index]
-    ("open anchors", lambda: _LINE.search("1. place: " + " [" * N), None),
+    ("labels", lambda: _LABEL.search("\n" * N + "Article 2 : x")["number"], "2"),  # type: ignore[index]
     ("one of", lambda: _one_of("one of yes, no or" + " " * N + "maybe."), ("yes", "no", "maybe")),
     ("one of; parts", lambda: _one_of("one of yes;" + " " * N + "or no."), ("yes", "no")),
     ("digits", lambda: _RANGE.search("1" * N + " 2 to 3")[0], "2 to 3"),  # type: ignore[index]

@@ -1,0 +1,330 @@
+"""The filler: what this engine writes, few and right: sentences of the longest input, gaps in them, other figures.
+
+It states nothing of its own. A question is a sentence of the document with a year or a number left out; its answer is
+what stood there, and a wrong one has another figure in the same place. A conversation tells the document's own
+sentences. Queries are set phrases around what was given. Where this gives nothing, the field stays empty, which whoever
+asked counts. Fields are known by their names; instructions and demonstrations change nothing.
+"""
+
+import json
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal
+
+from ...text.evidence import index_evidence, term_set
+from ...text.measures import letters
+from ...text.sentences import split
+from ...text.tables import table
+from ...text.terms import neutralise, numbers
+from ...text.wording import count_words, is_chinese
+from .conditions import answerable, conditions, elements, missing_parts
+from .decisions import Manner
+from .request import Ask
+
+_DATA: Final = table(__package__, "filler")
+_ANSWERS: Final = frozenset({"answer", "correct_answer"})
+_PASSAGES: Final = frozenset({"passage", "quote", "evidence", "sentence"})
+_FIGURE: Final = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_CHOICE: Final = re.compile(r"^A[.)] ", re.M)
+_TRUTH: Final = re.compile(r"true or false|“正确”或“错误”")
+_LENGTH: Final = re.compile(r"(\d+)(?:\D+(\d+))?")
+_USUAL_LENGTH: Final = (40, 120)
+_LONGEST: Final = 300  # characters of a sentence that a gap is made in
+_LAST_YEAR: Final = 2020  # no year that is made up lies after it
+_YEARS: Final = (-23, -17, -12, -9, -6, 4, 7, 11, 16)
+_FACTORS: Final = (0.4, 0.5, 0.6, 0.7, 1.3, 1.5, 1.8, 2.5)
+
+Kind = Literal["year", "number"]
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """A figure that a sentence states: its kind, and where it stands."""
+
+    sentence: str
+    kind: Kind
+    start: int
+    text: str
+
+    @property
+    def question(self) -> str:
+        """The sentence with a gap, and what is to be put into it."""
+        gapped = f"{self.sentence[: self.start]}____{self.sentence[self.start + len(self.text) :]}"
+        ask: str = _words(self.sentence)[f"ask_{self.kind}"]
+        return ask.format(text=gapped.replace('"', "'"))
+
+
+def _words(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = _DATA["chinese" if is_chinese(text) else "english"]
+    return found
+
+
+@cache
+def _pattern(language: str, name: str) -> re.Pattern[str]:
+    return re.compile(_DATA[language][name])
+
+
+def gaps(document: str) -> list[Gap]:
+    """Return what can be asked for in a document: values whose sentence says what it is about, and says them once."""
+    language = "chinese" if is_chinese(document) else "english"
+    found = []
+    for sentence in split(document):
+        text = sentence.text
+        if len(text) > _LONGEST or "\n" in text or _pattern(language, "unclear").search(text):
+            continue
+        for kind in ("year", "number"):
+            for match in _pattern(language, kind).finditer(text):
+                gap = Gap(sentence=text, kind=kind, start=match.start(), text=match[0])
+                if letters(gap.text) not in letters(gap.question):
+                    found.append(gap)
+    return found
+
+
+def others(answer: str, question: str, passage: str, rng: random.Random) -> list[str]:
+    """Return three figures of the answer's kind found in neither question nor passage; none if they are fewer."""
+    kind = kind_of(question, answer)
+    if kind is None or not _FIGURE.fullmatch(answer):
+        return []
+    made = _years(int(answer)) if kind == "year" else _amounts(answer, f"{question} {passage}")
+    known = numbers(f"{question} {passage}")
+    fresh = [figure for figure in made if not numbers(figure) & known]
+    return rng.sample(fresh, 3) if len(fresh) >= 3 else []
+
+
+def _years(year: int) -> list[str]:
+    return [str(year + step) for step in _YEARS if 1000 <= year + step <= max(year, _LAST_YEAR)]
+
+
+def _amounts(figure: str, about: str) -> list[str]:
+    value, places = float(figure.replace(",", "")), len(figure.partition(".")[2])
+    most = 100.0 if re.search(r"per ?cent|%", about) else float("inf")
+    made = [round(value * factor, places) for factor in _FACTORS]
+    made += [value + step for step in (1, 2, 3)] if value < 10 and not places else []
+    kept = dict.fromkeys(one for one in made if 1 <= one <= most and one != value)
+    return [f"{one:,.{places}f}" if "," in figure else f"{one:.{places}f}" for one in kept]
+
+
+def kind_of(question: str, answer: str) -> Kind | None:
+    """Return what kind of figure a question asks for, where its words leave no doubt and the answer holds one."""
+    asked = re.sub('["“].*["”]', "", question).lower()
+    if re.search(r"(?<!\d)\d{4}(?!\d)", answer) and re.search(
+        r"\bwhen\b|\b(?:which|what) year\b|哪一?年|何时", asked
+    ):
+        return "year"
+    if _FIGURE.search(answer) and re.search(r"\bhow (?:many|much)\b|\bnumber\b|多少|什么数字", asked):
+        return "number"
+    return None
+
+
+_TYPES: Final[Mapping[Kind, str]] = {"year": "spatiotemporal", "number": "attribute"}
+"""Kind of value -> of which type a wrong one is (Table 1 of HaluAgent)."""
+
+
+def _item(ask: Ask, manner: Manner) -> Values:
+    """Write a question with its answer and the sentence that they come from."""
+    document = _longest(ask)
+    found = gaps(document)
+    if not found:
+        return {}
+    gap = manner.rng.choice(found) if manner.temperature > 0 else found[0]
+    title = ask.values.get("title", "").strip()
+    question = gap.question
+    if title and letters(gap.text) not in letters(title):
+        question = _words(document)["about"].format(title=title, question=question)
+    return {
+        "question": question,
+        **dict.fromkeys(_ANSWERS, gap.text),
+        **dict.fromkeys(_PASSAGES, gap.sentence),
+    }
+
+
+def _wrong_answers(ask: Ask, manner: Manner) -> Values:
+    question, answer = ask.values.get("question", ""), ask.values.get("correct_answer", "")
+    rng = manner.rng if manner.temperature > 0 else random.Random(f"{question}/{answer}")
+    return {"hallucinated_answers": others(answer, question, ask.values.get("passage", ""), rng)}
+
+
+def _types(ask: Ask, manner: Manner) -> Values:
+    """Name the type of each wrong answer, or of none, if one of them is of a kind that is not known."""
+    values = _listed(ask.values["hallucinated_answers"])
+    kinds = [kind_of(ask.values.get("question", ""), value) for value in values]
+    return {"types": [_TYPES[kind] for kind in kinds if kind] if all(kinds) else []}
+
+
+def _type_fits(ask: Ask, manner: Manner) -> Values:
+    kind = kind_of(ask.values["question"], ask.values["hallucinated_answer"])
+    if kind is None:
+        return {
+            "fits": "uncertain",
+            "reason": "only years and numbers are told apart without a language model",
+        }
+    fits = _TYPES[kind] == ask.values["type"]
+    return {"fits": "yes" if fits else "no", "reason": f"the question asks for a {kind}: {_TYPES[kind]}"}
+
+
+def _turn(ask: Ask, manner: Manner) -> Values:
+    """Write a turn of a conversation: sentences of the reference that were not told yet, or that the user asks for."""
+    reference, dialogue = ask.values.get("reference", ""), ask.values.get("dialogue", "")
+    lines = [
+        one.text for one in split(reference) if count_words(one.text) >= 4 and not one.text.startswith("#")
+    ]
+    low, high = _length(ask.values.get("length", ""))
+    asked = ask.values.get("user_message", "")
+    if asked:
+        return {"assistant_message": _joined(_nearest(lines, asked, low, high))}
+    left = [line for line in lines if line not in dialogue]
+    start = manner.rng.randrange(min(3, len(left))) if manner.temperature > 0 and left else 0
+    told = _told([*left[start:], *left[:start]], low, high)
+    said = _joined([line for line in lines if line in told])
+    question = _next_question(ask.values.get("topic", ""), reference, dialogue)
+    return {"user_message": question, "assistant_message": said}
+
+
+def _told(lines: Sequence[str], low: int, high: int) -> list[str]:
+    """Return lines in their order until they are long enough; one that would make them too long is left out."""
+    kept: list[str] = []
+    for line in lines:
+        if count_words(_joined(kept)) < low and count_words(_joined([*kept, line])) <= high:
+            kept.append(line)
+    return kept
+
+
+def _nearest(lines: Sequence[str], asked: str, low: int, high: int) -> list[str]:
+    """Return the lines that share most with a question, in the order of the text."""
+    evidence, wanted = index_evidence("\n".join(lines)), term_set(asked)
+    worth = {line: sum(evidence.weight(term) for term in sorted(wanted & term_set(line))) for line in lines}
+    kept = _told(sorted(lines, key=lambda line: -worth[line]), low, high)
+    return [line for line in lines if line in kept]
+
+
+def _next_question(topic: str, reference: str, dialogue: str) -> str:
+    """Return the user's next message: an opening, then one that was not said before; empty when all were."""
+    words = _words(reference)
+    if not dialogue.strip():
+        return str(words["opening"].format(topic=topic) if topic else words["opening_alone"])
+    return next((str(text) for text in words["going_on"] if text not in dialogue), "")
+
+
+def _length(wish: str) -> tuple[int, int]:
+    match = _LENGTH.search(wish)
+    return (int(match[1]), max(int(match[1]), int(match[2] or match[1]))) if match else _USUAL_LENGTH
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return ("" if lines and is_chinese(lines[0]) else " ").join(lines)
+
+
+def _reply(ask: Ask, manner: Manner) -> Values:
+    """Answer a question about the world: the first option, the first truth value, or that it is not known."""
+    prompt = ask.values["prompt"]
+    words = _words(prompt)
+    if _CHOICE.search(prompt):
+        return {"response": "A"}
+    return {"response": words["truth" if _TRUTH.search(prompt) else "unknown"]}
+
+
+def _fact_query(ask: Ask, manner: Manner) -> Values:
+    """Ask for facts about a concept: command, number and subject are three conditions, set phrases add the others."""
+    words, given = _of_language(ask), ask.values
+    concept = (given["concept"] or given.get("topic", "")).strip()
+    more = max(0, int(given.get("conditions") or 3) - 3)
+    query = words["fact"].format(concept=concept) + "".join(words["extras"][:more]) + words["stop"]
+    return {"query": query if concept else ""}
+
+
+def _creative_query(ask: Ask, manner: Manner) -> Values:
+    words, wanted = _of_language(ask), _listed(ask.values["requirements"])
+    form = words["forms"].get(ask.values.get("form", ""), ask.values.get("form", ""))
+    query = words["creative"].format(form=form) + words["join"].join(wanted) + words["stop"]
+    return {"query": query if wanted else ""}
+
+
+def _article_query(ask: Ask, manner: Manner) -> Values:
+    """Ask what an article tells, and answer with its first sentence, which leaves the others out."""
+    first = next((one.text for one in split(ask.values["article"])), "")
+    return {"question": _of_language(ask)["what_it_tells"], "response": first}
+
+
+def _analysis_query(ask: Ask, manner: Manner) -> Values:
+    return {"instruction": _of_language(ask)[ask.values.get("kind", "summary")]}
+
+
+def _of_language(ask: Ask) -> dict[str, Any]:
+    found: dict[str, Any] = _DATA["chinese" if "Chinese" in ask.values.get("language", "") else "english"]
+    return found
+
+
+def _query(ask: Ask, manner: Manner) -> Values:
+    """Read a query: what it lacks, its conditions, whether it can be answered; reply only with what is missing."""
+    query = ask.values["query"]
+    missing, words = missing_parts(query), _words(query)
+    found = [] if missing else conditions(query)
+    return {
+        **elements(query),
+        "missing": missing,
+        "constraints": [
+            {"category": one.category, "anchor": one.anchor, "text": neutralise(one.anchor)} for one in found
+        ],
+        "answerable": answerable(query),
+        "reason": ", ".join(f"the {part} is missing" for part in missing),
+        "response": words["sorry"].format(parts=" and the ".join(missing)) if missing else words["unknown"],
+    }
+
+
+_QUERY_FIELDS: Final = frozenset(
+    {"missing", "subject", "action", "context", "constraints", "answerable", "reason", "response"}
+)
+
+
+def _longest(ask: Ask) -> str:
+    return max(ask.values.values(), key=len, default="")
+
+
+def _listed(text: str) -> list[str]:
+    """Return the entries of a list as an adapter shows it: JSON, or a line each, numbered in guillemets."""
+    try:
+        read = json.loads(text)
+    except ValueError:
+        return [re.sub(r"^\s*\[\d+\]\s*«?|»$", "", line) for line in text.splitlines() if line.strip()]
+    return [str(one) for one in read] if isinstance(read, list) else [str(read)]
+
+
+def filler_of(ask: Ask) -> Callable[[Ask, Manner], Values] | None:
+    """Return what fills a request's output fields as a whole; ``None`` where they are decided on."""
+    outputs, inputs = {field.name for field in ask.outputs}, set(ask.values)
+    if "assistant_message" in outputs:
+        return _turn
+    for name, wanted, fill in _BY_INPUT:
+        if name in inputs and wanted in outputs:
+            return fill
+    if inputs == {"query"} and outputs - {"reason"} and outputs <= _QUERY_FIELDS:
+        return _query
+    if "query" in inputs and outputs & {"constraints"}:
+        return _query
+    item = outputs - {"reason"} - _PASSAGES
+    return _item if "question" in item and len(item) > 1 and item <= {"question"} | _ANSWERS else None
+
+
+_BY_INPUT: Final[Sequence[tuple[str, str, Callable[[Ask, Manner], Values]]]] = (
+    ("correct_answer", "hallucinated_answers", _wrong_answers),
+    ("hallucinated_answers", "types", _types),
+    ("definition", "fits", _type_fits),
+    ("prompt", "response", _reply),
+    ("concept", "query", _fact_query),
+    ("requirements", "query", _creative_query),
+    ("article", "question", _article_query),
+    ("articles", "instruction", _analysis_query),
+)
+"""An input, an output, and what fills a request that has both."""
+
+
+def filled(ask: Ask, fill: Callable[[Ask, Manner], Values], manner: Manner) -> Values:
+    """Return the values of a request's output fields; empty ones where nothing right can be written."""
+    found = fill(ask, manner)
+    empty: dict[str, list[Any]] = {kind: [] for kind in ("labels", "texts", "objects", "tags")}
+    values = {field.name: found.get(field.name, empty.get(field.shape.kind, "")) for field in ask.outputs}
+    return {name: neutralise(value) if isinstance(value, str) else value for name, value in values.items()}

@@ -1,0 +1,216 @@
+"""What the offline engine writes is right by construction: figures left out, other figures, sentences as they are."""
+
+import itertools
+import random
+from typing import Any
+
+import dspy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jurist.engines.adapters import adapter
+from jurist.engines.offline import OfflineEngine
+from jurist.engines.offline.conditions import conditions, instruction_of, missing_parts
+from jurist.engines.offline.filler import gaps, kind_of, others
+from jurist.gold.readers import read
+from jurist.programs.haluagent.checks import problems
+from jurist.signatures.dialogue import NextTurn, Reply
+from jurist.signatures.faithqa import AnswerQuery, WriteFactQuery
+from jurist.signatures.haluagent import (
+    AnswerQuestion,
+    LabelHallucinations,
+    WriteHallucinations,
+    WriteQuestion,
+)
+from jurist.text.measures import letters
+from jurist.text.sentences import split
+from jurist.text.terms import numbers
+from jurist.text.wording import count_words
+
+DOCUMENTS = [row for _, row in read("haluagent-docs").rows]
+FOUND = [(row, gap) for row in DOCUMENTS for gap in gaps(row["text"])]
+LM = dspy.LM("jurist/offline", engine=OfflineEngine(), cache=False)
+
+
+def ask(signature: type[dspy.Signature], heat: float = 0.0, **inputs: Any) -> dspy.Prediction:
+    with dspy.context(lm=LM.copy(temperature=heat), adapter=adapter("chat")):
+        said: dspy.Prediction = dspy.Predict(signature)(**inputs)
+    return said
+
+
+def test_a_gap_is_a_figure_of_the_document_that_its_question_does_not_give_away() -> None:
+    assert {row["language"] for row, _ in FOUND} == {"en", "zh"}
+    assert {gap.kind for _, gap in FOUND} == {"year", "number"}
+    for row, gap in FOUND:
+        assert gap.sentence in row["text"]
+        assert gap.sentence[gap.start :].startswith(gap.text)
+        assert "____" in gap.question
+        assert letters(gap.text) not in letters(gap.question)
+        assert kind_of(gap.question, gap.text) == gap.kind
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wrong_answers_are_other_figures_of_the_same_kind(seed: int) -> None:
+    for row, gap in FOUND:
+        wrong = others(gap.text, gap.question, gap.sentence, random.Random(seed))
+        assert len(set(wrong)) == len(wrong) in (0, 3)
+        assert gap.text not in wrong
+        assert all(kind_of(gap.question, one) == gap.kind for one in wrong)
+        assert not numbers(" ".join(wrong)) & numbers(gap.sentence)
+        for place in range(len(wrong)):
+            assert not list(problems(row["text"], gap.question, gap.text, gap.sentence, wrong, place))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He was born in 1814.",  # whom, no sentence says
+        "The ship had seven masts.",  # no figure
+        "Apollo 11 landed on a Sunday.",  # a name
+        "It opened in 1900 and closed in 1900.",
+        "这座桥于1505年建成，1505年通车。",
+        "全书成于约3000年前。",
+        "",
+    ],
+)
+def test_nothing_is_asked_where_nothing_is_certain(text: str) -> None:
+    assert gaps(text) == []
+    said = ask(WriteQuestion, knowledge=text, title="")
+    assert (said.question, said.correct_answer, said.passage) == ("", "", "")
+
+
+@pytest.mark.parametrize("heat", [0.0, 1.0])
+def test_the_steps_of_an_item_fit_together(heat: float) -> None:
+    row = next(row for row in DOCUMENTS if row["title"] == "Marie Curie")
+    first = ask(WriteQuestion, heat, knowledge=row["text"], title="Marie Curie")
+    assert first.passage in row["text"]
+    assert first.correct_answer in first.passage
+    asked = {"question": first.question, "correct_answer": first.correct_answer}
+    wrong = ask(WriteHallucinations, heat, **asked, passage=first.passage).hallucinated_answers
+    assert len(wrong) == 3
+    kind = kind_of(first.question, first.correct_answer)
+    named = ask(LabelHallucinations, heat, **asked, hallucinated_answers=wrong).types
+    assert named == [{"year": "spatiotemporal", "number": "attribute"}[str(kind)]] * 3
+
+
+def test_types_that_are_not_certain_are_not_named() -> None:
+    asked = {"question": "Who wrote it?", "correct_answer": "Ada"}
+    assert ask(WriteHallucinations, **asked, passage="Ada wrote it.").hallucinated_answers == []
+    assert ask(LabelHallucinations, **asked, hallucinated_answers=["Bob", "Cy", "Di"]).types == []
+
+
+def test_the_world_is_not_known() -> None:
+    assert ask(AnswerQuestion, prompt="Who built it?").response == "I do not know."
+    assert ask(AnswerQuestion, prompt="Who?\nA. Bob\nB. Cy\nC. Di\nD. Ed").response == "A"
+    assert ask(AnswerQuestion, prompt="1505年？\n只回答“正确”或“错误”。").response == "正确"
+    assert ask(AnswerQuery, query="Name a river.").response == "I do not know."
+
+
+def talk(row: dict[str, Any], heat: float, turns: int, length: str) -> list[tuple[str, str]]:
+    language = "Chinese" if row["language"] == "zh" else "English"
+    said: list[tuple[str, str]] = []
+    for _ in range(turns):
+        dialogue = "\n".join(f"user: {one}\nassistant: {two}" for one, two in said)
+        told = ask(
+            NextTurn,
+            heat,
+            reference=row["text"],
+            topic=row["title"],
+            dialogue=dialogue,
+            language=language,
+            length=length,
+            complaint="",
+        )
+        said.append((told.user_message, told.assistant_message))
+    return said
+
+
+@pytest.mark.parametrize("row", [DOCUMENTS[0], DOCUMENTS[-1]], ids=["en", "zh"])
+@pytest.mark.parametrize("heat", [0.0, 1.0])
+def test_a_conversation_tells_sentences_of_its_reference_each_once(row: dict[str, Any], heat: float) -> None:
+    lines = [one.text for one in split(row["text"])]
+    said = talk(row, heat, 3, "30 to 90 words")
+    told = [line.text for _, answer in said for line in split(answer)]
+    assert told
+    assert set(told) <= set(lines)
+    assert len(set(told)) == len(told)
+    assert all(30 <= count_words(answer) <= 90 for _, answer in said if answer)
+    assert len({question for question, _ in said}) == 3
+
+
+def test_when_all_is_told_nothing_is_said() -> None:
+    row = {
+        "text": "The mill was built by two brothers. It ground oats for a century.",
+        "title": "",
+        "language": "en",
+    }
+    (_, first), (_, second) = talk(row, 0.0, 2, "6 to 20 words")
+    assert (first, second) == (row["text"].split(". ")[0] + ".", "It ground oats for a century.")
+    assert talk(row, 0.0, 3, "6 to 20 words")[2][1] == ""
+    assert talk(row, 0.0, 1, "40 words")[0][1] == row["text"]  # shorter than it should be, which is counted
+
+
+def test_a_question_is_answered_with_the_sentence_that_shares_most_with_it() -> None:
+    row = DOCUMENTS[0]
+    said = ask(
+        Reply,
+        reference=row["text"],
+        dialogue="",
+        user_message="When did she receive the Nobel Prize in Chemistry?",
+        length="5 to 20 words",
+        language="English",
+    )
+    assert "Nobel Prize in Chemistry" in said.assistant_message
+
+
+def test_a_query_sets_as_many_conditions_as_it_should() -> None:
+    for number in range(3, 8):
+        said = ask(
+            WriteFactQuery, concept="Tides", passage="", topic="", conditions=number, language="English"
+        )
+        assert len(conditions(said.query)) == number, said.query
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (
+            "List four red fruits from Chile.",
+            [("action", "List"), ("quantity", "four"), ("subject", "red fruits"), ("location", "from Chile")],
+        ),
+        (
+            "Explain how tides arise, without using numbers.",
+            [("action", "Explain"), ("subject", "how tides arise"), ("other", "without using numbers")],
+        ),
+        (
+            "用两句话介绍长江，不要提到长度。",
+            [("quantity", "两句话"), ("action", "介绍"), ("subject", "长江"), ("other", "不要提到长度")],
+        ),
+    ],
+)
+def test_conditions_are_read_from_the_words(query: str, found: list[tuple[str, str]]) -> None:
+    assert [(one.category, one.anchor) for one in conditions(query)] == found
+
+
+@pytest.mark.parametrize(
+    ("query", "missing"),
+    [
+        ("List three rivers.", []),
+        ("Does the response follow the article?\n\nArticle: Tides.\n\nResponse:", ["response"]),
+        ("Compare the three articles.\n\nArticle 1: A.\n\nArticle 3: C.", ["article 2"]),
+        ("请比较下面三篇文章。\n\n文章1：甲。\n\n文章2：", ["article 2"]),
+        ("Summarise the following article:\nTides rise.", []),
+    ],
+)
+def test_an_empty_label_is_missing_material(query: str, missing: list[str]) -> None:
+    assert missing_parts(query) == missing
+
+
+@given(st.text(alphabet="abc XYZ 19,.;:?\n“”三不要用字写Writelist", max_size=120))
+def test_anchors_are_words_of_the_query_and_apart(query: str) -> None:
+    found = conditions(query)
+    asked = instruction_of(query)
+    assert all(asked[one.start :].startswith(one.anchor) for one in found)
+    assert all(one.start + len(one.anchor) <= other.start for one, other in itertools.pairwise(found))
+    missing_parts(query)
