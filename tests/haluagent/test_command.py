@@ -215,6 +215,7 @@ def test_verifiers_take_the_prompts_of_compiled_judges():
         "--force",
         "--split",
         "40/20/40",
+        "--anyway",
     )
     given = ("compile", "haluagent", "--gold", "docs.jsonl", "--optimizer", "cfaith", *few)
     for seed in range(20):
