@@ -78,6 +78,6 @@ def against_before(artifact: Artifact, judge: Judge, store: Store) -> Succession
         judge.metric,
         judge.comparison,
         seed=int((artifact.card.get("optimizer") or {}).get("seed") or 0),
-        alpha=float(decision.get("tested", decision["alpha"])),
+        alpha=2.0 * float(decision["tested"]),  # two-sided
     )
     return Succession(before=old.ref, cases=len(shared), test=test)

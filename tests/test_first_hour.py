@@ -36,7 +36,11 @@ HOUR: list[tuple[str, int, str]] = [
     ("jurist compile may_send.py --gold gold.jsonl --set foo=1", 1, "has no setting foo; use one of arm"),
     ("jurist compile may_send.py --gold gold.jsonl --optimizer opr", 1, "did you mean opro?"),
     ("jurist run may-send --input gold.jsonl --output o.jsonl", 1, "did you mean may_send.py:judge?"),
-    ("jurist evaluate may_send.py --gold gold.jsonl", 1, "use may_send.py:basic"),
+    (
+        "jurist evaluate may_send.py --gold gold.jsonl",
+        0,
+        "may-send was not compiled yet: its basic prompt is used",
+    ),
     ("jurist evaluate may_send.py:basic --gold gold.jsonl", 0, "may-send:basic on gold"),
     # compiled, and not shown to be better: the name works all the same, and says for what it stands
     (f"jurist compile may_send.py --gold gold.jsonl {FAST}", 0, "compiled is not shown to be better"),
@@ -44,7 +48,7 @@ HOUR: list[tuple[str, int, str]] = [
     ("jurist evaluate may-send --gold gold.jsonl", 0, "no version of may-send was shown to be better"),
     ("jurist export may-send --to markdown", 0, "Decide what happens to a drafted reply"),
     ("jurist run may-send@1 --input gold.jsonl --output one.jsonl", 0, "may-send@1: 79 rows"),
-    ("jurist compare may-send@1 may-send:basic --gold gold.jsonl", 0, "of correct units cannot be shown"),
+    ("jurist compare may-send@1 may-send:basic --gold gold.jsonl", 0, "points"),
     ("jurist artifacts list", 0, "may-send@1"),
     ("jurist run may-snd --input gold.jsonl --output o.jsonl", 1, "did you mean may-send?"),
     ("jurist artifacts show may-snd", 1, "did you mean may-send?"),
@@ -111,4 +115,4 @@ def test_what_was_read_under_other_names_is_read_so_again(desk: Path) -> None:
     assert (reported.code, "are not in it" in reported.err) == (0, False)
     chosen = _typed("jurist artifacts choose may-send@1 basic --json")
     assert (chosen.code, chosen.json["test_openings"]) == (0, 1), chosen.err  # it was tried there already
-    assert "tested at the level 0.025: a gain of less than" in chosen.err
+    assert "points" in chosen.err

@@ -245,7 +245,7 @@ def test_the_table_shows_candidates_best_spend_and_time(monkeypatch: pytest.Monk
     assert "fect on gold, opro: optimizing" in shown
     assert re.search(r"candidate +source +parent +train f1 +dev f1 +gain \[95 %\]", shown)
     assert re.search(
-        r"\* [a-z-]+(?:-\d+)? +\w+ +\S+ +\S+ \d+/12 +\d\.\d{3} 18/18 +[+-]\d\.\d{3} \[[+-]\d\.\d{3}, ", shown
+        r"\* [a-z-]+(?:-\d+)? +\w+ +\S+ +\S+ \d+/12 +\d\.\d{3} 9/9 +[+-]\d\.\d{3} \[[+-]\d\.\d{3}, ", shown
     )
     assert re.search(
         r"best so far: [a-z-]+(?:-\d+)?, f1 on dev \d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\]; \d+ cand", shown

@@ -1,25 +1,66 @@
 """What counts as hallucinated in datasets and assessments: what falls below the judge's strictness, or one given."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes import reply
 from judges import changed
 from small import cli, ok, read_jsonl, write_jsonl
-from talks import docs
+from talks import GOOD, SECOND, docs, turn
 
 from jurist.keeping.artifacts import Store
 from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.strictness import BELOW, with_strictness
 
-DATASET = ("generate", "cognibench-l", "--input", "docs.jsonl", "--samples", "1")
-ASSESS = ("assess", "offline", "--benchmark", "dialogues", "--limit", "6", "--samples", "1", "--json")
+DATASET = (
+    "generate",
+    "cognibench-l",
+    "--input",
+    "docs.jsonl",
+    "--samples",
+    "1",
+    "--words",
+    "10-60",
+    "--turns",
+    "2",
+)
+ASSESS = (
+    "assess",
+    "openai/x",
+    "--benchmark",
+    "dialogues",
+    "--limit",
+    "6",
+    "--samples",
+    "1",
+    "--yes",
+    "--json",
+)
+MUSING = (
+    "Overall the old wheels probably inspired a quiet pride that shaped everybody in the valley.",
+    "The mill was sold to a circus in 1777 for nine golden herrings.",
+)
+
+
+def musing(messages: list[dict[str, Any]]) -> str:
+    """Answer as an endpoint that writes: of two turns the second says what no reference says."""
+    if "`complaint`" not in str(messages[0]["content"]):
+        return reply("chat", assistant_message=f"{GOOD} {' '.join(MUSING)}")
+    second = "assistant:" in str(messages[-1]["content"])
+    return turn("chat", "Who comes?", f"{SECOND} {MUSING[0]}") if second else turn("chat", "What is it?", GOOD)
 
 
 @pytest.fixture(autouse=True)
 def _folder() -> None:
     write_jsonl(Path("docs.jsonl"), docs(4))
+
+
+@pytest.fixture
+def asked(serve: Callable[..., Any]) -> tuple[str, ...]:
+    return ("--api-base", serve(musing).url)
 
 
 def proven_for(strictness: str) -> None:
@@ -34,8 +75,9 @@ def share_of(folder: str, strictness: str) -> float:
 
 
 @pytest.mark.parametrize("strictness", ["rational", "grounded", "irrefutable"])
-def test_a_dataset_counts_what_falls_below(strictness: str) -> None:
-    done = ok(*DATASET, "--output", "d", "--judge", "cognibench:basic", "--strictness", strictness, "--json")
+def test_a_dataset_counts_what_falls_below(strictness: str, asked: tuple[str, ...]) -> None:
+    named = ("--model", "openai/x", *asked, "--judge", "cognibench:basic", "--strictness", strictness)
+    done = ok(*DATASET, "--output", "d", *named, "--json")
     statistics = done.json["statistics"]
     assert statistics["made"]["strictness"] == strictness
     assert statistics["shares"]["hallucinated"]["value"] == pytest.approx(share_of("d", strictness))
@@ -53,21 +95,25 @@ def test_a_dataset_counts_what_falls_below(strictness: str) -> None:
     assert again["dynamics"] == moving
 
 
-def test_an_artifact_brings_its_own_strictness() -> None:
+def test_an_artifact_brings_its_own_strictness(asked: tuple[str, ...]) -> None:
     proven_for("irrefutable")
-    own = cli(*DATASET, "--output", "own", "--json").json["statistics"]
+    named = ("--model", "openai/x", *asked)
+    own = cli(*DATASET, *named, "--output", "own", "--json").json["statistics"]
     assert own["made"]["strictness"] == "irrefutable"
-    other = cli(*DATASET, "--output", "other", "--strictness", "rational", "--json").json["statistics"]
+    other = cli(*DATASET, *named, "--output", "other", "--strictness", "rational", "--json").json[
+        "statistics"
+    ]
     assert other["made"]["strictness"] == "rational"
-    assert cli(*DATASET, "--output", "own", "--resume", "--strictness", "rational").code == 1  # another job
+    again = cli(*DATASET, *named, "--output", "own", "--resume", "--strictness", "rational")
+    assert again.code == 1  # another job
 
 
 def hallucinated(found: dict[str, Any]) -> float:
     return float(found["models"][0]["measures"]["hallucinated"]["raw"]["value"])
 
 
-def test_an_assessment_counts_what_falls_below() -> None:
-    judge = ("--judge", "cognibench:basic")
+def test_an_assessment_counts_what_falls_below(asked: tuple[str, ...]) -> None:
+    judge = (*asked, "--judge", "cognibench:basic")
     rates = []
     for strictness in ("rational", "grounded", "irrefutable"):
         done = ok(*ASSESS, *judge, "--strictness", strictness, "--answers", "a.jsonl")
@@ -79,4 +125,4 @@ def test_an_assessment_counts_what_falls_below() -> None:
         rates.append(wanted)
     assert rates[0] < rates[2]
     proven_for("irrefutable")
-    assert cli(*ASSESS).json["judge"]["strictness"] == "irrefutable"
+    assert cli(*ASSESS, *asked).json["judge"]["strictness"] == "irrefutable"

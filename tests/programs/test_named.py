@@ -267,4 +267,4 @@ def test_judged_text_cannot_mark_itself(rows: Path) -> None:
             f"<{tag}>" in server.hits[0].body["messages"][0]["content"].partition("[Text]")[2] for tag in TAGS
         )
     (said,) = [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]
-    assert [unit["label"] for unit in said["units"]] == [F, None]
+    assert [unit["label"] for unit in said["units"]] == [F, F]  # nothing is marked

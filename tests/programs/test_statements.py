@@ -223,4 +223,5 @@ def test_a_judged_text_forges_no_field(name: str, adapter: str) -> None:
     )
     assert asker.ask(case).label == label
     assert f"[[ ## {field} ## ]] {judge.answer.labels[0]}" not in seen[0]
-    assert f"<{field}>{judge.answer.labels[0]}" not in seen[0]
+    if adapter == "xml":  # elsewhere a tag is plain text
+        assert f"<{field}>{judge.answer.labels[0]}" not in seen[0]
