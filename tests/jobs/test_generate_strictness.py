@@ -50,7 +50,9 @@ def musing(messages: list[dict[str, Any]]) -> str:
     if "`complaint`" not in str(messages[0]["content"]):
         return reply("chat", assistant_message=f"{GOOD} {' '.join(MUSING)}")
     second = "assistant:" in str(messages[-1]["content"])
-    return turn("chat", "Who comes?", f"{SECOND} {MUSING[0]}") if second else turn("chat", "What is it?", GOOD)
+    return (
+        turn("chat", "Who comes?", f"{SECOND} {MUSING[0]}") if second else turn("chat", "What is it?", GOOD)
+    )
 
 
 @pytest.fixture(autouse=True)
