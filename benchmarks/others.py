@@ -44,9 +44,10 @@ class Line:
     tokens: str
 
 
-def line(name: str, seed: int, data: Path, calls: int) -> Line:
+def line(name: str, seed: int, data: Path, calls: int, metric: str) -> Line:
     """Hold out, compile the rest, and score all on what was held out."""
     judge = jurist.judge(f"{data / 'others' / name}.py:judge")
+    judge = judge.with_metric(metric or judge.metric)
     mapping = RowMapping(labels=SETS[name])
     whole = jurist.Gold.load(data / "others" / f"{name}.jsonl", judge, mapping=mapping)
     names = np.random.default_rng(1000 + seed).permutation(sorted({case.group for case in whole.cases}))
@@ -93,6 +94,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--calls", type=int, default=2000, help="a compilation's budget (default: 2000)")
     options.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
+    options.add_argument("--metric", default="", help="compile for another metric than the judges' own")
     options.set_defaults(seeds=3)
     arguments: argparse.Namespace = options.parse_args()
     if missing(arguments.data, ["others"]):
@@ -102,7 +104,7 @@ def main() -> None:
     print("|" + "---|" * (4 + len(names)))
     with ProcessPoolExecutor(2) as pool:
         jobs = [
-            pool.submit(line, name, seed, arguments.data, arguments.calls)
+            pool.submit(line, name, seed, arguments.data, arguments.calls, arguments.metric)
             for name in arguments.sets
             for seed in range(arguments.seeds)
         ]
