@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import jurist
+from jurist.engines.meter import Budget
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 EXAMPLES = {"may_send": "support-desk", "reply_score": "reply-score", "reply_preference": "reply-preference"}
@@ -19,7 +20,13 @@ def line(name: str, gold: str, seed: int) -> str:
     """Compile one example by default, and return its line."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_DATA_HOME"] = folder  # no compilation knows of another one's openings
-        made = jurist.compile(f"{DOCS / name}.py:judge", gold=gold, seed=seed, store=Path(folder) / "store")
+        made = jurist.compile(
+            f"{DOCS / name}.py:judge",
+            gold=gold,
+            seed=seed,
+            store=Path(folder) / "store",
+            budget=Budget(calls=4000),  # the command's own limit
+        )
     decision = made.proof.decision
     constant = decision.constant
     assert constant is not None

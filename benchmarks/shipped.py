@@ -34,7 +34,7 @@ PROJECT = SHIPPED.parent / "pyproject.toml"
 LIST = re.compile(r'(?<=^"jurist\.compiled" = \[)([^\n]*\n    "README\.md",\n)(.*?)(?=^\]$)', re.M | re.S)
 FIELDS = {"satisfaction": "response"}
 """The input that a stranger writes, where the units are another one."""
-CALLS, MORE = 800, {"cognibench": 4000}
+CALLS, MORE = 2000, {"cognibench": 4000}
 """The most calls that one compilation makes, and of those that take more."""
 UNLIKE = ("created", "versions", "sha256", "files")
 """What two makings of the same card differ in: the day, the installed versions, and hashes of these."""

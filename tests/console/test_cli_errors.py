@@ -207,7 +207,6 @@ WRONG: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "a budget of -3.0 seconds", (*COMPILE, "--max-seconds", "-3")),
     (2, "a budget of -4 tokens", (*COMPILE, "--max-tokens-total", "-4")),
     (1, "the proof alone takes", (*COMPILE, "--max-calls", "4")),
-    (1, "needs at least", (*COMPILE, "--max-calls", "43")),
     (2, "needs two judges", ("compare", "fect:basic", "--gold", "gold.jsonl")),
     (
         2,
