@@ -25,6 +25,7 @@ from jurist.signatures.cognibench import LABELS
 
 ABOUT = {"generator": "g", "judge": "j", "judge_model": "m", "samples": 1, "threshold": 1}
 FIRST, SECOND = "The mill is old. It is old. The mill is old.", "Mills matter. So it goes. 1832 was dry. Yes!"
+MAKING = ("generate", "cognibench-l", "--input", "docs.jsonl")
 
 
 def dialogue(name: str, *texts: str, group: str = "") -> dict[str, Any]:
@@ -257,18 +258,7 @@ def test_statements_per_answer_may_be_more_than_one_and_are_not_fewer_than_none(
 
 def test_the_command_labels_every_turn_and_resumes() -> None:
     write_jsonl(Path("docs.jsonl"), docs(3))
-    argv = (
-        "generate",
-        "cognibench-l",
-        "--input",
-        "docs.jsonl",
-        "--turns",
-        "2",
-        "--samples",
-        "3",
-        "--words",
-        "20-60",
-    )
+    argv = (*MAKING, "--turns", "2", "--samples", "3", "--words", "20-60")
     whole = ok(*argv, "--output", "whole", "--json")
     total = whole.json["spend"]["total"]["calls"]
     for limit in (3, 9):  # while writing, and while labelling
@@ -335,18 +325,7 @@ def test_plots_are_drawn() -> None:
 def test_plots_of_a_finished_folder_are_drawn_without_asking() -> None:
     pytest.importorskip("matplotlib")
     write_jsonl(Path("docs.jsonl"), docs(2))
-    argv = (
-        "generate",
-        "cognibench-l",
-        "--input",
-        "docs.jsonl",
-        "--output",
-        "d",
-        "--samples",
-        "1",
-        "--words",
-        "10-60",
-    )
+    argv = (*MAKING, "--output", "d", "--samples", "1", "--words", "10-60")
     ok(*argv, "--plots")
     drawn = tree(Path("d/plots"))
     assert "statements-by-turn.svg" in drawn
