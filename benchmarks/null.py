@@ -30,7 +30,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 LEANING = 0.85  # of a group's rows, the share that has the group's label
 RATES = (0.02, 0.15, 0.5, 0.85, 0.98)
 SCORES = ((1, 2, 3, 4, 5), (0.05, 0.1, 0.15, 0.3, 0.4))
-PREFERRED = (("first", "second", "tie"), (0.6, 0.3, 0.1))
+PREFERRED = (("first", "second"), (0.6, 0.4))
 Rng = np.random.Generator
 Rows = list[dict[str, Any]]
 
@@ -61,7 +61,13 @@ def scores(rng: Rng) -> Rows:
     """Return rows with shuffled scores."""
     given = rng.choice(SCORES[0], len(cases()), p=SCORES[1]).tolist()
     return [
-        {"question": case.inputs["policy"], "reply": case.inputs["reply"], "group": case.group, "score": one}
+        {
+            "facts": case.inputs["policy"],
+            "question": "What applies to me?",
+            "reply": case.inputs["reply"],
+            "group": case.group,
+            "score": one,
+        }
         for case, one in zip(cases(), given, strict=True)
     ]
 
@@ -71,7 +77,8 @@ def pairs(rng: Rng) -> Rows:
     given = rng.choice(PREFERRED[0], len(cases()), p=PREFERRED[1]).tolist()
     return [
         {
-            "question": case.inputs["policy"],
+            "facts": case.inputs["policy"],
+            "question": "What applies to me?",
             "first": case.inputs["reply"],
             "second": other.inputs["reply"],
             "group": case.group,
@@ -123,7 +130,7 @@ def main() -> None:
     )
     parser.add_argument("--compilations", type=int, default=200, help="in all settings (default: 200)")
     parser.add_argument(
-        "--calls", type=int, default=500, help="a compilation's budget, of pairs twice (default: 500)"
+        "--calls", type=int, default=1000, help="a compilation's budget, of pairs twice (default: 1000)"
     )
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     arguments = parser.parse_args()
