@@ -48,7 +48,7 @@ HOUR: list[tuple[str, int, str]] = [
     ("jurist evaluate may-send --gold gold.jsonl", 0, "no version of may-send was shown to be better"),
     ("jurist export may-send --to markdown", 0, "Decide what happens to a drafted reply"),
     ("jurist run may-send@1 --input gold.jsonl --output one.jsonl", 0, "may-send@1: 79 rows"),
-    ("jurist compare may-send@1 may-send:basic --gold gold.jsonl", 0, "points"),
+    ("jurist compare may-send@1 may-send:basic --gold gold.jsonl", 0, "in correct answers"),
     ("jurist artifacts list", 0, "may-send@1"),
     ("jurist run may-snd --input gold.jsonl --output o.jsonl", 1, "did you mean may-send?"),
     ("jurist artifacts show may-snd", 1, "did you mean may-send?"),
@@ -115,4 +115,4 @@ def test_what_was_read_under_other_names_is_read_so_again(desk: Path) -> None:
     assert (reported.code, "are not in it" in reported.err) == (0, False)
     chosen = _typed("jurist artifacts choose may-send@1 basic --json")
     assert (chosen.code, chosen.json["test_openings"]) == (0, 1), chosen.err  # it was tried there already
-    assert "points" in chosen.err
+    assert "in correct answers" in chosen.err
